@@ -1,0 +1,146 @@
+"""Every error kgtable raises on purpose, in one tree under `KgtableError`.
+
+The command line prints them as ``Error: …`` and never shows a traceback.
+"""
+
+from __future__ import annotations
+
+
+class KgtableError(Exception):
+    """The root. `message` says what is wrong, `hint` what to do next."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class UsageError(KgtableError):
+    """An argument or option that makes no sense."""
+
+
+class ConfigError(KgtableError):
+    """A setting in `kgtable.toml` or the environment that cannot be used."""
+
+
+class MissingExtraError(KgtableError):
+    """A feature whose optional packages are not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs packages that are not installed.",
+            hint=f"Install them with: pip install 'kgtable[{extra}]'",
+        )
+
+
+class TableError(KgtableError):
+    """A table that cannot be read, with its place: file, sheet, 0-based row and column."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str,
+        sheet: str | None = None,
+        row: int | None = None,
+        column: int | None = None,
+        hint: str = "",
+    ) -> None:
+        self.path, self.sheet, self.row, self.column = path, sheet, row, column
+        place = path if sheet is None else f"{path} [{sheet}]"
+        if row is not None:
+            place += f", row {row}"
+        if column is not None:
+            place += f", column {column}"
+        super().__init__(f"{place}: {message}", hint=hint)
+
+
+class UnreadableTableError(TableError):
+    """The file is damaged, locked, not of the kind its name says, or beyond the limits."""
+
+
+class EmptyTableError(TableError):
+    """The file holds no cell."""
+
+
+class OntologyError(KgtableError):
+    """The ontology could not be generated or saved."""
+
+
+class MappingError(OntologyError):
+    """An edited mapping that cannot be applied, with the line at fault."""
+
+
+class GraphError(KgtableError):
+    """Something is wrong with a graph directory or store."""
+
+
+class GraphNotFoundError(GraphError):
+    """There is no graph in the directory."""
+
+
+class GraphLockedError(GraphError):
+    """Another process is building this graph."""
+
+
+class GraphVersionError(GraphError):
+    """The directory is foreign, or written by another version of the format."""
+
+
+class StorageError(GraphError):
+    """The disk is full, the directory read-only, or a write failed."""
+
+
+class QueryError(GraphError):
+    """A SPARQL query or update that cannot be parsed or evaluated."""
+
+
+class RemoteStoreError(GraphError):
+    """A SPARQL endpoint that did not answer, or answered with an error or in part."""
+
+
+class VocabularyIndexError(KgtableError):
+    """The index of a graph is missing, stale or damaged."""
+
+
+class EmbeddingError(KgtableError):
+    """An embedding model that cannot be loaded or does not answer."""
+
+
+class RetrievalError(KgtableError):
+    """A question or method that cannot be retrieved with."""
+
+
+class LLMError(KgtableError):
+    """The language model could not be used."""
+
+
+class LLMUnreachableError(LLMError):
+    """No answer from the endpoint: refused, timed out, or broken off."""
+
+
+class LLMAuthError(LLMError):
+    """The endpoint refused the key."""
+
+
+class LLMRateLimitError(LLMError):
+    """The endpoint still says 'too many requests' after the retries."""
+
+
+class LLMReplyError(LLMError):
+    """A reply that is empty, truncated, refused, or not of the form asked for."""
+
+
+class AnswerError(KgtableError):
+    """An answer that could not be made from what was retrieved."""
+
+
+class BenchmarkError(KgtableError):
+    """A benchmark folder with a fault, naming file and line."""
+
+
+class ServerError(KgtableError):
+    """The server cannot be started or run as asked."""

@@ -1,0 +1,65 @@
+"""The one result type of every retriever: scored triples, the tables they lie in, and timings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTriple:
+    """One cell as a triple of its row, with all that the graph knows of it.
+
+    `table` is the table id, `row` and `column` grid coordinates. `object` is the cell's text as
+    printed; `value` the number (scale applied) as a decimal string, or the typed literal, if any;
+    `unit` the QUDT unit's local name, `scale` one of ``T M B TN``, `cell` the cell's IRI.
+    """
+
+    table: str
+    row: int
+    column: int
+    subject: str
+    predicate: str
+    object: str
+    value: str | None
+    unit: str | None
+    scale: str | None
+    group: str | None
+    cell: str
+    score: float
+    note: str | None = None
+    period: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTable:
+    """A table and how well it fits the question."""
+
+    table: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """What a retriever found: triples and tables by falling score, ties in a stable order.
+
+    `trace` keeps what each step did (labels, expanded terms, queries run, counts), for people.
+    """
+
+    question: str
+    triples: tuple[ScoredTriple, ...]
+    tables: tuple[ScoredTable, ...]
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    method: str = "hybrid"
+    trace: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Retriever(Protocol):
+    """A way to find the triples that answer a question."""
+
+    name: str
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples for the question, the best first."""
+        ...

@@ -1,0 +1,214 @@
+"""The table as the rest of kgtable sees it: a grid of text cells, its structure, and what surrounds it.
+
+Coordinates are 0-based grid positions everywhere: row 0 is the first line of the file or sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Protocol, TypeAlias
+
+Row: TypeAlias = tuple[str, ...]
+Position: TypeAlias = tuple[int, int]
+
+HEAD_ROWS = 2_000
+"""How many rows of a streamed table are looked at to find its structure and types."""
+
+
+class RowSource(Protocol):
+    """Rows that can be walked any number of times without holding them all in memory."""
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A rectangle of merged cells, all bounds inclusive."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a table was read from. `path` is relative to the folder that was given, with ``/``."""
+
+    path: str
+    sha256: str = ""
+    sheet: str | None = None
+    number: int = 0
+    media_type: str = "text/csv"
+    encoding: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What surrounds a table: from its sidecar, its page or its sheet."""
+
+    title: str = ""
+    heading: tuple[str, ...] = ()
+    caption: str = ""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    paragraphs: tuple[str, ...] = ()
+
+    def texts(self) -> Iterator[str]:
+        """Every text, the most specific first: caption, title, headings, before, after, paragraphs."""
+        yield from filter(None, (self.caption, self.title))
+        for group in (self.heading, self.before, self.after, self.paragraphs):
+            yield from group
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the reader should know about a table that was converted all the same."""
+
+    code: str
+    message: str
+    path: str
+    sheet: str | None = None
+    row: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = self.path if self.sheet is None else f"{self.path} [{self.sheet}]"
+        if self.row is not None:
+            place += f", row {self.row}"
+        if self.column is not None:
+            place += f", column {self.column}"
+        return f"{place}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as read and nothing more: every cell's text, character for character.
+
+    `rows` may be ragged. A tuple holds all rows; any other `RowSource` is a streamed table.
+    `width` is the widest row. `merged`, `formats` (number formats) and `indents` (levels of
+    alignment indent) come from spreadsheets and HTML; a merged cell's text stands at its top left.
+    """
+
+    id: str
+    source: Source
+    rows: Sequence[Row] | RowSource
+    width: int
+    context: Context = field(default_factory=Context)
+    merged: tuple[Area, ...] = ()
+    formats: Mapping[Position, str] = field(default_factory=lambda: MappingProxyType({}))
+    indents: Mapping[Position, int] = field(default_factory=lambda: MappingProxyType({}))
+    header_cells: frozenset[Position] = frozenset()
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the rows are read from the file each time they are walked."""
+        return not isinstance(self.rows, tuple)
+
+    @cached_property
+    def head(self) -> tuple[Row, ...]:
+        """All rows of a table in memory, the first `HEAD_ROWS` of a streamed one."""
+        if isinstance(self.rows, tuple):
+            return self.rows
+        return tuple(row for row, _ in zip(self.rows, range(HEAD_ROWS), strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and the header texts above it, from the top down; none where there is no header."""
+
+    index: int
+    path: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The header path as one text, levels joined by a space."""
+        return " ".join(part for part in self.path if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What the rows of a grid are.
+
+    `titles` are rows above the header that hold no header (a title, a note, a blank line);
+    `header` the header rows, `unit_rows` those of them that hold only units or scales. All rows
+    from `body_start` on are body rows. `parents` maps a body row to the group row that heads it.
+    `label_column` holds the text that names a row. `corner` is the header text above it.
+    `marks` maps a footnote mark to its text where the table or its context explains it.
+    """
+
+    columns: tuple[Column, ...]
+    titles: tuple[int, ...] = ()
+    header: tuple[int, ...] = ()
+    unit_rows: frozenset[int] = frozenset()
+    body_start: int = 0
+    label_column: int = 0
+    corner: str = ""
+    groups: frozenset[int] = frozenset()
+    parents: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    totals: frozenset[int] = frozenset()
+    footnotes: frozenset[int] = frozenset()
+    marks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A grid with its structure: what the ontology and the graph are made from."""
+
+    grid: Grid
+    structure: Structure
+
+    @property
+    def id(self) -> str:
+        """The table's id within its dataset."""
+        return self.grid.id
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns from left to right."""
+        return self.structure.columns
+
+    @property
+    def context(self) -> Context:
+        """What surrounds the table."""
+        return self.grid.context
+
+    def rows(self) -> Iterator[tuple[int, Row]]:
+        """Every row of the grid with its index."""
+        rows: Iterable[Row] = self.grid.rows
+        return enumerate(rows)
+
+    def body(self) -> Iterator[tuple[int, Row]]:
+        """Every body row with its grid index; blank rows and group rows among them."""
+        for index, row in self.rows():
+            if index >= self.structure.body_start:
+                yield index, row
+
+    def group_path(self, row: int) -> tuple[int, ...]:
+        """The group rows above a row, the outermost first."""
+        path: list[int] = []
+        parent = self.structure.parents.get(row)
+        while parent is not None and parent not in path:
+            path.append(parent)
+            parent = self.structure.parents.get(parent)
+        return tuple(reversed(path))
+
+
+def spreadsheet_reference(row: int, column: int) -> str:
+    """The position as a spreadsheet shows it.
+
+    >>> spreadsheet_reference(3, 1)
+    'B4'
+    >>> spreadsheet_reference(0, 27)
+    'AB1'
+    """
+    letters = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return f"{letters}{row + 1}"
