@@ -1,0 +1,81 @@
+"""The documents tell the truth: transcripts print what they show, examples run, commands are described."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import kgtable
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import transcripts  # noqa: E402
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(kgtable.__path__, "kgtable.")
+    if "__main__" not in module.name
+)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("document", transcripts.documents(), ids=lambda path: path.name)
+def test_transcripts_print_what_the_document_shows(document: Path) -> None:
+    for _, steps in transcripts.run_document(document.read_text(encoding="utf-8")):
+        for step in steps:
+            assert step.agrees, f"$ {step.command}\n{step.printed}"
+
+
+@pytest.mark.parametrize("document", transcripts.documents(), ids=lambda path: path.name)
+def test_python_examples_of_the_document_run(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "kgtable" / "samples", tmp_path / "samples")
+    monkeypatch.chdir(tmp_path)
+    text = re.sub(r"^```.*$", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    examples = doctest.DocTestParser().get_doctest(text, {}, document.name, str(document), 0)
+    assert doctest.DocTestRunner(optionflags=FLAGS).run(examples).failed == 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    assert failed == 0
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "kgtable").rglob("*.py"))
+        if path.read_text(encoding="utf-8").strip() and not path.read_text(encoding="utf-8").startswith('"""')
+    ]
+    assert silent == []
+
+
+def test_no_module_is_longer_than_400_lines() -> None:
+    long = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("kgtable", "tests", "scripts")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if len(path.read_text(encoding="utf-8").splitlines()) > 400
+    ]
+    assert long == []
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = [
+        f"{document.name}: {target}"
+        for document in transcripts.documents()
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
+        if not (document.parent / target).exists()
+    ]
+    assert broken == []
