@@ -1,0 +1,29 @@
+"""The parts and their order are those of the thesis's Figure 7."""
+
+from __future__ import annotations
+
+from kgtable.tables.formats import context
+from kgtable.tables.formats.linear import as_plaintext
+from kgtable.tables.model import Context
+from tests.tables.formats.figures import hierarchical
+
+TABLE = hierarchical(
+    Context(heading=("Obligations", "Reconciliation"), before=("Before.",), after=("After.",))
+)
+PLAIN = as_plaintext(TABLE).strip()
+
+
+def test_parts_and_order() -> None:
+    heading = "Obligations | Reconciliation"
+    assert context.as_heading(TABLE) == heading
+    assert context.as_heading_table(TABLE) == f"{heading} | {PLAIN}"
+    assert context.as_pretext(TABLE) == "Before."
+    assert context.as_heading_pretext(TABLE) == f"{heading} | Before."
+    assert context.as_heading_pretext_table(TABLE) == f"{heading} | Before. | {PLAIN}"
+    assert context.as_context(TABLE) == f"{heading} | Before. | After."
+    assert context.as_context_table(TABLE) == f"{heading} | Before. | {PLAIN} | After."
+
+
+def test_a_table_without_context_has_empty_context() -> None:
+    assert context.as_context(hierarchical()) == ""
+    assert context.as_context_table(hierarchical()) == PLAIN
