@@ -1,0 +1,241 @@
+"""Namespaces, the IRIs kgtable mints, and literals as N-Triples text.
+
+Every term in `kgtable.graph` is a `str` in N-Triples syntax (``<iri>`` or ``"text"^^<datatype>``):
+that is what gets written, and building it is several times faster than building term objects.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple, TypeAlias
+from urllib.parse import unquote_to_bytes
+
+from kgtable.errors import UsageError
+
+Term: TypeAlias = str
+
+DEFAULT_BASE = "http://example.org/"
+KGT = "https://w3id.org/kgtable#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+QUDT = "http://qudt.org/schema/qudt/"
+UNIT = "http://qudt.org/vocab/unit/"
+CSVW = "http://www.w3.org/ns/csvw#"
+DCTERMS = "http://purl.org/dc/terms/"
+DCAT = "http://www.w3.org/ns/dcat#"
+PROV = "http://www.w3.org/ns/prov#"
+VOID = "http://rdfs.org/ns/void#"
+OWL = "http://www.w3.org/2002/07/owl#"
+
+FIXED_PREFIXES = {
+    "csvw": CSVW,
+    "dcat": DCAT,
+    "dcterms": DCTERMS,
+    "kgt": KGT,
+    "owl": OWL,
+    "prov": PROV,
+    "qudt": QUDT,
+    "rdf": RDF,
+    "rdfs": RDFS,
+    "unit": UNIT,
+    "void": VOID,
+    "xsd": XSD,
+}
+
+RDF_TYPE = f"<{RDF}type>"
+ESCAPED = f"{KGT}escaped"
+
+# RFC 3987 unreserved and ucschar, less the spaces and invisible direction marks among them.
+_TO_ENCODE = re.compile(
+    "[^A-Za-z0-9._~\\-"
+    "\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u180d\u180f-\u1fff\u2010-\u2027\u2030-\u205e"
+    "\u2070-\u2fff\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufefe\uff00-\uffef"
+    "\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd]"
+)
+_TO_ESCAPE = re.compile('["\\\\\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]')
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NAMED_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_FORBIDDEN_IN_IRI = re.compile('[\x00-\x20<>"{}|^`\\\\\x7f\ud800-\udfff]')
+_ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+
+
+class CellAddress(NamedTuple):
+    """A cell of a dataset: table id and 0-based grid position."""
+
+    table: str
+    row: int
+    column: int
+
+
+@lru_cache(maxsize=65_536)
+def encode(text: str) -> str:
+    """The text as one IRI path segment, percent-encoded by RFC 3987; injective.
+
+    >>> encode("Größe in m²/s")
+    'Größe%20in%20m²%2Fs'
+    >>> encode("..")
+    '%2E%2E'
+    """
+    if text in {".", ".."}:
+        return "%2E" * len(text)
+    return _TO_ENCODE.sub(_percent_encoded, text)
+
+
+def _percent_encoded(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
+
+
+def decode(segment: str) -> str:
+    """The text that `encode` was given."""
+    return unquote_to_bytes(segment.encode("utf-8")).decode("utf-8", "surrogatepass")
+
+
+def is_valid_iri(iri: str) -> bool:
+    """Whether the text is an absolute IRI that can be written between angle brackets."""
+    return _ABSOLUTE_IRI.match(iri) is not None and _FORBIDDEN_IN_IRI.search(iri) is None
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    return _NAMED_ESCAPES.get(character) or f"\\u{ord(character):04X}"
+
+
+def quote(text: str) -> str:
+    r"""The text between quotes, escaped for N-Triples and Turtle alike.
+
+    >>> quote('a "b"\n')
+    '"a \\"b\\"\\n"'
+    """
+    if _TO_ESCAPE.search(text) is None:
+        return f'"{text}"'
+    return f'"{_TO_ESCAPE.sub(_escape, text)}"'
+
+
+def text_literal(text: str) -> Term:
+    """A plain literal; with lone surrogates, which RDF cannot hold, JSON-escaped as ``kgt:escaped``."""
+    if _TO_ESCAPE.search(text) is None:
+        return f'"{text}"'
+    if _SURROGATE.search(text) is None:
+        return f'"{_TO_ESCAPE.sub(_escape, text)}"'
+    return f"{quote(json.dumps(text))}^^<{ESCAPED}>"
+
+
+def literal_text(value: str, datatype: str | None) -> str:
+    """The text a literal of `text_literal` stands for."""
+    return str(json.loads(value)) if datatype == ESCAPED else value
+
+
+def typed(lexical: str, datatype: str) -> Term:
+    """A literal with a datatype given by its full IRI."""
+    return f"{quote(lexical)}^^<{datatype}>"
+
+
+def integer(value: int) -> Term:
+    """An ``xsd:integer``."""
+    return f'"{value}"^^<{XSD}integer>'
+
+
+def decimal_text(plain: str) -> str:
+    """A decimal number's canonical text: always a point, no needless zeros.
+
+    >>> decimal_text("574"), decimal_text("-0.50"), decimal_text("-0"), decimal_text("007")
+    ('574.0', '-0.5', '0.0', '7.0')
+    """
+    sign = "-" if plain[:1] == "-" else ""
+    whole, _, fraction = plain.lstrip("+-").partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0") or "0"
+    if whole == fraction == "0":
+        sign = ""
+    return f"{sign}{whole}.{fraction}"
+
+
+@dataclass(frozen=True)
+class Namespaces:
+    """The dataset's own namespaces below one base IRI: predicates in `ex`, data in `data`.
+
+    Raises `UsageError` for a base that is not an absolute IRI.
+    """
+
+    base: str = DEFAULT_BASE
+
+    def __post_init__(self) -> None:
+        if not is_valid_iri(self.base):
+            raise UsageError(
+                f"The base {self.base!r} is not an absolute IRI.", hint="Give one like https://example.org/."
+            )
+        if not self.base.endswith(("/", "#", ":")):
+            object.__setattr__(self, "base", self.base + "/")
+
+    @property
+    def ex(self) -> str:
+        """The namespace of the generated predicates."""
+        return f"{self.base}ontology#"
+
+    @property
+    def data(self) -> str:
+        """The namespace of the data."""
+        return f"{self.base}data/"
+
+    @cached_property
+    def prefixes(self) -> dict[str, str]:
+        """Every prefix kgtable writes, sorted by name."""
+        return dict(sorted({**FIXED_PREFIXES, "data": self.data, "ex": self.ex}.items()))
+
+    @property
+    def dataset_iri(self) -> str:
+        """The dataset as a whole."""
+        return f"{self.base}dataset"
+
+    def table_iri(self, table: str) -> str:
+        """A table, and the named graph that holds its quads.
+
+        >>> Namespaces().table_iri("balance 2016")
+        'http://example.org/data/table/balance%202016'
+        """
+        return f"{self.data}table/{encode(table)}"
+
+    def row_iri(self, table: str, row: int) -> str:
+        """A row of a table."""
+        return f"{self.table_iri(table)}/row/{row}"
+
+    def column_iri(self, table: str, column: int) -> str:
+        """A column of a table."""
+        return f"{self.table_iri(table)}/column/{column}"
+
+    def cell_iri(self, table: str, row: int, column: int) -> str:
+        """A cell of a table: its quantity, its header text, or its printed text."""
+        return f"{self.table_iri(table)}/cell/{row}/{column}"
+
+    def entity_iri(self, slug: str) -> str:
+        """What a label names, shared by all tables that use the label."""
+        return f"{self.data}{encode(slug)}"
+
+    def predicate_iri(self, name: str) -> str:
+        """A generated predicate by its name; a full IRI from an edited mapping stays as it is."""
+        return name if "://" in name and is_valid_iri(name) else f"{self.ex}{encode(name)}"
+
+    @cached_property
+    def _table_pattern(self) -> re.Pattern[str]:
+        return re.compile(re.escape(self.data) + r"table/([^/#?]+)")
+
+    @cached_property
+    def _cell_pattern(self) -> re.Pattern[str]:
+        return re.compile(re.escape(self.data) + r"table/([^/#?]+)/cell/([0-9]+)/([0-9]+)")
+
+    def parse_table_iri(self, iri: str) -> str | None:
+        """The id of the table with this IRI; None for any other IRI."""
+        match = self._table_pattern.fullmatch(iri)
+        return decode(match[1]) if match else None
+
+    def parse_cell_iri(self, iri: str) -> CellAddress | None:
+        """The cell with this IRI; None for any other IRI.
+
+        >>> Namespaces().parse_cell_iri("http://example.org/data/table/a%2Fb/cell/3/1")
+        CellAddress(table='a/b', row=3, column=1)
+        """
+        match = self._cell_pattern.fullmatch(iri)
+        return CellAddress(decode(match[1]), int(match[2]), int(match[3])) if match else None
