@@ -1,0 +1,86 @@
+"""Texts to vectors: the `Embedder` protocol and the models that can be chosen by name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import cache
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kgtable.errors import EmbeddingError, MissingExtraError
+
+Matrix: TypeAlias = npt.NDArray[np.float32]
+"""Vectors as rows: float32, shape (texts, dimension), each of length 1 (or 0 for a text without tokens)."""
+
+DEFAULT = "minilm"
+
+log = logging.getLogger("kgtable")
+
+
+class Embedder(Protocol):
+    """A model that places texts so that similar ones lie close together."""
+
+    @property
+    def name(self) -> str:
+        """The name it was asked for by; part of every key its vectors are cached under."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The length of each vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """One L2-normalised row a text, in the order given; shape (0, dimension) for no texts."""
+        ...
+
+
+def load_embedder(name: str = DEFAULT) -> Embedder | None:
+    """The model of that name; None for ``none``, which stands for lexical retrieval only.
+
+    ``minilm`` is all-MiniLM-L6-v2, local and offline; ``st:<model>`` any sentence-transformers model;
+    ``openai:<model>`` OpenAI's embedding API. Raises `MissingExtraError` where the packages of the
+    ``embeddings`` extra are needed and absent, `EmbeddingError` for a name that means nothing.
+
+    >>> load_embedder("none") is None
+    True
+    """
+    kind, _, model = name.partition(":")
+    if kind == "none" and not model:
+        return None
+    if kind == "minilm" and not model:
+        from kgtable.index.minilm import MiniLM
+
+        return MiniLM.load()
+    if kind == "st" and model:
+        from kgtable.index.sentence_models import SentenceModel
+
+        return SentenceModel.load(model)
+    if kind == "openai" and model:
+        from kgtable.index.hosted import HostedModel
+
+        return HostedModel.connect(model)
+    raise EmbeddingError(
+        f"There is no embedding named {name!r}.",
+        hint="Choose minilm, none, st:<sentence-transformers model> or openai:<model>.",
+    )
+
+
+@cache
+def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
+    """As `load_embedder`, but where the extra is missing it says so once and goes on without vectors."""
+    try:
+        return load_embedder(name)
+    except MissingExtraError as error:
+        log.warning("Retrieval is lexical only: %s", error)
+        return None
+
+
+def normalise(vectors: npt.NDArray[np.floating]) -> Matrix:
+    """Rows scaled to length 1; rows of zeros stay so."""
+    rows = np.asarray(vectors, dtype=np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0), dtype=np.float32)
