@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pyoxigraph
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.ontology.naming import (
+    LONGEST_NAME,
+    base_name,
+    distinct_names,
+    is_local_name,
+    predicate_name,
+    predicate_names,
+    slug,
+)
+from kgtable.tables.model import Column
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("pension", "hasPension"),
+        ("1 - 2 years", "has1to2Years"),
+        ("2013", "in2013"),
+        ("12/9/2013", "in1292013"),
+        ("Δ", "hasDelta"),
+        ("Δ in %", "hasDeltaInPercent"),
+    ],
+)
+def test_names_of_the_thesis_table_2(header: str, name: str) -> None:
+    assert predicate_name([header], 1) == name
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("Retiree medical and other", "hasRetireeMedicalAndOther"),
+        ("Revenue", "hasRevenue"),
+        ("EBITDA margin", "hasEBITDAMargin"),
+        ("student_id", "hasStudentId"),
+        ("Driver's name", "hasDriversName"),
+        ("∆ %", "hasDeltaInPercent"),
+        ("ΔT", "hasDeltaT"),
+        ("Change %", "hasChangeInPercent"),
+        ("%", "hasInPercent"),
+        ("% change", "hasPercentChange"),
+        ("R&D", "hasRAndD"),
+        ("#", "hasNumber"),
+        ("№", "hasNumber"),
+        ("Price ($)", "hasPriceDollar"),
+        ("€ billions", "hasEuroBillions"),
+        ("Ø", "hasAverage"),
+        ("Øre", "hasØre"),
+        ("≥ 5 years", "hasAtLeast5Years"),
+        ("3.5", "has3Point5"),
+        ("1/2", "has1Over2"),
+        ("½", "has1Over2"),
+        ("−10 °C", "hasMinus10DegreeC"),
+        ("Area (km²)", "hasAreaKm2"),
+        ("Name[a]", "hasName"),
+        ("5,000 m", "has5000M"),
+        ("2016–17", "in2016to17"),
+        ("2013-09-12", "in20130912"),
+        ("Q3 2020", "inQ32020"),
+        ("Δευτέρα", "hasΔευτέρα"),
+        ("収益", "has収益"),
+        ("عمر", "hasعمر"),
+        ("\u202eabc\u202c", "hasAbc"),
+        ("🚀", "hasRocket"),
+        ("🚀 launches", "hasLaunches"),
+        ('a "quoted" <b> {c}|^`\\', "hasAQuotedLessThanBGreaterThanC"),
+        ("a\x00b\nc\td", "hasABCD"),
+        ("", "hasValue3"),
+        (" \t\n", "hasValue3"),
+        ("—", "hasValue3"),
+        ("\ud800", "hasValue3"),
+    ],
+)
+def test_other_headers(header: str, name: str) -> None:
+    assert predicate_name([header], 2) == name
+
+
+def test_header_path_is_one_name() -> None:
+    assert predicate_name(["Total", "Number of shares"], 1) == "hasTotalNumberOfShares"
+    assert predicate_name(["Years Ended September 30,", "2019"], 1) == "inYearsEndedSeptember302019"
+    assert predicate_name(["", "Revenue"], 1) == "hasRevenue"
+
+
+def test_long_headers_are_cut_and_stay_apart() -> None:
+    one, other = predicate_name(["word " * 2000], 0), predicate_name(["word " * 2001], 0)
+    assert len(one) <= LONGEST_NAME
+    assert one != other
+    assert is_local_name(one)
+
+
+def test_colliding_columns_stay_apart() -> None:
+    columns = [
+        Column(0, ("Rank",)),
+        Column(1, ("rank",)),
+        Column(2),
+        Column(3, ("Value 3",)),
+        Column(4, ("Rank",)),
+    ]
+    assert predicate_names(columns) == ("hasRank", "hasRank_2", "hasValue3", "hasValue3_2", "hasRank_3")
+
+
+@given(st.lists(st.sampled_from(["a", "a_2", "a_3", "b", "a_2_2"])))
+def test_distinct_names_are_distinct_and_start_with_what_was_given(names: list[str]) -> None:
+    result = distinct_names(names)
+    assert len(set(result)) == len(names)
+    assert all(made.startswith(given) for given, made in zip(names, result, strict=True))
+
+
+def test_base_of_a_numbered_name() -> None:
+    assert base_name("hasRank_12") == "hasRank"
+    assert base_name("hasRank") is None
+    assert base_name(predicate_name(["word " * 2000], 0)) is None
+
+
+@given(st.text(max_size=300), st.integers(0, 50))
+def test_any_header_gives_a_name_turtle_can_write(header: str, index: int) -> None:
+    name = predicate_name([header], index)
+    assert is_local_name(name)
+    assert len(name) <= LONGEST_NAME
+    assert unicodedata.is_normalized("NFC", name)
+    _parses(name)
+
+
+@given(st.text())
+def test_any_label_gives_a_slug_turtle_can_write(label: str) -> None:
+    _parses(slug(label))
+    assert len(slug(label)) <= 2 * LONGEST_NAME
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        (
+            "Net Income",
+            "net income",
+            "- Net  Income",
+            "•\tNet\nIncome",
+            " NET INCOME ",
+            "-Net income",
+            "– – Net income",
+        ),
+        ("Café", "Cafe\u0301"),
+        ("", "  "),
+    ],
+)
+def test_equal_labels_share_a_slug(same: tuple[str, ...]) -> None:
+    assert len({slug(text) for text in same}) == 1
+
+
+def test_different_labels_never_share_a_slug() -> None:
+    labels = [
+        "a b",
+        "a_b",
+        "a-b",
+        "a.b",
+        "a%20b",
+        "ab",
+        "-5",
+        "5",
+        "_",
+        "-",
+        "",
+        "A&B",
+        "a&&b",
+        "ä",
+        "a" * 5000,
+        "a" * 5001,
+    ]
+    assert len({slug(label) for label in labels}) == len(labels)
+
+
+@given(st.text(alphabet="ab _-%5F.•"), st.text(alphabet="ab _-%5F.•"))
+def test_slug_tells_apart_what_differs_beyond_case_space_and_bullets(one: str, other: str) -> None:
+    if slug(one) == slug(other):
+        plain = [" ".join(text.casefold().split()).lstrip("-• ") for text in (one, other)]
+        assert plain[0] == plain[1]
+
+
+def test_slug_keeps_what_people_read() -> None:
+    assert slug("Net income") == "net_income"
+    assert slug("2011") == "2011"
+    assert slug("東京 タワー") == "東京_タワー"
+
+
+def _parses(local: str) -> None:
+    text = f"@prefix ex: <http://example.org/o#> . ex:{local} ex:{local} ex:{local} ."
+    (triple,) = pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE)
+    assert triple.predicate.value == f"http://example.org/o#{local}"
+    nt = f"<http://example.org/o#{local}> <http://example.org/o#{local}> <http://example.org/o#{local}> ."
+    assert (
+        next(iter(pyoxigraph.parse(nt, format=pyoxigraph.RdfFormat.N_TRIPLES))).predicate == triple.predicate
+    )
