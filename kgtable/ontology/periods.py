@@ -5,32 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-]
+_MONTHS = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+    "|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec"
+)
 _ORDINALS = "(?:first|second|third|fourth|1st|2nd|3rd|4th)"
 _YEAR = r"(?:1[6-9]|20|21)\d\d"
 
@@ -43,8 +21,8 @@ _SPECIFIC = re.compile(
     | (?<!\w)(?:fy|cy)\s*[’']?(?:{_YEAR}|\d\d)[eafpb]?(?!\w)          # FY2019, FY19
     | (?<!\w)(?:[1-4]\s?[qh]|[qh]\s?[1-4])(?:\s*[/’'-]?\s*(?:{_YEAR}|\d\d))?(?!\w)
     | (?<!\w)(?:{_ORDINALS}\s+quarter|quarter\s+[1-4])(?!\w)
-    | (?<![^\W\d_])(?:{"|".join(_MONTHS)})\s*\.?\s*\d{{1,2}}{_YEAR}(?!\d)  # december 312013, the comma lost
-    | (?<![^\W\d_])(?:{"|".join(_MONTHS)})(?![^\W_])
+    | (?<![^\W\d_])(?:{_MONTHS})\s*\.?\s*\d{{1,2}}{_YEAR}(?!\d)  # december 312013, the comma lost
+    | (?<![^\W\d_])(?:{_MONTHS})(?![^\W_])
     """,
     re.VERBOSE | re.IGNORECASE,
 )
