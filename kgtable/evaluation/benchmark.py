@@ -1,0 +1,184 @@
+"""Benchmark folders: ``tables/``, and one ``questions.<split>.jsonl`` a split.
+
+The files count a table's rows from the line below the first; here every row is a grid row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kgtable.errors import BenchmarkError, MissingExtraError
+
+FIRST_LINE = 1
+"""How many lines lie above row 0 of the files' coordinates."""
+
+Cell = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its gold: answers, table ids, and cells as (table id, grid row, column).
+
+    `any_of` says that any one of the gold tables is enough. `extra` holds the fields of the
+    dataset's own.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    any_of: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong in a benchmark folder: the file, its 1-based line, and what it is."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark folder."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.resolve().name
+
+    @property
+    def tables(self) -> Path:
+        """The folder of the tables."""
+        return self.folder / "tables"
+
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits, in order.
+
+        Raises `BenchmarkError` where the folder holds none.
+        """
+        found = sorted(path.name.split(".")[1] for path in self.folder.glob("questions.*.jsonl"))
+        if not found:
+            raise BenchmarkError(
+                f"{self.folder}: there is no questions.<split>.jsonl.",
+                hint="A benchmark is a folder with tables/ and questions.<split>.jsonl.",
+            )
+        return tuple(found)
+
+    def questions(self, split: str) -> tuple[Question, ...]:
+        """The questions of a split in the order of the file.
+
+        Raises `BenchmarkError` for a split that is absent, and for the first faulty line.
+        """
+        if split not in self.splits():
+            raise BenchmarkError(
+                f"{self.folder}: there is no split “{split}”.", hint=f"There are: {', '.join(self.splits())}."
+            )
+        path = self.folder / f"questions.{split}.jsonl"
+        questions: list[Question] = []
+        lines: dict[str, int] = {}
+        for line, item in _lines(path):
+            if isinstance(item, Fault):
+                raise BenchmarkError(str(item), hint="Run `kgtable eval --check` to see every fault.")
+            question = _question(item)
+            if question.id in lines:
+                raise BenchmarkError(
+                    f"{Fault(path.name, line, _duplicate(question.id, lines))}.",
+                    hint="Give every question an id of its own.",
+                )
+            lines[question.id] = line
+            questions.append(question)
+        return tuple(questions)
+
+
+def check_benchmark(benchmark: Benchmark, shapes: Mapping[str, Sequence[int]]) -> list[Fault]:
+    """Every fault of the folder: malformed lines, duplicate ids, unknown tables, cells out of range.
+
+    `shapes` gives each table's number of grid rows and columns.
+    """
+    faults: list[Fault] = []
+    for split in benchmark.splits():
+        path = benchmark.folder / f"questions.{split}.jsonl"
+        seen: dict[str, int] = {}
+        for line, item in _lines(path):
+            if isinstance(item, Fault):
+                faults.append(item)
+                continue
+            question = _question(item)
+            if question.id in seen:
+                faults.append(Fault(path.name, line, _duplicate(question.id, seen)))
+            seen.setdefault(question.id, line)
+            faults += [Fault(path.name, line, message) for message in _misplaced(question, shapes)]
+    return faults
+
+
+def _duplicate(identity: str, lines: Mapping[str, int]) -> str:
+    return f"the id “{identity}” stands in line {lines[identity]} too"
+
+
+def _misplaced(question: Question, shapes: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    for table in dict.fromkeys((*question.tables, *(cell[0] for cell in question.cells))):
+        if table not in shapes:
+            yield f"there is no table “{table}”"
+    for table, row, column in question.cells:
+        if table in shapes and not (row < shapes[table][0] and column < shapes[table][1]):
+            rows, columns = shapes[table]
+            yield (
+                f"the cell [{table}, {row - FIRST_LINE}, {column}] lies outside its table "
+                f"of {rows - FIRST_LINE} rows below the header and {columns} columns"
+            )
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | Fault]]:
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            if not raw.strip():
+                continue
+            try:
+                item = json.loads(raw.decode("utf-8"))
+            except ValueError as error:
+                yield number, Fault(path.name, number, f"this is not JSON in UTF-8: {error}")
+                continue
+            fault = next(iter(_schema_faults(item)), None)
+            yield number, item if fault is None else Fault(path.name, number, fault)
+
+
+def _schema_faults(item: object) -> Iterator[str]:
+    for error in _validator().iter_errors(item):
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+        yield f"{place.lstrip('.') or 'the line'}: {error.message[:200]}"
+
+
+@cache
+def _validator() -> Any:
+    try:
+        from jsonschema import Draft202012Validator
+    except ImportError:
+        raise MissingExtraError("Evaluation", "eval") from None
+    return Draft202012Validator(json.loads((Path(__file__).parent / "question.schema.json").read_text()))
+
+
+def _question(item: Mapping[str, Any]) -> Question:
+    known = {"id", "question", "answers", "tables", "cells", "any_of"}
+    return Question(
+        id=item["id"],
+        text=item["question"],
+        answers=tuple(item.get("answers", ())),
+        tables=tuple(item.get("tables", ())),
+        cells=tuple((table, row + FIRST_LINE, column) for table, row, column in item.get("cells", ())),
+        any_of=item.get("any_of", False),
+        extra={key: value for key, value in item.items() if key not in known},
+    )
