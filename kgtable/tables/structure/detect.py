@@ -1,0 +1,52 @@
+"""The structure of a grid: header, label column, groups, totals, footnotes."""
+
+from __future__ import annotations
+
+from kgtable.tables.model import Grid, Structure, Table
+from kgtable.tables.structure.header import TOP_ROWS, find_header
+from kgtable.tables.structure.labels import find_label_column
+from kgtable.tables.structure.paths import make_columns
+from kgtable.tables.structure.profile import SAMPLE_ROWS, profile_rows
+
+
+def detect_structure(grid: Grid) -> Structure:
+    """What the rows and columns of a grid are, by looking at no more than `grid.head`.
+
+    Groups, totals and footnotes of a streamed table are not looked for: its end is not in sight.
+
+    >>> from kgtable.tables.model import Source
+    >>> rows = (("", "2019", "2018"), ("Sales", "5", "4"))
+    >>> detect_structure(Grid("t", Source("t.csv"), rows, width=3)).header
+    (0,)
+    """
+    rows = grid.head
+    profile = profile_rows(rows, grid.width)
+    found = find_header(grid, rows[:TOP_ROWS], profile)
+    names = [""] * grid.width
+    for row in found.header:
+        for column, text in enumerate(rows[row]):
+            names[column] = names[column] or text.strip()
+    sample = [
+        row for row in rows[found.body_start : found.body_start + SAMPLE_ROWS] if any(map(str.strip, row))
+    ]
+    label_column = find_label_column(sample, grid.width, names)
+    columns = make_columns(rows, found, grid.width, label_column, grid.merged)
+    corner = " ".join(
+        filter(
+            None, (rows[row][label_column].strip() for row in found.header if label_column < len(rows[row]))
+        )
+    )
+    return Structure(
+        columns=columns,
+        titles=found.titles,
+        header=found.header,
+        unit_rows=found.unit_rows,
+        body_start=found.body_start,
+        label_column=label_column,
+        corner=corner,
+    )
+
+
+def make_table(grid: Grid) -> Table:
+    """The grid with its structure."""
+    return Table(grid, detect_structure(grid))

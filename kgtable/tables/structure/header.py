@@ -1,0 +1,175 @@
+"""Where the header of a table begins and ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kgtable.tables.model import Grid, Row
+from kgtable.tables.structure.cells import Look, blank, look
+from kgtable.tables.structure.phrases import is_period, is_unit
+from kgtable.tables.structure.profile import DEEPEST_HEADER, Profile
+
+MOST_TITLE_ROWS = 20
+_SERIES_CELL = re.compile(r"[$€£#]?\s?(\d{1,6}(?:\.\d{1,4})?)(?:\s?[A-Za-z]{1,4}\.?)?", re.ASCII)
+TOP_ROWS = MOST_TITLE_ROWS + DEEPEST_HEADER
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRows:
+    """The rows above the body: titles and blank lines, header rows, and which of them hold units only."""
+
+    titles: tuple[int, ...] = ()
+    header: tuple[int, ...] = ()
+    unit_rows: frozenset[int] = frozenset()
+    body_start: int = 0
+
+
+def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows:
+    """The header rows of a grid whose first rows are `rows`.
+
+    What a file says itself (`<th>` cells, merged areas) goes before what the looks of the cells say.
+    """
+    titles = _count_titles(grid, rows)
+    titles_above = tuple(range(titles))
+    if titles >= len(rows):
+        return HeaderRows(titles_above, (), frozenset(), titles)
+    marked = _marked_header(grid, rows, titles)
+    if marked <= titles and not _starts_with_header(rows, titles, profile):
+        return HeaderRows(titles_above, (), frozenset(), titles)
+    end = _end_of_header(rows, titles, max(marked, titles + 1), profile, grid.width)
+    header = tuple(range(titles, end))
+    units = frozenset(row for row in header if is_unit_row(rows[row]))
+    if len(units) == len(header):
+        units = frozenset()
+    return HeaderRows(titles_above, header, units, end)
+
+
+def filled(row: Row) -> list[int]:
+    """The columns of a row that are not blank."""
+    return [column for column, text in enumerate(row) if not blank(text)]
+
+
+def is_unit_row(row: Row) -> bool:
+    """Whether a row gives units and nothing else; its first cell may be empty or a time as well."""
+    columns = filled(row)
+    if columns and columns[0] == 0 and len(columns) > 1 and is_period(row[0]):
+        columns = columns[1:]
+    return bool(columns) and all(look(row[column]) is Look.UNIT for column in columns)
+
+
+def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
+    """How many rows at the top are blank or hold one text that stands above the whole table."""
+    wide = {(area.top, area.left) for area in grid.merged if area.right - area.left + 1 >= grid.width}
+    for index, row in enumerate(rows[:MOST_TITLE_ROWS]):
+        columns = filled(row)
+        if not columns or (index, columns[0]) in wide:
+            continue
+        alone = columns == [0] and grid.width > 1
+        if not alone or (index, 0) in grid.header_cells:
+            return index
+        beneath = filled(rows[index + 1]) if index + 1 < len(rows) else []
+        if (is_unit(row[0]) or is_period(row[0])) and beneath and beneath != [0]:
+            return index
+    return 0
+
+
+def _marked_header(grid: Grid, rows: Sequence[Row], first: int) -> int:
+    """The row after the header as `<th>` cells and merged areas tell it; `first` if they tell nothing."""
+    end = first
+    if grid.header_cells:
+        while end < min(len(rows), first + DEEPEST_HEADER):
+            columns = filled(rows[end])
+            if not columns or not all((end, column) in grid.header_cells for column in columns):
+                break
+            if end > first and columns == [0]:
+                break
+            end += 1
+    for area in grid.merged:
+        if area.top == first and area.bottom > first and area.bottom - first < DEEPEST_HEADER:
+            end = max(end, area.bottom + 1)
+    return min(end, len(rows))
+
+
+def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bool:
+    """Whether the first row is a header: tables have one unless their first row looks like the others."""
+    row = rows[first]
+    header, body = profile.votes(row)
+    if header >= body:
+        return True
+    if header and row and 0 in profile.numeric and look(row[0]) in (Look.TEXT, Look.UNIT):
+        return True
+    series = _longest_series(row)
+    if series and max(map(_longest_series, rows[first + 1 :]), default=0) < series:
+        return header + series >= body - series
+    return False
+
+
+def _longest_series(row: Row) -> int:
+    """How many cells side by side go on in equal steps, as years and running numbers in a header do.
+
+    Three are a series, five where the steps are not equal but all go one way; else the answer is 0.
+    """
+    best = 0
+    numbers = [_whole_number(text) for text in row]
+    for start, number in enumerate(numbers):
+        if number is None or (start and numbers[start - 1] is not None):
+            continue
+        run = [number]
+        for after in numbers[start + 1 :]:
+            if after is None:
+                break
+            run.append(after)
+        steps = [after - before for before, after in pairwise(run)]
+        equal = len(set(steps)) == 1 and 0 < abs(steps[0]) <= 10
+        one_way = bool(steps) and (min(steps) > 0 or max(steps) < 0)
+        if (equal and len(run) > 2) or (one_way and len(run) > 4):
+            best = max(best, len(run))
+    return best
+
+
+def _whole_number(text: str) -> float | None:
+    """The number a cell starts with, after a currency sign perhaps."""
+    match = _SERIES_CELL.fullmatch(text.strip())
+    return float(match[1]) if match else None
+
+
+def _end_of_header(rows: Sequence[Row], first: int, end: int, profile: Profile, width: int) -> int:
+    """The row after the last header row, at least `end`."""
+    while end < min(len(rows), first + DEEPEST_HEADER) and _continues_header(
+        rows, first, end, profile, width
+    ):
+        end += 1
+    return end
+
+
+def _continues_header(rows: Sequence[Row], first: int, index: int, profile: Profile, width: int) -> bool:
+    """Whether a row below the first header row is one more of them."""
+    row = rows[index]
+    columns = filled(row)
+    if not columns:
+        return False
+    header, body = profile.votes(row)
+    if is_unit_row(row):
+        return body == 0
+    complete = _complete(rows[first:index], width)
+    if columns == [0] or (len(columns) == 1 and complete and not row[columns[0]].lstrip().startswith("(")):
+        return False
+    if body or not header:
+        return False
+    open_corner = all(blank(above[0]) for above in rows[first:index] if above)
+    if blank(row[0]) or look(row[0]) is Look.UNIT:
+        return not complete or header * 2 > len(profile.numeric)
+    if complete and all(look(row[column]) is Look.YEAR for column in columns if column):
+        return False
+    return not complete or open_corner
+
+
+def _complete(above: Sequence[Row], width: int) -> bool:
+    """Whether the last header row that is not of units names every column right of the first."""
+    for row in reversed(above):
+        if not is_unit_row(row):
+            return len(row) >= width and not any(blank(text) for text in row[1:width])
+    return False

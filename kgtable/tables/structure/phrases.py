@@ -1,0 +1,78 @@
+"""Short texts that say what figures are in (units, scales) and what time they are for (periods)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+LONGEST_PHRASE = 120
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_PERIOD = re.compile(
+    rf"""\b(?:(?:years?|quarters?|months?|weeks?|periods?)[\s-]+(?:end(?:ed|ing|s)?|to)|as\s(?:of|at)
+    |fiscal|quarters?|half[-\s]years?|FY\s?\d\d|[QH]\d\s+(?:FY)?\d\d)
+    |^{_MONTH}\s+\d|(?<!\d)(?:19|20)\d\d(?!\d)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_UNIT_TOKEN = re.compile(r"[$€£¥₹₩¢%‰]|[^\W\d_]+\$?[²³23]?|0+s?|[()\[\],/.:;'’`´\s-]+|.", re.IGNORECASE)
+_SPACING = re.compile(r"[()\[\],/.:;'’`´\s-]+")
+_STRONG_WORDS = """
+$ € £ ¥ ₹ ₩ ¢ us$ c$ a$ hk$ nz$ s$ r$ dollar dollars euro euros pounds sterling yen pence cents
+rupees yuan francs usd eur gbp jpy rmb cny chf aud cad inr sek nok dkk hkd sgd krw
+hundreds thousand thousands million millions billion billions trillion trillions inthousands inmillions mm bn
+000 000s 0 00 % ‰ percent percentage percents pct bps
+tonne tonnes tons kg kilograms grams lbs km kilometres kilometers metres meters cm miles acres hectares
+km² km2 m² m2 litres liters kwh mwh gwh mw gw kcal kj
+"""
+_WEAK_WORDS = """
+m k g l t h number numbers no unit units share shares employees mg mi ft feet ha ml sq
+hours minutes seconds days weeks months years index times ratio persons people points basis
+"""
+_GLUE_WORDS = """
+in of per and are all amount amounts figures expressed us u s canadian can cdn australian shown presented
+"""
+_STRONG, _WEAK, _GLUE = (frozenset(words.split()) for words in (_STRONG_WORDS, _WEAK_WORDS, _GLUE_WORDS))
+_GLUED_MONEY = re.compile(r"(?:us|c|a|hk|nz|s|r)?\$(?:mm?|bn|k)?|[€£¥](?:mm?|bn|k)", re.IGNORECASE)
+_EXCEPTION = re.compile(
+    r"[\s,(]*(?:except|other than|unless|excluding|and shares|and number)\b.*", re.IGNORECASE | re.DOTALL
+)
+
+
+def is_unit(text: str) -> bool:
+    """Whether a text is nothing but a unit or a scale.
+
+    >>> [is_unit(text) for text in ("(in thousands, except per share data)", "RMB’Million", "Total")]
+    [True, True, False]
+    """
+    return len(text) <= LONGEST_PHRASE and _unit_words(text) > 0
+
+
+def is_money_or_scale(text: str) -> bool:
+    """Whether a text is a unit that could not be the name of a column: "in millions", "%", "US$ '000"."""
+    return len(text) <= LONGEST_PHRASE and _unit_words(text) > 1
+
+
+def is_period(text: str) -> bool:
+    """Whether a text speaks of a span or point of time that figures are given for.
+
+    >>> [is_period(text) for text in ("Years ended August 31,", "2019 and 2018", "Sales")]
+    [True, True, False]
+    """
+    return len(text) <= LONGEST_PHRASE and bool(_PERIOD.search(text))
+
+
+@lru_cache(maxsize=8_192)
+def _unit_words(text: str) -> int:
+    """0: not a unit; 1: only words that may name a column as well; 2: a unit."""
+    strength = 0
+    words = _EXCEPTION.sub("", text).casefold()
+    for token in _UNIT_TOKEN.findall(words):
+        if token in _STRONG or _GLUED_MONEY.fullmatch(token):
+            strength = 2
+        elif token in _WEAK:
+            strength = max(strength, 1)
+        elif token not in _GLUE and not _SPACING.fullmatch(token):
+            return 0
+    if re.fullmatch(r"\s*[0.,]+\s*", words):
+        return 0
+    return strength

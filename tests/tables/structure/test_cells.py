@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from kgtable.tables.structure.cells import Look, look
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" ", Look.EMPTY),
+        ("—", Look.MISSING),
+        ("$—", Look.MISSING),
+        ("2019 (1)", Look.YEAR),
+        ("(1,234)", Look.NUMBER),
+        ("$ -5 ( 5 )", Look.NUMBER),
+        ("000", Look.NUMBER),
+        ("0%", Look.NUMBER),
+        ("US $’000", Look.UNIT),
+        ("(Dollars in millions, except percentages)", Look.UNIT),
+        ("April 26, 2019", Look.DATE),
+        ("ASC 606", Look.TEXT),
+        ("2019 and 2018", Look.TEXT),
+    ],
+)
+def test_look(text: str, expected: Look) -> None:
+    assert look(text) is expected

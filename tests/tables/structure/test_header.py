@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from kgtable.tables.model import Area
+from kgtable.tables.structure import detect_structure
+from tests.tables.structure.grids import grid, structure
+
+
+def test_one_row() -> None:
+    found = structure("Country|Gold\nItaly|3\nChina|2")
+    assert (found.titles, found.header, found.body_start) == ((), (0,), 1)
+
+
+def test_years_are_a_header() -> None:
+    assert structure("|2019|2018\nSales|1,200|1,100\nCosts|700|650").header == (0,)
+
+
+def test_text_tables_keep_their_header() -> None:
+    assert structure("Name|Role\nAnn|Nurse\nBob|Cook").header == (0,)
+
+
+def test_centred_heading_and_units() -> None:
+    found = structure("||Years ended|\n|2019|2018|2017\n||(in millions)|\nSales|1|2|3\nCosts|3|4|5")
+    assert found.header == (0, 1, 2)
+    assert found.unit_rows == {2}
+    assert found.body_start == 3
+
+
+def test_a_heading_of_rows_is_no_header() -> None:
+    found = structure("|2019|2018\nAssets:||\nCash|10|20\nStock|30|40")
+    assert found.header == (0,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Earth|5.97|12756\nMars|0.642|6792\nVenus|4.87|12104",
+        "current assets|$ 28.1\ngoodwill|258.9\ntotal|287.0",
+        "2008|$ 689\n2009|542\n2010|462",
+    ],
+)
+def test_no_header(text: str) -> None:
+    found = structure(text)
+    assert (found.header, found.body_start) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Year|Entrant|1|2|3|4|Points\n1998|Benetton|9|5|Ret|7|33\n1999|Jordan|4|4|6|4|21",
+        "Face Value|€0.01|€0.02|€0.05|€0.10\n2002|6,000|6,000|6,000|6,000\n2003|7|8|8|9",
+        "id|name|age\n1|Ann|30\n2|Bob|41",
+    ],
+)
+def test_numbers_that_are_a_header(text: str) -> None:
+    assert structure(text).header == (0,)
+
+
+def test_titles_above_the_header() -> None:
+    found = structure("Sales by region||\n||\nRegion|2019|2018\nNorth|10|20\nSouth|30|40")
+    assert found.titles == (0, 1)
+    assert found.header == (2,)
+
+
+def test_a_period_alone_in_the_corner_is_a_header_level() -> None:
+    found = structure("October 31,||\n|2019|2018\nCorn|10|20\nWheat|30|40")
+    assert found.header == (0, 1)
+
+
+def test_rows_below_a_full_header_stay_in_the_body() -> None:
+    found = structure("|2014|2013\nshares at first|1945|1974\nbought back|-46|-27\nshares at last|1899|1947")
+    assert found.header == (0,)
+
+
+def test_merged_corner_tells_where_the_header_ends() -> None:
+    table = grid("Farm type|Share\n||\nGoat|41.3\nHorse|43.2", merged=(Area(0, 0, 1, 0),))
+    assert detect_structure(table).body_start == 2
