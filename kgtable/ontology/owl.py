@@ -1,0 +1,209 @@
+"""The generated ontology of a dataset as OWL, built with owlready2 in a world of its own.
+
+A predicate whose cells are all numbers is an object property to QUDT quantity values, one whose cells
+are all literals a datatype property. One that has both cannot be either in OWL DL: it is an annotation
+property, and so is its family of numbered twins (``hasRank_2`` is a sub-property of ``hasRank``).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import types
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import owlready2
+import pyoxigraph
+from pyoxigraph import NamedNode, RdfFormat, Triple
+
+from kgtable.errors import OntologyError
+from kgtable.ontology.facts import QUANTITY, ColumnFact, Summary, by_predicate, clean_text
+from kgtable.ontology.naming import base_name
+from kgtable.ontology.serialization import in_order, ntriples, rdf_xml, turtle
+from kgtable.resources import read_shipped
+
+KGT: Final = "https://w3id.org/kgtable#"
+CLASSES: Final = ("Table", "Column", "HeaderCell", "Row", "Group", "TotalRow")
+ANNOTATIONS: Final = ("columnName", "tables", "unitCount", "rangeCount", "proposedEquivalent")
+MOST_NAMES: Final = 50
+"""Column names listed at a predicate before the rest is left to the mapping."""
+
+_ABOUT = (
+    "The predicates generated from the column names of the dataset. One whose cells are all quantities is "
+    "an object property, one whose cells are all literals a datatype property; one with both is neither in "
+    "OWL DL and therefore an annotation property."
+)
+_NAMESPACE = re.compile(r"[A-Za-z][\w+.-]*:[^\s<>\"{}|^`\\]*[#/]")
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_PREFIXES = {
+    "kgt": KGT,
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "qudt": "http://qudt.org/schema/qudt/",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": _RDFS,
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedOntology:
+    """One ontology in three syntaxes, equal in meaning; the same facts give the same bytes."""
+
+    turtle: bytes
+    rdf_xml: bytes
+    ntriples: bytes
+
+
+def generate(
+    facts: Iterable[ColumnFact],
+    namespace: str = "http://example.org/ontology#",
+    *,
+    equivalents: Mapping[str, Iterable[str]] | None = None,
+) -> GeneratedOntology:
+    """The ontology of the predicates that the columns use.
+
+    `namespace` is that of the generated predicates; `equivalents` maps a predicate to those that are
+    proposed as its equivalents. Raises `OntologyError` where owlready2 cannot hold it.
+    """
+    if _NAMESPACE.fullmatch(namespace) is None:
+        raise OntologyError(
+            f"{namespace!r} cannot be the namespace of the ontology.", hint="Give an IRI that ends in # or /."
+        )
+    summaries = by_predicate(facts)
+    world = owlready2.World()
+    try:
+        ontology = world.get_ontology(namespace)
+        links = _Builder(ontology, namespace).build(summaries, equivalents or {})
+        written = io.BytesIO()
+        ontology.save(file=written, format="ntriples")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise OntologyError(f"The ontology of {namespace} could not be built: {error}") from error
+    finally:
+        world.close()
+    triples = [quad.triple for quad in pyoxigraph.parse(written.getvalue(), format=RdfFormat.N_TRIPLES)]
+    return _serialized([*triples, *links], namespace)
+
+
+class _Builder:
+    """Fills one owlready2 ontology. Properties are made under safe names and get their IRI last:
+    a property called ``label`` or ``domain`` would otherwise hide owlready2's own attribute."""
+
+    def __init__(self, ontology: Any, namespace: str) -> None:
+        self.ontology = ontology
+        self.namespace = namespace
+        ontology.metadata.label = ["Ontology of the dataset"]
+        ontology.metadata.comment = [_ABOUT]
+        core, qudt = ontology.get_namespace(KGT), ontology.get_namespace(_PREFIXES["qudt"])
+        self.classes = {name: _made(core, name, owlready2.Thing) for name in CLASSES}
+        self.quantity = _made(qudt, "QuantityValue", owlready2.Thing)
+        self.quantity.label = ["Quantity value"]
+        annotations = {name: _made(core, name, owlready2.AnnotationProperty) for name in ANNOTATIONS}
+        for name, entity in (*self.classes.items(), *annotations.items()):
+            label, comment = _core_texts()[name]
+            entity.label, entity.comment = [label], [comment]
+        for name in ("Group", "TotalRow"):
+            self.classes[name].is_a = [self.classes["Row"]]
+
+    def build(
+        self, summaries: Mapping[str, Summary], equivalents: Mapping[str, Iterable[str]]
+    ) -> list[Triple]:
+        """Adds every predicate; returns the triples that owlready2 has no Python type for."""
+        families = _families(summaries)
+        made: dict[str, Any] = {}
+        for number, predicate in enumerate(
+            sorted(summaries, key=lambda name: (base_name(name) is not None, name))
+        ):
+            base = base_name(predicate)
+            parent = made.get(base) if base else None
+            kind = parent or _kind(families[base or predicate])
+            made[predicate] = _made(self.ontology, f"generated{number}", kind)
+            self._describe(made[predicate], summaries[predicate], families[base or predicate])
+        for predicate, entity in made.items():
+            entity.iri = self._iri(predicate)
+        return [*self._literal_ranges(summaries, families), *self._proposals(equivalents)]
+
+    def _describe(self, entity: Any, summary: Summary, ranges: Counter[str]) -> None:
+        names = [clean_text(name) for name in summary.names]
+        entity.label = names[:1]
+        entity.columnName = names[:MOST_NAMES]
+        entity.tables = [len(summary.tables)]
+        entity.unitCount = [f"{unit} {count}" for unit, count in summary.units.items()]
+        entity.rangeCount = [f"{_short(range_)} {count}" for range_, count in summary.ranges.items()]
+        entity.domain = [self.classes["Row"]]
+        if _kind(ranges) is owlready2.ObjectProperty:
+            entity.range = [self.quantity]
+
+    def _literal_ranges(
+        self, summaries: Mapping[str, Summary], families: Mapping[str, Counter[str]]
+    ) -> Iterator[Triple]:
+        for predicate in summaries:
+            ranges = list(families[base_name(predicate) or predicate])
+            if len(ranges) == 1 and ranges[0] != QUANTITY:
+                yield self._link(predicate, f"{_RDFS}range", ranges[0])
+
+    def _proposals(self, equivalents: Mapping[str, Iterable[str]]) -> Iterator[Triple]:
+        for predicate, others in equivalents.items():
+            for other in others:
+                yield self._link(predicate, f"{KGT}proposedEquivalent", self._iri(other))
+
+    def _link(self, predicate: str, property_: str, object_: str) -> Triple:
+        return Triple(NamedNode(self._iri(predicate)), NamedNode(property_), NamedNode(object_))
+
+    def _iri(self, predicate: str) -> str:
+        return predicate if "://" in predicate else self.namespace + predicate
+
+
+def _made(namespace: Any, name: str, base: Any) -> Any:
+    with namespace:
+        return types.new_class(name, (base,))
+
+
+def _short(iri: str) -> str:
+    for prefix, namespace in _PREFIXES.items():
+        if iri.startswith(namespace):
+            return f"{prefix}:{iri.removeprefix(namespace)}"
+    return iri
+
+
+def _families(summaries: Mapping[str, Summary]) -> dict[str, Counter[str]]:
+    families: dict[str, Counter[str]] = {}
+    for predicate, summary in summaries.items():
+        families.setdefault(base_name(predicate) or predicate, Counter()).update(summary.ranges)
+    return families
+
+
+def _kind(ranges: Counter[str]) -> Any:
+    quantities = ranges[QUANTITY]
+    if quantities == ranges.total() and quantities:
+        return owlready2.ObjectProperty
+    return owlready2.AnnotationProperty if quantities else owlready2.DatatypeProperty
+
+
+@cache
+def _core_texts() -> dict[str, tuple[str, str]]:
+    texts: dict[str, dict[str, str]] = {}
+    for quad in pyoxigraph.parse(read_shipped("ontologies/kgtable.ttl"), format=RdfFormat.TURTLE):
+        if isinstance(quad.subject, NamedNode) and isinstance(quad.object, pyoxigraph.Literal):
+            texts.setdefault(quad.subject.value.removeprefix(KGT), {})[quad.predicate.value] = (
+                quad.object.value
+            )
+    return {
+        name: (found[f"{_RDFS}label"], found[f"{_RDFS}comment"])
+        for name, found in texts.items()
+        if f"{_RDFS}label" in found
+    }
+
+
+def _serialized(triples: Iterable[Triple], namespace: str) -> GeneratedOntology:
+    header = namespace.rstrip("#/")
+
+    def rank(subject: str) -> int:
+        return 0 if subject == header else 1 if subject.startswith((KGT, _PREFIXES["qudt"])) else 2
+
+    ordered = in_order(triples, rank)
+    prefixes = dict(sorted({**_PREFIXES, "ex": namespace}.items()))
+    return GeneratedOntology(turtle(ordered, prefixes), rdf_xml(ordered, prefixes), ntriples(ordered))
