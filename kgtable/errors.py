@@ -66,6 +66,10 @@ class EmptyTableError(TableError):
     """The file holds no cell."""
 
 
+class NoTableError(TableError):
+    """The file is sound but holds no table: a page or a JSON document without one."""
+
+
 class OntologyError(KgtableError):
     """The ontology could not be generated or saved."""
 

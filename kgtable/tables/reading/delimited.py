@@ -1,0 +1,230 @@
+"""CSV, TSV and their kin: every cell's text as it stands in the file, blank and ragged rows as well."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError
+from kgtable.tables.limits import Limits
+from kgtable.tables.model import Grid, Notice, Row, Source
+from kgtable.tables.reading.content import chunks, content_size, open_content, read_bytes, unreadable
+from kgtable.tables.reading.dialect import MAX_CELL, Dialect, detect_dialect
+from kgtable.tables.reading.encoding import BinaryContentError, Encoding, detect_encoding
+from kgtable.tables.walk import DELIMITED, TableFile
+
+SAMPLE = 1 << 16
+"""How many characters the dialect is found from, at the least."""
+
+_DELIMITER_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n)', re.IGNORECASE)
+
+
+class _Text(Protocol):
+    """Decoded text that can be walked line by line any number of times."""
+
+    def lines(self) -> Iterator[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldText:
+    text: str
+
+    def lines(self) -> Iterator[str]:
+        return iter(io.StringIO(self.text, newline=""))
+
+
+@dataclass(frozen=True, slots=True)
+class _FileText:
+    file: TableFile
+    encoding: Encoding
+    skip: int = 0
+    """Lines before the first row."""
+
+    def lines(self) -> Iterator[str]:
+        with self.open() as text:
+            for _ in range(self.skip):
+                text.readline()
+            yield from text
+
+    def open(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(
+            open_content(self.file), encoding=self.encoding.codec, errors=self.encoding.errors, newline=""
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DelimitedRows:
+    """The rows of a delimited file, read from it anew on each walk, without holding them."""
+
+    text: _FileText
+    dialect: Dialect
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            yield from self.dialect.rows(self.text.lines())
+        except (OSError, EOFError) as error:
+            raise unreadable(self.text.file, error) from error
+
+
+def read_delimited(file: TableFile, limits: Limits) -> list[Grid]:
+    """The one table of a delimited file.
+
+    Rows are exactly those of the file: a blank line is a row without cells. Raises `TableError`
+    where the file is empty, no text, or (for ``.txt``) holds no columns.
+    """
+    if content_size(file, limits) > limits.stream_above:
+        return [_read_streamed(file, limits)]
+    return [read_delimited_bytes(read_bytes(file, limits), file)]
+
+
+def read_delimited_bytes(content: bytes, file: TableFile) -> Grid:
+    """The table in the bytes of a delimited file."""
+    encoding = _encoding(file, iter([content]))
+    text = content.decode(encoding.codec, encoding.errors)
+    delimiter, skip, notices = _delimiter_line(file, text)
+    text = text[skip:]
+    dialect = Dialect(delimiter) if delimiter else _dialect(file, text)
+    held = _HeldText(text)
+    try:
+        rows = tuple(replace(dialect, strict=True).rows(held.lines()))
+    except csv.Error as error:
+        dialect, notice = _mend_quotes(file, held, dialect, error)
+        notices.append(notice)
+        rows = tuple(dialect.rows(held.lines()))
+    if encoding.fault is not None:
+        prefix = content[: encoding.fault].decode(encoding.codec, encoding.errors)[skip:]
+        notices.append(_misfit(file, encoding, _HeldText(prefix + "x"), dialect))
+    return _grid(file, rows, encoding, dialect, max(map(len, rows), default=0), notices)
+
+
+def _read_streamed(file: TableFile, limits: Limits) -> Grid:
+    encoding = _encoding(file, chunks(file, limits))
+    text = _FileText(file, encoding)
+    with text.open() as stream:
+        sample = stream.read(SAMPLE * 4)
+    delimiter, skip, notices = _delimiter_line(file, sample)
+    text = replace(text, skip=1 if skip else 0)
+    dialect = Dialect(delimiter) if delimiter else _dialect(file, sample)
+    try:
+        width = max(map(len, replace(dialect, strict=True).rows(text.lines())), default=0)
+    except csv.Error as error:
+        dialect, notice = _mend_quotes(file, text, dialect, error)
+        notices.append(notice)
+        width = max(map(len, dialect.rows(text.lines())), default=0)
+    if encoding.fault is not None:
+        notices.append(_misfit(file, encoding, _TextUpTo(text, encoding.fault), dialect))
+    return _grid(file, DelimitedRows(text, dialect), encoding, dialect, width, notices)
+
+
+@dataclass(frozen=True, slots=True)
+class _TextUpTo:
+    """The text of a file up to a byte, and one more character."""
+
+    text: _FileText
+    end: int
+
+    def lines(self) -> Iterator[str]:
+        seen = 0
+        codec = self.text.encoding.codec
+        for line in self.text.lines():
+            start, seen = seen, seen + len(line.encode(codec, "replace"))
+            if seen > self.end:
+                yield line[: max(self.end - start, 0)] + "x"
+                return
+            yield line
+        yield "x"
+
+
+def _encoding(file: TableFile, content: Iterator[bytes]) -> Encoding:
+    try:
+        return detect_encoding(content)
+    except BinaryContentError as error:
+        raise UnreadableTableError(
+            f"{error}.",
+            path=file.relative,
+            hint="Give the file the suffix of its kind, or save it as CSV text in UTF-8.",
+        ) from error
+
+
+def _delimiter_line(file: TableFile, text: str) -> tuple[str, int, list[Notice]]:
+    """The delimiter that a first line ``sep=;`` names, the length of that line, and a notice."""
+    match = _DELIMITER_LINE.match(text)
+    if match is None:
+        return "", 0, []
+    message = f"the first line only names the delimiter ({match[1]!r}); row 0 is the line after it"
+    return match[1], match.end(), [Notice("delimiter-line", message, file.relative)]
+
+
+def _dialect(file: TableFile, text: str) -> Dialect:
+    whole = len(text) <= SAMPLE
+    dialect = detect_dialect(text[:SAMPLE], whole=whole, preferred=DELIMITED.get(file.suffix, ","))
+    if file.suffix == ".txt" and not any(dialect.delimiter in line for line in text[:SAMPLE].splitlines()):
+        raise NoTableError(
+            "the text has no columns.", path=file.relative, hint="Name it .csv if it is a table."
+        )
+    return dialect
+
+
+def _mend_quotes(file: TableFile, text: _Text, dialect: Dialect, error: csv.Error) -> tuple[Dialect, Notice]:
+    """The dialect that suits misplaced quotes, and a notice of the first row that has one."""
+    row = _sound_rows(text, replace(dialect, strict=True))
+    if "field larger" in str(error):
+        raise UnreadableTableError(
+            f"a cell is longer than {MAX_CELL:,} characters.",
+            path=file.relative,
+            row=row,
+            hint="Is a quote left open there?",
+        ) from error
+    if "unexpected end" not in str(error):
+        message = "a closing quote is followed by text; both are kept in the cell"
+        return dialect, Notice("quotes", message, file.relative, row=row)
+    plain = replace(dialect, quoted=False)
+    widths = {len(cells) for cells in plain.rows(text.lines()) if cells}
+    if len(widths) == 1 and widths != {1}:
+        message = "a quote is never closed; quotes are read as part of the text"
+        return plain, Notice("quotes", message, file.relative, row=row)
+    message = "a quote is never closed, so that the rest of the file is one cell; close or double it"
+    return dialect, Notice("quotes", message, file.relative, row=row)
+
+
+def _sound_rows(text: _Text, dialect: Dialect) -> int:
+    """How many rows come before the first fault."""
+    count = 0
+    try:
+        for _ in dialect.rows(text.lines()):
+            count += 1
+    except csv.Error:
+        pass
+    return count
+
+
+def _misfit(file: TableFile, encoding: Encoding, before: _Text, dialect: Dialect) -> Notice:
+    """The notice of a byte that does not fit the encoding; `before` is the text up to it."""
+    place = (0, 0)
+    for row, cells in enumerate(dialect.rows(before.lines())):
+        place = (row, len(cells) - 1)
+    if encoding.codec == "cp1252":
+        message = "not UTF-8 from here on; the file was read as Windows-1252. Save it as UTF-8 to be sure"
+    else:
+        message = f"bytes that are no {encoding.codec.upper()} were replaced by U+FFFD, the first here"
+    return Notice("encoding", message, file.relative, row=place[0], column=place[1])
+
+
+def _grid(
+    file: TableFile,
+    rows: tuple[Row, ...] | DelimitedRows,
+    encoding: Encoding,
+    dialect: Dialect,
+    width: int,
+    notices: list[Notice],
+) -> Grid:
+    if width == 0:
+        raise EmptyTableError("the file holds no cell.", path=file.relative, hint="Put a table into it.")
+    media_type = "text/tab-separated-values" if dialect.delimiter == "\t" else "text/csv"
+    name = encoding.codec.removesuffix("-sig")
+    source = Source(file.relative, media_type=media_type, encoding=name)
+    return Grid(file.id, source, rows, width, notices=tuple(notices))
