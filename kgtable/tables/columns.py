@@ -1,0 +1,202 @@
+"""What a whole column says about its cells: decimal comma, order of dates, years, identifiers, scores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from kgtable.tables.dates import Order, figures_of
+from kgtable.tables.model import Column, Row, Table
+from kgtable.tables.numbers import DEFAULT_STYLE, NumberStyle
+from kgtable.tables.typed import MISSING_MARKERS, Value
+
+SAMPLED_CELLS = 200_000
+"""About how many cells of a table are looked at."""
+
+SAMPLED_TEXTS = 500
+"""How many distinct texts of a column are looked at."""
+
+
+@dataclass(frozen=True)
+class ColumnStyle:
+    """How the cells of one column are to be read. `cache` remembers typed cells and is no part of it.
+
+    `is_year`: plain integers are years. `is_identifier`: digits are names (phone numbers, codes,
+    zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
+    """
+
+    numbers: NumberStyle = DEFAULT_STYLE
+    date_order: Order = Order.MONTH_FIRST
+    is_year: bool = False
+    is_identifier: bool = False
+    is_boolean: bool = False
+    is_clock: bool = False
+    cache: dict[str, Value] = field(default_factory=dict, compare=False, repr=False)
+
+
+_IDENTIFIER_NAME = re.compile(
+    r"(?:.*[ _])?(?:ids?|identifiers?|codes?|phone|telephone|tel\.?|fax|zip|postcode|isbn|issn|ssn"
+    r"|cusip|sku|ein|iban)"
+    r"(?:[ _](?:no\.?|number|numbers|code|codes))?|(?:phone|account|serial|invoice|passport"
+    r"|flight)[ _](?:no\.?|number)s?"
+    r"|notes?(?: no\.?)?|ref\.?|footnotes?",
+    re.IGNORECASE,
+)
+_YEAR_NAME = re.compile(
+    r"(?:(?:fiscal|financial|calendar|model|academic|school|birth|release|tax|election|season|start"
+    r"|end|opening|closing)[ _])?"
+    r"(?:years?|yr\.?|seasons?|vintage|dates?|founded|established|built|completed|opened|closed|born"
+    r"|died|elected|joined"
+    r"|formed|released?|debut|introduced|retired|inducted|inscribed|incorporated|constructed|ended"
+    r"|began|begun|since|from"
+    r"|until|to|took office|left office)"
+    r"(?:[ _](?:\(.*\)|\[.*\]|(?:of|in|released|built|founded|opened|completed|joined|inducted|formed"
+    r"|ended|end|start)\b.*))?",
+    re.IGNORECASE,
+)
+_SCORE_NAME = re.compile(
+    r"\b(?:score|scores|result|results|record|records|agg|aggregate|w[-–]l|w[-–]d[-–]l|sets?|legs?)\b",
+    re.IGNORECASE,
+)
+_CLOCK_NAME = re.compile(
+    r"\b(?:start|starts|kick-?off|departs?|departure|arrives?|arrival|sunrise|sunset|opens?|closes?"
+    r"|local time|utc|gmt)\b",
+    re.IGNORECASE,
+)
+_PLAIN_YEAR = re.compile(r"[12]\d{3}")
+_INTEGER = re.compile(r"-?\d{1,18}")
+_NUMERIC = re.compile(r"[($€£ -]*\d[\d,. ]*[)% ]*")
+_BETWEEN = re.compile(r"(\d{1,4})(?:\.\d+)? ?[-–—−] ?(\d{1,4})(?:\.\d+)?")
+_COMMA_DECIMAL = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})(?![\d,.])")
+_POINT_DECIMAL = re.compile(
+    r"(?<![\d.,])(?:\d+|\d{1,3}(?:,\d{3})+)\.(?:\d{1,2}|\d{4,})(?![\d,.])|\d,\d{3}(?:,\d{3}|\.\d)"
+)
+_LISTED = re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{1,2}){2,}(?![\d,.])")
+_ZERO_PADDED = re.compile(r"0\d+")
+_NUMBERED_MARK = re.compile(r"[($€£-]*\d[\d,.]*[)%]* ?\(\d{1,2}\)")
+_LETTER_MARK = re.compile(r"-?\d[\d,.]* ?([A-Za-z])")
+_CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_BOOLEANS = ({"yes", "no"}, {"true", "false"})
+
+
+def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
+    """The style of every column, from the header and the body rows of the table's head."""
+    samples = _sample(table)
+    commas = [_decimal_comma(texts) for texts in samples]
+    orders = [_date_order(texts) for texts in samples]
+    table_comma = True in commas and False not in commas
+    table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
+    styles = []
+    for column, texts, comma, order in zip(table.columns, samples, commas, orders, strict=True):
+        style = _profile(column, texts, column.index == table.structure.label_column)
+        numbers = replace(style.numbers, decimal_comma=table_comma if comma is None else comma)
+        styles.append(replace(style, numbers=numbers, date_order=order or table_order))
+    return tuple(styles)
+
+
+def _sample(table: Table) -> list[dict[str, int]]:
+    """For each column its distinct body texts, and how often each was seen."""
+    samples: list[dict[str, int]] = [{} for _ in table.columns]
+    rows = list(_body_rows(table))
+    step = max(1, len(rows) * max(1, len(samples)) // SAMPLED_CELLS)
+    for row in rows[::step]:
+        for texts, text in zip(samples, row, strict=False):
+            stripped = text.strip()
+            if stripped in texts:
+                texts[stripped] += 1
+            elif stripped and len(texts) < SAMPLED_TEXTS and stripped not in MISSING_MARKERS:
+                texts[stripped] = 1
+    return samples
+
+
+def _body_rows(table: Table) -> Iterator[Row]:
+    structure = table.structure
+    for index, row in enumerate(table.grid.head):
+        if (
+            index >= structure.body_start
+            and index not in structure.groups
+            and index not in structure.footnotes
+        ):
+            yield row
+
+
+def _profile(column: Column, texts: dict[str, int], is_label: bool) -> ColumnStyle:
+    name = " ".join((column.path[-1] if column.path else "").split())
+    numbers = NumberStyle(
+        ranges=not _has_scores(name, texts),
+        numbered_marks=_mostly_plain(texts, _NUMBERED_MARK),
+        letter_marks=_has_letter_marks(texts),
+    )
+    identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
+    return ColumnStyle(
+        numbers=numbers,
+        is_identifier=identifier,
+        is_year=not identifier and _has_years(name, texts, is_label),
+        is_boolean=sum(texts.values()) > 1 and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
+        is_clock=bool(texts) and bool(_CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
+    )
+
+
+def _has_years(name: str, texts: Iterable[str], is_label: bool) -> bool:
+    integers = [text for text in texts if _INTEGER.fullmatch(text)]
+    years = [int(text) for text in integers if _PLAIN_YEAR.fullmatch(text) and int(text) <= 2100]
+    if not years:
+        return False
+    if _YEAR_NAME.fullmatch(name):
+        return len(years) >= 0.8 * len(integers)
+    if len(years) < len(integers) or any(_NUMERIC.fullmatch(text) for text in texts if text not in integers):
+        return False
+    if is_label:
+        return min(years) >= 1800
+    return len(years) >= 5 and min(years) >= 1850 and max(years) <= 2050 and not _PLAIN_YEAR.search(name)
+
+
+def _has_scores(name: str, texts: Iterable[str]) -> bool:
+    pairs = [match for match in map(_BETWEEN.fullmatch, texts) if match]
+    return bool(pairs) and (
+        _SCORE_NAME.search(name) is not None or any(int(pair[1]) >= int(pair[2]) for pair in pairs)
+    )
+
+
+def _zero_padded(texts: Iterable[str]) -> bool:
+    """Digits alone, all of one length, some beginning with zero."""
+    texts = list(texts)
+    return (
+        any(_ZERO_PADDED.fullmatch(text) for text in texts)
+        and len({len(text) for text in texts}) == 1
+        and all(text.isdecimal() for text in texts)
+    )
+
+
+def _mostly_plain(texts: Iterable[str], marked: re.Pattern[str]) -> bool:
+    texts = list(texts)
+    plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
+    count = sum(1 for text in texts if marked.fullmatch(text))
+    return 0 < count <= 0.35 * (plain + count)
+
+
+def _has_letter_marks(texts: Iterable[str]) -> bool:
+    """Few letters after numbers, where most are bare and have decimals (``12.3E`` among ``10.1``)."""
+    texts = list(texts)
+    letters = {match[1] for match in map(_LETTER_MARK.fullmatch, texts) if match}
+    decimals = sum(1 for text in texts if _NUMERIC.fullmatch(text) and ("." in text or "," in text))
+    return 0 < len(letters) <= 3 and _mostly_plain(texts, _LETTER_MARK) and decimals > 0.4 * len(texts)
+
+
+def _decimal_comma(texts: Iterable[str]) -> bool | None:
+    """Whether the comma is the decimal sign; None where no cell tells."""
+    commas = points = 0
+    for text in texts:
+        if len(text) <= 30:
+            commas += _COMMA_DECIMAL.search(text) is not None and not text[:1].isalpha()
+            points += _POINT_DECIMAL.search(text) is not None or _LISTED.search(text) is not None
+    return commas > points if commas or points else None
+
+
+def _date_order(texts: Iterable[str]) -> Order | None:
+    """Which of day and month stands first; None where no cell tells."""
+    pairs = [pair for pair in map(figures_of, texts) if pair]
+    if any(first > 12 for first, _ in pairs):
+        return Order.DAY_FIRST
+    return Order.MONTH_FIRST if any(second > 12 for _, second in pairs) else None

@@ -1,0 +1,183 @@
+"""Dates, months, times and periods of single cells, as typed lexical forms."""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+LONGEST = 60
+"""Cells with more characters than this are never dates."""
+
+MONTHS = {
+    name: number
+    for number in range(1, 13)
+    for name in (calendar.month_name[number].lower(), calendar.month_abbr[number].lower())
+} | {"sept": 9}
+MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>[12]\d{3})"
+_WEEKDAY = r"(?:(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?\.?,? )?"
+
+
+class Order(StrEnum):
+    """Which of day and month stands first in dates of figures alone."""
+
+    DAY_FIRST = "dmy"
+    MONTH_FIRST = "mdy"
+
+
+class Date(NamedTuple):
+    """A date or period: its lexical form, its datatype (``""`` for a period), first and last day."""
+
+    lexical: str
+    datatype: str
+    start: str = ""
+    end: str = ""
+
+
+_WRITTEN = tuple(
+    re.compile(_WEEKDAY + pattern, re.IGNORECASE | re.ASCII)
+    for pattern in (
+        rf"{MONTH} {_DAY},? ?{_YEAR}",
+        rf"{_DAY}(?: of)? {MONTH},? {_YEAR}",
+        rf"{_DAY}[-/. ]?{MONTH}[-/. ,]{{0,2}}(?P<year>[12]\d{{3}}|\d{{2}})",
+        rf"{_YEAR}[-/. ]{MONTH}[-/. ]{_DAY}",
+    )
+)
+_MONTH_YEAR = re.compile(
+    rf"{MONTH}(?:,? |-|/)(?P<year>[12]\d{{3}})|(?P<year2>[12]\d{{3}}) {MONTH.replace('month', 'month2')}",
+    re.IGNORECASE | re.ASCII,
+)
+_ISO = re.compile(
+    r"(?P<year>[12]\d{3})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})"
+    r"(?:[T ](?P<hour>\d{2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?P<fraction>\.\d{1,9})?)?"
+    r" ?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
+)
+_FIGURES = re.compile(
+    r"(?P<first>\d{1,2})(?P<sign>[-/.])(?P<second>\d{1,2})(?P=sign)(?P<year>[12]\d{3}|\d{2})"
+)
+_CLOCK = re.compile(
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))? ?(?P<half>[ap])\.?m\.?",
+    re.IGNORECASE | re.ASCII,
+)
+_PLAUSIBLE = re.compile(r"\d")
+
+
+def parse_date(text: str, order: Order = Order.MONTH_FIRST) -> Date | None:
+    """The date, month, date-time or time of day that is the whole of `text`, or None.
+
+    `order` decides dates of figures where both numbers could be the month. Two-digit years mean
+    1970-2069. A bare year is not a date here: whether 2013 is one is for the column to say.
+
+    >>> parse_date("31 Dec. 2024").lexical, parse_date("12/31/2024").lexical
+    ('2024-12-31', '2024-12-31')
+    >>> parse_date("December 2019")[:2]
+    ('2019-12', 'xsd:gYearMonth')
+    >>> parse_date("31/02/2024") is None
+    True
+    """
+    if len(text) > LONGEST or not _PLAUSIBLE.search(text):
+        return None
+    plain = " ".join(text.split())
+    if match := _ISO.fullmatch(plain):
+        return _from_iso(match)
+    if match := _FIGURES.fullmatch(plain):
+        return _from_figures(match, order)
+    for pattern in _WRITTEN:
+        if match := pattern.fullmatch(plain):
+            return _day(full_year(match["year"]), MONTHS[match["month"].lower()], int(match["day"]))
+    if match := _MONTH_YEAR.fullmatch(plain):
+        year, month = match["year"] or match["year2"], match["month"] or match["month2"]
+        return month_of(int(year), MONTHS[month.lower()])
+    if match := _CLOCK.fullmatch(plain):
+        return _from_clock(match)
+    return None
+
+
+def figures_of(text: str) -> tuple[int, int] | None:
+    """The two leading numbers of a date of figures (``12/31/2024`` → 12, 31), or None.
+
+    >>> figures_of("12/31/2024")
+    (12, 31)
+    """
+    match = _FIGURES.fullmatch(text.strip())
+    return (int(match["first"]), int(match["second"])) if match else None
+
+
+def full_year(printed: str) -> int:
+    """The year meant by two or four printed digits.
+
+    >>> full_year("19"), full_year("85"), full_year("1885")
+    (2019, 1985, 1885)
+    """
+    year = int(printed)
+    if len(printed) > 2:
+        return year
+    return year + (2000 if year < 70 else 1900)
+
+
+def month_of(year: int, month: int) -> Date:
+    """A month as a date with its first and last day."""
+    last = calendar.monthrange(year, month)[1]
+    lexical = f"{year:04d}-{month:02d}"
+    return Date(lexical, "xsd:gYearMonth", f"{lexical}-01", f"{lexical}-{last:02d}")
+
+
+def _day(year: int, month: int, day: int) -> Date | None:
+    try:
+        lexical = datetime.date(year, month, day).isoformat()
+    except ValueError:
+        return None
+    return Date(lexical, "xsd:date", lexical, lexical)
+
+
+def _from_iso(match: re.Match[str]) -> Date | None:
+    date = _day(int(match["year"]), int(match["month"]), int(match["day"]))
+    if date is None or match["hour"] is None:
+        return date
+    if (
+        match["sign"] != "-"
+        or int(match["hour"]) > 23
+        or int(match["minute"]) > 59
+        or int(match["second"] or 0) > 59
+    ):
+        return None
+    zone = match["zone"] or ""
+    if len(zone) == 5:
+        zone = f"{zone[:3]}:{zone[3:]}"
+    if zone not in {"", "Z"} and (int(zone[1:3]) > 13 or int(zone[4:]) > 59):
+        return None
+    clock = f"{match['hour']}:{match['minute']}:{match['second'] or '00'}{match['fraction'] or ''}"
+    return Date(f"{date.lexical}T{clock}{zone}", "xsd:dateTime", date.lexical, date.lexical)
+
+
+def _from_figures(match: re.Match[str], order: Order) -> Date | None:
+    if len(match["year"]) == 2 and not _clearly_a_date(match):
+        return None
+    first, second, year = int(match["first"]), int(match["second"]), full_year(match["year"])
+    month_first = order is Order.MONTH_FIRST and match["sign"] != "."
+    attempts = ((first, second), (second, first)) if month_first else ((second, first), (first, second))
+    return next((date for month, day in attempts if (date := _day(year, month, day))), None)
+
+
+def _clearly_a_date(match: re.Match[str]) -> bool:
+    """With a two-digit year, dots and dashes also print versions (1.2.10) and records (10-6-12)."""
+    first, second = match["first"], match["second"]
+    if match["sign"] == "/":
+        return True
+    padded = first[0] == "0" or second[0] == "0"
+    return len(first) == len(second) == 2 and (padded or match["sign"] == ".")
+
+
+def _from_clock(match: re.Match[str]) -> Date | None:
+    hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)
+    if not 1 <= hour <= 12 or minute > 59 or second > 59:
+        return None
+    hour = hour % 12 + (12 if match["half"].lower() == "p" else 0)
+    return Date(f"{hour:02d}:{minute:02d}:{second:02d}", "xsd:time")

@@ -1,0 +1,156 @@
+"""Units of measure: the compact QUDT table, and how people print its units.
+
+`ontologies/units.csv` holds QUDT's units, `ontologies/printed_units.csv` the spellings that decide
+where a symbol alone would be ambiguous (``m``, ``t``, ``in``). Units are named by their QUDT local
+name: ``KiloGM`` stands for ``unit:KiloGM``.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from kgtable.resources import read_shipped
+
+LONGEST_PRINTED = 60
+_PLURAL_WORD = re.compile(r"(?<=[a-z]{3})s\b")
+_SUPERSCRIPTS = str.maketrans({"²": "2", "³": "3", "μ": "µ", "⋅": "·", "∙": "·"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A QUDT unit: local name, English label, main symbol, quantity kinds, ISO 4217 code."""
+
+    name: str
+    label: str
+    symbol: str = ""
+    kinds: tuple[str, ...] = ()
+    currency: str = ""
+
+
+def _records(name: str) -> Iterator[dict[str, str]]:
+    lines = (line for line in read_shipped(name).splitlines() if not line.startswith("# "))
+    yield from csv.DictReader(lines)
+
+
+@cache
+def units() -> dict[str, Unit]:
+    """Every unit of the table by its QUDT local name.
+
+    >>> units()["CCY_EUR"].label
+    'Euro'
+    """
+    return {
+        record["name"]: Unit(
+            record["name"],
+            record["label"],
+            record["symbols"].split("\t")[0],
+            tuple(record["kinds"].split()),
+            record["currency"],
+        )
+        for record in _records("ontologies/units.csv")
+    }
+
+
+@cache
+def currency_codes() -> dict[str, str]:
+    """ISO 4217 code → QUDT local name, for the currencies that QUDT has."""
+    return {
+        unit.currency: name
+        for name, unit in units().items()
+        if unit.currency and name == f"CCY_{unit.currency}"
+    }
+
+
+@cache
+def _printed() -> tuple[dict[str, str], dict[str, str]]:
+    """Curated spellings (those for cells, those for headers as well): spelling → unit name."""
+    cells: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    for record in _records("ontologies/printed_units.csv"):
+        for spelling in dict.fromkeys((record["printed"], _loose(record["printed"]))):
+            headers.setdefault(spelling, record["unit"])
+            if record["place"] == "cell":
+                cells.setdefault(spelling, record["unit"])
+    return cells, headers
+
+
+@cache
+def _by_symbol() -> dict[str, str]:
+    """Symbols and UCUM codes → unit name; of several units the one with the shortest name."""
+    found: dict[str, str] = {}
+    for record in sorted(_records("ontologies/units.csv"), key=lambda r: (len(r["name"]), r["name"])):
+        for spelling in (*record["symbols"].split("\t"), *record["ucum"].split()):
+            if spelling and spelling != "$":
+                found.setdefault(spelling.translate(_SUPERSCRIPTS), record["name"])
+    return found
+
+
+@cache
+def _by_label() -> dict[str, str]:
+    """English labels, in lower case and British and American spelling → unit name."""
+    found: dict[str, str] = {}
+    for name, unit in units().items():
+        label = unit.label.lower()
+        found.setdefault(label, name)
+        found.setdefault(re.sub(r"(?<=[mlt])re\b", "er", label), name)
+    return found
+
+
+def _loose(text: str) -> str:
+    """Spelling of a word (four letters or more) without case; symbols keep theirs."""
+    return text.lower() if len(text) > 3 and text.replace(" ", "").replace(".", "").isalpha() else text
+
+
+def _label_forms(text: str) -> tuple[str, ...]:
+    singular = _PLURAL_WORD.sub("", text.lower())
+    return text.lower(), singular, singular.replace("/", " per ")
+
+
+def find_printed_unit(text: str) -> str | None:
+    """The unit that `text` names beside a number in a cell, or None; strict, since cells are prose too.
+
+    Single words count only where the curated spellings have them; QUDT's own symbols count where
+    they are compound (``W/m²``), its labels where they have several words.
+
+    >>> find_printed_unit("km/h"), find_printed_unit("W/m²"), find_printed_unit("goals")
+    ('KiloM-PER-HR', 'W-PER-M2', None)
+    """
+    if not text or len(text) > LONGEST_PRINTED:
+        return None
+    cells, _ = _printed()
+    name = cells.get(text) or cells.get(_loose(text))
+    if name is not None:
+        return name
+    if " " in text:
+        return next((_by_label()[form] for form in _label_forms(text) if form in _by_label()), None)
+    if any(sign in text for sign in "/·²³°") and any(character.isalpha() for character in text):
+        return _by_symbol().get(text.translate(_SUPERSCRIPTS))
+    return None
+
+
+@cache
+def find_unit(text: str) -> Unit | None:
+    """The unit that `text` names by QUDT name, symbol, UCUM code, English label or ISO 4217 code.
+
+    >>> find_unit("kg").name, find_unit("kilograms").name, find_unit("m.s-1").name, find_unit("EUR").name
+    ('KiloGM', 'KiloGM', 'M-PER-SEC', 'CCY_EUR')
+    >>> find_unit("quux") is None
+    True
+    """
+    text = text.strip()
+    if not text or len(text) > LONGEST_PRINTED:
+        return None
+    _, headers = _printed()
+    name = (
+        headers.get(text)
+        or headers.get(_loose(text))
+        or _by_symbol().get(text.translate(_SUPERSCRIPTS))
+        or currency_codes().get(text)
+        or (text if text in units() else None)
+        or next((_by_label()[form] for form in _label_forms(text) if form in _by_label()), None)
+    )
+    return units()[name] if name else None

@@ -1,0 +1,96 @@
+"""A cell's text as a typed value: number, date, year, period, boolean, missing, or text.
+
+`profile_columns` looks at a table once and decides per column what no cell alone can tell;
+`type_cell` then types each cell.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kgtable.tables.columns import ColumnStyle, profile_columns
+from kgtable.tables.dates import Date, parse_date
+from kgtable.tables.numbers import NumberStyle, parse_number, parse_simple
+from kgtable.tables.periods import parse_period
+from kgtable.tables.typed import MISSING_MARKERS, Kind, Value
+
+__all__ = [
+    "MISSING_MARKERS",
+    "ColumnStyle",
+    "Kind",
+    "NumberStyle",
+    "Value",
+    "profile_columns",
+    "type_cell",
+]
+
+CACHED_CELLS = 4096
+"""How many typed cells a column style remembers."""
+
+_EMPTY = Value(Kind.EMPTY)
+_MISSING = Value(Kind.MISSING)
+_TEXT = Value(Kind.TEXT)
+_BOOLEANS = {"yes": "true", "true": "true", "no": "false", "false": "false"}
+_WITH_DIGIT = re.compile(r"[0-9½⅓⅔¼¾⅕-⅞]")
+_DATED = re.compile(
+    r"[0-9][-/.][0-9]|[12][0-9]{3}|[0-9]:[0-9]|[QHqhFf][Yy1-4][ '’]?[0-9]{2}|[0-9][QHqh]|['’][0-9]{2}"
+    r"|[a-z]-[0-9]{2}"
+)
+_YEAR = re.compile(r"([12][0-9]{3})(?:\s?(?:\[[^\[\]]{1,12}\]|[*†‡§#^¹²³]))*")
+_CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+_MARKS = re.compile(r"(?:\s?(?:\[[^\[\]]{1,12}\]|[*†‡§]))+$")
+
+
+def type_cell(text: str, style: ColumnStyle) -> Value:
+    """The typed value of a cell; what cannot be typed is text.
+
+    >>> style = ColumnStyle()
+    >>> type_cell("$ 1,234", style).number.value
+    Decimal('1234')
+    >>> type_cell("31 Dec. 2024", style).lexical, type_cell("n/a", style).kind.value
+    ('2024-12-31', 'missing')
+    >>> type_cell("2013", ColumnStyle(is_year=True)).datatype
+    'xsd:gYear'
+    """
+    value = style.cache.get(text)
+    if value is None:
+        value = _type(text, style)
+        if len(style.cache) < CACHED_CELLS:
+            style.cache[text] = value
+    return value
+
+
+def _type(text: str, style: ColumnStyle) -> Value:
+    if not (style.is_year or style.is_identifier or style.numbers.decimal_comma):
+        number = parse_simple(text)
+        if number is not None:
+            return Value(Kind.NUMBER, number)
+    if not text:
+        return _EMPTY
+    if len(text) < 12:
+        stripped = text.strip()
+        if not stripped or stripped in MISSING_MARKERS:
+            return _MISSING
+        if style.is_boolean and stripped.lower() in _BOOLEANS:
+            return Value(Kind.BOOLEAN, None, _BOOLEANS[stripped.lower()], "xsd:boolean")
+    if not _WITH_DIGIT.search(text):
+        return _TEXT if text.strip() else _MISSING
+    if style.is_identifier:
+        return _TEXT
+    if style.is_year and (match := _YEAR.fullmatch(text.strip())):
+        return Value(Kind.YEAR, None, match[1], "xsd:gYear")
+    if len(text) <= 60 and _DATED.search(text) and (dated := _type_date(text, style)):
+        return dated
+    number = parse_number(text, style.numbers)
+    return Value(Kind.NUMBER, number) if number is not None else _TEXT
+
+
+def _type_date(text: str, style: ColumnStyle) -> Value | None:
+    plain = _MARKS.sub("", text.strip())
+    if style.is_clock and _CLOCK.fullmatch(plain):
+        return Value(Kind.DATE, None, f"{plain}:00", "xsd:time")
+    date = parse_date(plain, style.date_order)
+    if date is not None:
+        return Value(Kind.DATE, None, date.lexical, date.datatype)
+    period: Date | None = parse_period(plain) if style.numbers.ranges or "/" not in plain else None
+    return None if period is None else Value(Kind.PERIOD, None, period.lexical)

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.tables.columns import ColumnStyle
+from kgtable.tables.model import Column, Grid, Source, Structure, Table
+from kgtable.tables.values import CACHED_CELLS, Kind, Value, profile_columns, type_cell
+
+
+def table(header: Sequence[str], *rows: Sequence[str]) -> Table:
+    """A table with one header row, its first column the label."""
+    grid = Grid("t", Source("t.csv"), (tuple(header), *map(tuple, rows)), len(header))
+    columns = tuple(Column(index, (name,)) for index, name in enumerate(header))
+    return Table(grid, Structure(columns, header=(0,), body_start=1))
+
+
+def typed_column(name: str, *cells: str) -> list[Value]:
+    """The values of a column that stands beside a label column."""
+    made = table(
+        ("label", name), *((f"row {letter}", cell) for letter, cell in zip("abcdefgh", cells, strict=False))
+    )
+    style = profile_columns(made)[1]
+    return [type_cell(cell, style) for cell in cells]
+
+
+def kinds(name: str, *cells: str) -> list[str]:
+    return [value.kind.value for value in typed_column(name, *cells)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", Kind.EMPTY),
+        (" ", Kind.MISSING),
+        ("\u00a0", Kind.MISSING),
+        ("-", Kind.MISSING),
+        ("—", Kind.MISSING),
+        ("n/a", Kind.MISSING),
+        ("…", Kind.MISSING),
+        ("$ —", Kind.MISSING),
+        ("?", Kind.MISSING),
+        ("nm", Kind.MISSING),
+        ("12", Kind.NUMBER),
+        (" 12 ", Kind.NUMBER),
+        ("2013", Kind.NUMBER),
+        ("31 Dec. 2024", Kind.DATE),
+        ("May 5, 2010[3]", Kind.DATE),
+        ("Q3 2020", Kind.PERIOD),
+        ("2016-17", Kind.PERIOD),
+        ("yes", Kind.TEXT),
+        ("Total", Kind.TEXT),
+        ("007", Kind.TEXT),
+        ("x" * 100_000, Kind.TEXT),
+        ("9" * 100_000, Kind.TEXT),
+    ],
+)
+def test_single_cells(text: str, kind: Kind) -> None:
+    assert type_cell(text, ColumnStyle()).kind is kind
+
+
+def test_year_column_and_money_column() -> None:
+    assert kinds("Year", "2013", "2014[a]", "c. 1850") == ["year", "year", "number"]
+    assert kinds("Revenue", "2013", "345", "1,999") == ["number"] * 3
+    assert kinds("2013", "2013", "1999", "2001", "1998", "1997") == ["number"] * 5
+    assert kinds("Fiscal year", "2013", "2014") == ["year"] * 2
+    assert kinds("Years of service", "12", "8") == ["number"] * 2
+
+
+def test_label_column_of_years() -> None:
+    made = table(("", "Amount"), ("2019", "12"), ("2020", "13"), ("Thereafter", "14"))
+    assert [style.is_year for style in profile_columns(made)] == [True, False]
+
+
+def test_date_order_is_the_columns() -> None:
+    assert typed_column("Date", "01/02/2003", "25/02/2003")[0].lexical == "2003-02-01"
+    assert typed_column("Date", "01/02/2003", "02/25/2003")[0].lexical == "2003-01-02"
+    assert typed_column("Date", "01/02/2003")[0].lexical == "2003-01-02"
+
+
+def test_decimal_comma_is_the_columns() -> None:
+    values = typed_column("Preis", "1.234", "1,5")
+    assert [str(value.number.value) for value in values if value.number] == ["1234", "1.5"]
+    values = typed_column("Price", "1,234", "1.5")
+    assert [str(value.number.value) for value in values if value.number] == ["1234", "1.5"]
+
+
+def test_decimal_comma_of_another_column_decides() -> None:
+    made = table(("", "a", "b"), ("x", "1.234", "0,5"), ("y", "2.345", "1,25"))
+    value = type_cell("1.234", profile_columns(made)[1])
+    assert value.number is not None
+    assert value.number.value == 1234
+
+
+def test_scores_stay_text() -> None:
+    assert kinds("Score", "3–1", "1–2", "2-2") == ["text"] * 3
+    assert kinds("Outcome", "3–1", "1–2") == ["text"] * 2
+    assert kinds("Age", "18-24", "25-34") == ["number"] * 2
+
+
+def test_identifiers_stay_text() -> None:
+    assert kinds("Key", "007", "123") == ["text"] * 2
+    assert kinds("Phone", "5551234", "5559876") == ["text"] * 2
+    assert kinds("Zip code", "90210", "10001") == ["text"] * 2
+    assert kinds("customer_id", "1", "2") == ["text"] * 2
+    assert kinds("Amount", "7", "123") == ["number"] * 2
+
+
+def test_booleans_are_the_columns() -> None:
+    values = typed_column("Active", "yes", "No", "-")
+    assert [(value.kind.value, value.lexical) for value in values] == [
+        ("boolean", "true"),
+        ("boolean", "false"),
+        ("missing", None),
+    ]
+    assert kinds("Note", "yes", "maybe") == ["text"] * 2
+
+
+def test_clock_times_need_a_header() -> None:
+    assert typed_column("Start", "10:30", "11:45")[0].lexical == "10:30:00"
+    assert kinds("Length", "10:30", "11:45") == ["text"] * 2
+
+
+def test_marks_are_the_columns() -> None:
+    assert kinds("Share", "12.3E", "10.1", "9.8", "7.7") == ["number"] * 4
+    assert kinds("House", "12A", "10", "9", "7") == ["text", "number", "number", "number"]
+    assert kinds("Amount", "5 (1)", "10", "9", "7") == ["number"] * 4
+    assert kinds("Apps (goals)", "5 (1)", "10 (3)", "9 (2)", "7 (1)") == ["text"] * 4
+
+
+def test_groups_and_titles_are_not_looked_at() -> None:
+    made = table(("", "Value"), ("1,5", "0,5"), ("a", "1.5"))
+    grouped = Table(made.grid, Structure(made.columns, header=(0,), body_start=1, groups=frozenset({1})))
+    assert not profile_columns(grouped)[1].numbers.decimal_comma
+
+
+def test_ragged_and_empty_tables() -> None:
+    assert len(profile_columns(table(("a", "b", "c"), ("1",), ()))) == 3
+    assert profile_columns(table(())) == ()
+
+
+def test_cache_is_bounded() -> None:
+    style = ColumnStyle()
+    for number in range(2 * CACHED_CELLS):
+        type_cell(f"{number}", style)
+    assert len(style.cache) == CACHED_CELLS
+
+
+@given(
+    st.lists(st.text(max_size=80) | st.from_regex(r"[-($]?\d{1,9}[.,)%]?\d{0,4}", fullmatch=True), min_size=1)
+)
+def test_any_column_is_typed(cells: list[str]) -> None:
+    made = table(("label", "name"), *(("row", cell) for cell in cells))
+    style = profile_columns(made)[1]
+    for cell in cells:
+        value = type_cell(cell, style)
+        assert (value.kind is Kind.NUMBER) == (value.number is not None)
+        assert (value.kind is Kind.EMPTY) == (cell == "")
+        assert type_cell(cell, style) == value
