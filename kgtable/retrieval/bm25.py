@@ -1,0 +1,57 @@
+"""`bm25`: whole tables by Okapi BM25 over their text in one format (thesis, section 4.3.1)."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import bm25s
+import numpy as np
+
+from kgtable.retrieval.result import Retrieval
+from kgtable.retrieval.whole_tables import Scores, TableTexts, TriplesOf, as_retrieval
+
+WORD = re.compile(r"\w+")
+OKAPI = "robertson"
+"""bm25s's name for the original formula, with k1 = 1.5 and b = 0.75."""
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text in lower case, numbers and single letters among them.
+
+    >>> tokens("Net income, 2016: $615")
+    ['net', 'income', '2016', '615']
+    """
+    return WORD.findall(text.lower())
+
+
+class BM25Retriever:
+    """Ranks tables by the words they share with the question."""
+
+    name = "bm25"
+
+    def __init__(self, texts: TableTexts, triples_of: TriplesOf) -> None:
+        self._texts = texts
+        self._triples_of = triples_of
+        self._index = bm25s.BM25(method=OKAPI)
+        self._words: set[str] = set()
+        documents = [tokens(text) for text in texts.texts]
+        for document in documents:
+            self._words.update(document)
+        if self._words:
+            self._index.index(documents, show_progress=False)
+
+    def scores(self, question: str) -> Scores:
+        """The BM25 score of each piece, shape (pieces,)."""
+        known = [word for word in tokens(question) if word in self._words]
+        if not known:
+            return np.zeros(len(self._texts.texts), dtype=np.float32)
+        return np.asarray(self._index.get_scores(known), dtype=np.float32)
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples of the best tables, table by table."""
+        started = time.perf_counter()
+        ranked = self._texts.rank(self.scores(question))
+        return as_retrieval(
+            question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started
+        )

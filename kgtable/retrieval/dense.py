@@ -1,0 +1,64 @@
+"""`dense`: whole tables by the similarity of vectors (thesis, section 4.3.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import faiss
+import numpy as np
+
+from kgtable.index.embedding import Embedder, Matrix
+from kgtable.retrieval.result import Retrieval
+from kgtable.retrieval.whole_tables import Scores, TableTexts, TriplesOf, as_retrieval
+
+
+class DenseRetriever:
+    """Ranks tables by the cosine of the question's vector with those of their pieces."""
+
+    name = "dense"
+
+    def __init__(
+        self, texts: TableTexts, embedder: Embedder, triples_of: TriplesOf, cache: Path | None = None
+    ) -> None:
+        self._texts = texts
+        self._embedder = embedder
+        self._triples_of = triples_of
+        self._index = faiss.IndexFlatIP(embedder.dimension)
+        self._index.add(_vectors(texts, embedder, cache))
+
+    def scores(self, question: str) -> Scores:
+        """The cosine of the question with each piece, shape (pieces,)."""
+        count = len(self._texts.texts)
+        scores = np.zeros(count, dtype=np.float32)
+        if count:
+            found, places = self._index.search(self._embedder.embed([question]), count)
+            scores[places[0]] = found[0]
+        return scores
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples of the nearest tables, table by table."""
+        started = time.perf_counter()
+        ranked = self._texts.rank(self.scores(question))
+        return as_retrieval(
+            question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started
+        )
+
+
+def _vectors(texts: TableTexts, embedder: Embedder, cache: Path | None) -> Matrix:
+    """The vectors of all pieces; read from the folder `cache` where they were made before."""
+    if cache is None:
+        return embedder.embed(texts.texts)
+    key = hashlib.sha256(f"{embedder.name}\0{texts.digest()}".encode()).hexdigest()
+    path = cache / f"{key}.npy"
+    if path.exists():
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
+    vectors = embedder.embed(texts.texts)
+    cache.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    with partial.open("wb") as file:
+        np.save(file, vectors, allow_pickle=False)
+    partial.replace(path)
+    return vectors
