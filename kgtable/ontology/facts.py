@@ -45,9 +45,10 @@ def clean_text(text: str) -> str:
 class ColumnFact:
     """One column of one table after its conversion.
 
-    `name` is `display_name` of the column, `predicate` the local name or full IRI its cells hang on.
-    `ranges` counts its cells by the IRI of their class or datatype (`QUANTITY`, ``xsd:string``…,
-    `MISSING`), `units` its quantities by QUDT unit name, `scales` by power of ten.
+    `name` is `display_name` of the column, `predicate` the local name or full IRI its cells hang on,
+    `generated` the one the generator alone would have given (empty: the same). `ranges` counts its
+    cells by the IRI of their class or datatype (`QUANTITY`, ``xsd:string``…, `MISSING`), `units` its
+    quantities by QUDT unit name, `scales` by power of ten.
     """
 
     table: str
@@ -57,17 +58,19 @@ class ColumnFact:
     ranges: Mapping[str, int] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
     scales: Mapping[int, int] = field(default_factory=dict)
+    generated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Several columns taken together. All counts are sorted, the most frequent first.
 
-    `names` and `predicates` are counted by columns; `tables` are sorted.
+    `names`, `predicates` and `generated` are counted by columns; `tables` are sorted.
     """
 
     names: Mapping[str, int]
     predicates: Mapping[str, int]
+    generated: Mapping[str, int]
     tables: tuple[str, ...]
     ranges: Mapping[str, int]
     units: Mapping[str, int]
@@ -88,6 +91,7 @@ class _Sum:
     def __init__(self) -> None:
         self.names: Counter[str] = Counter()
         self.predicates: Counter[str] = Counter()
+        self.generated: Counter[str] = Counter()
         self.tables: set[str] = set()
         self.ranges: Counter[str] = Counter()
         self.units: Counter[str] = Counter()
@@ -96,6 +100,8 @@ class _Sum:
     def add(self, fact: ColumnFact) -> None:
         self.names[fact.name] += 1
         self.predicates[base_name(fact.predicate) or fact.predicate] += 1
+        generated = fact.generated or fact.predicate
+        self.generated[base_name(generated) or generated] += 1
         self.tables.add(fact.table)
         self.ranges.update(fact.ranges)
         self.units.update(fact.units)
@@ -105,6 +111,7 @@ class _Sum:
         return Summary(
             names=_sorted(self.names),
             predicates=_sorted(self.predicates),
+            generated=_sorted(self.generated),
             tables=tuple(sorted(self.tables)),
             ranges=_sorted(self.ranges),
             units=_sorted(self.units),

@@ -11,9 +11,9 @@ from kgtable.ontology.facts import (
 from kgtable.tables.model import Column
 
 FACTS = [
-    ColumnFact("b", 1, "Sales", "hasSales", {"q": 2}, {"CCY_USD": 2}, {6: 2}),
-    ColumnFact("a", 1, "sales", "hasSales", {"q": 1, "s": 4}, {"CCY_EUR": 1}, {0: 1}),
-    ColumnFact("a", 2, "Sales", "hasSales_2", {"q": 5}, {"CCY_USD": 5}, {6: 5}),
+    ColumnFact("b", 1, "Sales", "hasSales", ranges={"q": 2}, units={"CCY_USD": 2}, scales={6: 2}),
+    ColumnFact("a", 1, "sales", "hasSales", ranges={"q": 1, "s": 4}, units={"CCY_EUR": 1}, scales={0: 1}),
+    ColumnFact("a", 2, "Sales", "hasSales_2", ranges={"q": 5}, units={"CCY_USD": 5}, scales={6: 5}),
 ]
 
 

@@ -21,12 +21,12 @@ EX = rdflib.Namespace("http://example.org/ontology#")
 KGT = rdflib.Namespace("https://w3id.org/kgtable#")
 QUDT = rdflib.Namespace("http://qudt.org/schema/qudt/")
 FACTS = [
-    ColumnFact("t", 0, "Year", "hasYear", {str(XSD.gYear): 3}),
-    ColumnFact("t", 1, "Pension", "hasPension", {QUANTITY: 3}, {"CCY_USD": 2, "NUM": 1}),
-    ColumnFact("t", 2, "pension", "hasPension_2", {QUANTITY: 3}, {"NUM": 3}),
-    ColumnFact("t", 3, "Result", "hasResult", {QUANTITY: 2, str(XSD.string): 1}, {"NUM": 2}),
-    ColumnFact("t", 4, "Note", "hasNote", {str(XSD.string): 2, MISSING: 1}),
-    ColumnFact("u", 0, "Name", "https://schema.org/name", {str(XSD.string): 1}),
+    ColumnFact("t", 0, "Year", "hasYear", ranges={str(XSD.gYear): 3}),
+    ColumnFact("t", 1, "Pension", "hasPension", ranges={QUANTITY: 3}, units={"CCY_USD": 2, "NUM": 1}),
+    ColumnFact("t", 2, "pension", "hasPension_2", ranges={QUANTITY: 3}, units={"NUM": 3}),
+    ColumnFact("t", 3, "Result", "hasResult", ranges={QUANTITY: 2, str(XSD.string): 1}, units={"NUM": 2}),
+    ColumnFact("t", 4, "Note", "hasNote", ranges={str(XSD.string): 2, MISSING: 1}),
+    ColumnFact("u", 0, "Name", "https://schema.org/name", ranges={str(XSD.string): 1}),
 ]
 
 
@@ -99,9 +99,11 @@ def test_rdf_xml_can_be_opened_with_owlready2() -> None:
 
 def test_hostile_names_survive_all_syntaxes() -> None:
     facts = [
-        ColumnFact("t", 0, 'a "b" <c> & \\ \x00 \ud800 \U0001f680', "hasΔευτέρα", {str(XSD.string): 1}),
+        ColumnFact(
+            "t", 0, 'a "b" <c> & \\ \x00 \ud800 \U0001f680', "hasΔευτέρα", ranges={str(XSD.string): 1}
+        ),
         *(
-            ColumnFact("t", i, name, name, {QUANTITY: 1})
+            ColumnFact("t", i, name, name, ranges={QUANTITY: 1})
             for i, name in enumerate(
                 ["label", "domain", "range", "comment", "name", "columnName", "class", "is_a"]
             )
