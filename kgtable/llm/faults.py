@@ -1,0 +1,130 @@
+"""What went wrong with a request, as the HTTP answer or the connection tells it."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgtable.config import Endpoint
+from kgtable.errors import (
+    LLMAuthError,
+    LLMError,
+    LLMRateLimitError,
+    LLMReplyError,
+    LLMUnreachableError,
+)
+
+_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_SHOWN = 300
+GARBLED = "garbled"
+"""The code of a fault that is an answer with status 200 which is no chat completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A request that failed: the HTTP status, or None where no complete answer came.
+
+    `retry_after` is the number of seconds the server asked to wait, if it did.
+    """
+
+    message: str
+    status: int | None = None
+    code: str = ""
+    retry_after: float | None = None
+    timed_out: bool = False
+
+    @property
+    def worth_retrying(self) -> bool:
+        """Whether the same request may succeed later."""
+        if self.code == "insufficient_quota":
+            return False
+        return self.status is None or self.status in _RETRIED
+
+    def to_error(self, endpoint: Endpoint, attempts: int) -> LLMError:
+        """The error to raise, naming the endpoint and a next step, never the key."""
+        where = endpoint.base_url
+        said = endpoint.key.scrub(self.message) if endpoint.key else self.message
+        tried = f" ({attempts} attempts)" if attempts > 1 else ""
+        if self.status is None:
+            what = "did not answer in time" if self.timed_out else "could not be reached"
+            return LLMUnreachableError(
+                f"The language model at {where} {what}{tried}: {said}.",
+                hint="Check the address, or answer without a model: --model none.",
+            )
+        if self.code == GARBLED:
+            return LLMReplyError(
+                f"{where} does not answer in the form of the chat API{tried}: {said}.",
+                hint="Check the base URL; it usually ends in /v1.",
+            )
+        if self.status in (401, 403):
+            return LLMAuthError(f"{where} refused the key ({self.status}): {said}.", hint=_key_hint(endpoint))
+        if self.status == 429:
+            hint = (
+                "The account's quota is used up."
+                if self.code == "insufficient_quota"
+                else "Wait, lower KGTABLE_CONCURRENCY, or raise KGTABLE_RETRIES."
+            )
+            return LLMRateLimitError(f"{where} is refusing further requests (429){tried}: {said}.", hint=hint)
+        if self.status >= 500:
+            return LLMUnreachableError(
+                f"{where} failed ({self.status}){tried}: {said}.",
+                hint="Try again later, or use --model none.",
+            )
+        if self.code == "context_length_exceeded":
+            return LLMReplyError(
+                f"The prompt is longer than the model's window: {said}.", hint="Lower KGTABLE_CONTEXT_TOKENS."
+            )
+        return LLMReplyError(
+            f"{where} does not accept the request ({self.status}): {said}.",
+            hint="Check the model's name (KGTABLE_MODEL) and the base URL.",
+        )
+
+
+def fault_from_response(status: int, headers: Mapping[str, str], body: str) -> Fault:
+    """The fault that an HTTP error answer stands for."""
+    message, code = _error_of(body)
+    return Fault(message, status, code, retry_after(headers))
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Seconds the server asks to wait: `retry-after-ms`, or `retry-after` as seconds or a date."""
+    found = {name.lower(): value for name, value in headers.items()}
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(found.get(name, "")) * unit
+        except ValueError:
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        when = email.utils.parsedate_to_datetime(found.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max(0.0, when.timestamp() - (time.time() if now is None else now))
+
+
+def _error_of(body: str) -> tuple[str, str]:
+    """Message and code of an error body in OpenAI's form, or the start of any other."""
+    try:
+        found = json.loads(body)
+        error = found.get("error", found)
+        if isinstance(error, str):
+            return error[:_SHOWN], ""
+        message = error.get("message") or error.get("detail") or body
+        return str(message)[:_SHOWN], str(error.get("code") or "")
+    except (ValueError, AttributeError):
+        return " ".join(body.split())[:_SHOWN] or "no message", ""
+
+
+def _key_hint(endpoint: Endpoint) -> str:
+    if endpoint.key is not None:
+        return "Check that the key is valid for this endpoint and model."
+    if endpoint.is_openai:
+        return "Set OPENAI_API_KEY."
+    return (
+        "No key was given for this base URL: set KGTABLE_BASE_URL and KGTABLE_API_KEY together "
+        "(a key is sent only to the base URL it was given for)."
+    )

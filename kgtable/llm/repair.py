@@ -1,0 +1,117 @@
+"""Finding the JSON object in a model's reply, mending what servers without structured output get wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kgtable.llm.protocol import Schema
+from kgtable.llm.schema import mismatch
+
+_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_PYTHON_WORD = re.compile(r"\b(True|False|None)\b")
+
+
+class ReplyFault(ValueError):
+    """A reply that is not of the form asked for; the text says what is wrong, for the model to read."""
+
+
+def read_object(text: str, schema: Schema) -> dict[str, Any]:
+    """The first object in `text` that fits `schema`, from a bare reply, a code fence or prose.
+
+    Trailing commas, Python's literals, raw line breaks in strings and missing closing brackets are
+    mended. A string or number that breaks off is not: it would be wrong without a sign of it. Raises
+    `ReplyFault` naming the first fault.
+
+    >>> read_object('Here: ```json\\n{"a": [1, 2,],}\\n```', {"type": "object"})
+    {'a': [1, 2]}
+    """
+    fault = "it holds no JSON object"
+    for candidate in _candidates(_THOUGHT.sub("", text)):
+        if not candidate.lstrip().startswith("{"):
+            continue
+        try:
+            found = _loads(candidate)
+        except ValueError as error:
+            fault = f"its JSON cannot be read: {error}"
+            continue
+        if isinstance(found, dict):
+            wrong = mismatch(found, schema)
+            if wrong is None:
+                return found
+            fault = f"it does not fit the schema: {wrong}"
+    raise ReplyFault(fault)
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """The pieces of the text that may be the object, the likeliest first."""
+    yield text
+    yield from _FENCE.findall(text)
+    starts = [match.start() for match in re.finditer(r"\{", text)][:20]
+    for start in starts:
+        yield _balanced(text[start:])
+
+
+def _balanced(text: str) -> str:
+    """`text`, which starts with a bracket, up to the bracket that closes it, or all of it."""
+    depth, position = 0, 0
+    while position < len(text):
+        if text[position] == '"':
+            string = _STRING.match(text, position)
+            if string is None:
+                return text
+            position = string.end()
+            continue
+        depth += (text[position] in "{[") - (text[position] in "}]")
+        position += 1
+        if depth == 0:
+            return text[:position]
+    return text
+
+
+def _loads(text: str) -> Any:
+    """JSON read as it is, or else mended."""
+    try:
+        return json.loads(text, strict=False)
+    except ValueError as error:
+        mended = _mend(text.strip())
+        if mended is None:
+            raise ValueError("it breaks off inside a value") from error
+        return json.loads(mended, strict=False)
+
+
+def _mend(text: str) -> str | None:
+    """The text with small faults mended and open brackets closed; None where a value is left open."""
+    parts: list[str] = []
+    closing: list[str] = []
+    position = 0
+    while position < len(text):
+        if text[position] == '"':
+            string = _STRING.match(text, position)
+            if string is None:
+                return None
+            parts.append(string.group())
+            position = string.end()
+            continue
+        end = text.find('"', position)
+        end = len(text) if end < 0 else end
+        gap = _PYTHON_WORD.sub(lambda word: _PYTHON_WORDS[word.group()], text[position:end])
+        for sign in gap:
+            if sign in "{[":
+                closing.append("}" if sign == "{" else "]")
+            elif sign in "}]" and closing:
+                closing.pop()
+        parts.append(_TRAILING_COMMA.sub(r"\1", gap))
+        position = end
+    whole = "".join(parts).rstrip()
+    if closing and whole[-1:].isdigit():
+        return None
+    if closing:
+        whole = whole.rstrip(",")
+    return whole + "".join(reversed(closing))

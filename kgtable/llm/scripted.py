@@ -1,0 +1,73 @@
+"""A model that replies what it was told to: for tests, kgtable's own and its users'."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from kgtable.config import Endpoint
+from kgtable.errors import LLMError, LLMReplyError
+from kgtable.llm.conversation import Outcome, Policy, Reply, Send, Speaker
+from kgtable.llm.dialect import Dialect
+from kgtable.llm.protocol import Completion, OnText, Request
+from kgtable.llm.transport import Tap
+
+Scripted: TypeAlias = str | Mapping[str, Any] | LLMError
+Script: TypeAlias = Iterable[Scripted] | Callable[[Request], Scripted]
+
+
+class ScriptedLLM:
+    """An `LLM` without a model behind it: replies in order, or what a function makes of each request.
+
+    A reply is a text, an object (sent as its JSON), or an `LLMError` to raise. Replies take the same
+    way as a real model's: they are read, checked against the schema, and asked for once more where
+    they do not fit. `requests` keeps what was asked.
+
+    >>> model = ScriptedLLM(["Forty-two."])
+    >>> model.complete(Request(({"role": "user", "content": "How many?"},))).text
+    'Forty-two.'
+    """
+
+    def __init__(self, script: Script, *, model: str = "scripted") -> None:
+        self.model = model
+        self.requests: list[Request] = []
+        self._make = script if callable(script) else None
+        self._replies = iter(()) if callable(script) else iter(script)
+        self._lock = threading.Lock()
+        self._speaker = Speaker(model, Endpoint("scripted:"), Dialect(), Policy(), lambda *_: None)
+
+    def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """The next reply of the script. Raises `LLMReplyError` where the script has ended."""
+        course, tap = self._speaker.converse(request), Tap(on_text)
+        outcome: Outcome = None
+        while True:
+            try:
+                step = course.send(outcome)
+            except StopIteration as done:
+                completion: Completion = done.value
+                return completion
+            assert isinstance(step, Send)
+            text = self._next(request)
+            if tap.open:
+                for word in text.splitlines(keepends=True):
+                    tap(word)
+            outcome = Reply(text)
+
+    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """As `complete`."""
+        return self.complete(request, on_text=on_text)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _next(self, request: Request) -> str:
+        with self._lock:
+            self.requests.append(request)
+            reply = self._make(request) if self._make else next(self._replies, None)
+        if reply is None:
+            raise LLMReplyError("The script of this model has no further reply.")
+        if isinstance(reply, LLMError):
+            raise reply
+        return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)

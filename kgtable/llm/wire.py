@@ -1,0 +1,97 @@
+"""The chat API as it goes over the wire: reading replies, whole or streamed, as leniently as is safe."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kgtable.llm.conversation import Reply
+from kgtable.llm.faults import GARBLED, Fault, fault_from_response
+
+
+def read_reply(text: str) -> Reply | Fault:
+    """The reply in the body of a successful HTTP answer; a fault where it is not a chat completion."""
+    try:
+        body = json.loads(text)
+        choice = body["choices"][0]
+        message = choice["message"]
+        content = _content(message.get("content"))
+        refusal = str(message.get("refusal") or "")
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        start = " ".join(text.split())[:120]
+        return Fault(f"the answer is not a chat completion: {start!r}", 502, GARBLED)
+    usage = body.get("usage")
+    return Reply(
+        content,
+        str(choice.get("finish_reason") or "stop"),
+        refusal,
+        *_tokens(usage),
+        str(body.get("model") or ""),
+    )
+
+
+@dataclass
+class StreamReader:
+    """Gathers the chunks of a streamed reply and passes their text on."""
+
+    on_text: Callable[[str], None]
+    text: list[str] = field(default_factory=list)
+    refusal: list[str] = field(default_factory=list)
+    finish: str = ""
+    usage: Mapping[str, Any] | None = None
+    model: str = ""
+    fault: Fault | None = None
+
+    def take(self, chunk: Mapping[str, Any]) -> None:
+        """One chunk, as decoded JSON."""
+        self.model = str(chunk.get("model") or self.model)
+        self.usage = chunk.get("usage") or self.usage
+        for choice in (chunk.get("choices") or ())[:1]:
+            delta = choice.get("delta") or {}
+            piece = _content(delta.get("content"))
+            if piece:
+                self.text.append(piece)
+                self.on_text(piece)
+            self.refusal.append(str(delta.get("refusal") or ""))
+            self.finish = str(choice.get("finish_reason") or self.finish)
+
+    def take_line(self, line: str) -> None:
+        """One line of a server-sent event stream; lines that hold no chunk are passed over."""
+        if not line.startswith("data:") or line[5:].strip() == "[DONE]":
+            return
+        try:
+            chunk = json.loads(line[5:])
+            if chunk.get("error"):
+                self.fault = fault_from_response(502, {}, line[5:])
+            else:
+                self.take(chunk)
+        except (ValueError, TypeError, AttributeError):
+            self.fault = Fault(f"the stream holds what is not a chunk: {line[5:60].strip()!r}", 502, GARBLED)
+
+    def reply(self) -> Reply | Fault:
+        """The whole reply; a fault where the stream ended without saying that it was complete."""
+        if self.fault is not None:
+            return self.fault
+        if not self.finish:
+            return Fault("the stream broke off")
+        return Reply("".join(self.text), self.finish, "".join(self.refusal), *_tokens(self.usage), self.model)
+
+
+def _content(content: Any) -> str:
+    """The text of a message, which some servers send as a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content)
+    return "" if content is None else str(content)
+
+
+def _tokens(usage: Any) -> tuple[int | None, int | None]:
+    """Prompt and completion tokens where the server counted them."""
+    if not isinstance(usage, Mapping):
+        return None, None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return (
+        prompt if isinstance(prompt, int) else None,
+        completion if isinstance(completion, int) else None,
+    )

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.llm.repair import ReplyFault, read_object
+
+ANY = {"type": "object"}
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(), values),
+    st.sampled_from(["{}", "Sure:\n```json\n{}\n```\nDone.", "I say {} so."]),
+)
+def test_an_object_is_found_wherever_it_stands(found: dict[str, object], place: str) -> None:
+    assert read_object(place.replace("{}", json.dumps(found), 1), ANY) == found
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text(min_size=1), min_size=1, max_size=3), st.data())
+def test_no_broken_off_reply_is_taken_for_another_value(found: dict[str, str], data: st.DataObject) -> None:
+    text = json.dumps(found)
+    cut = data.draw(st.integers(1, len(text) - 1))
+    try:
+        read = read_object(text[:cut], ANY)
+    except ReplyFault:
+        return
+    assert read.items() <= found.items()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": [1, 2,], "b": {"c": 1,},}', {"a": [1, 2], "b": {"c": 1}}),
+        ('{"a": True, "b": None, "c": "True, None,"}', {"a": True, "b": None, "c": "True, None,"}),
+        ('{"a": "two\nlines"}', {"a": "two\nlines"}),
+        ('{"a": "x", "b": ["y"', {"a": "x", "b": ["y"]}),
+        ('{"a": "x",', {"a": "x"}),
+        ('<think>maybe {"a": 1}</think>{"a": 2}', {"a": 2}),
+        ('```\n{"a": 1}', {"a": 1}),
+        ('{"a": "brace } and \\" quote"} trailing }', {"a": 'brace } and " quote'}),
+    ],
+)
+def test_small_faults_are_mended(text: str, found: dict[str, object]) -> None:
+    assert read_object(text, ANY) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nothing here", "holds no JSON object"),
+        ("[1, 2]", "holds no JSON object"),
+        ('{"a": "never closed', "breaks off"),
+        ('{"a": 12', "breaks off"),
+        ('{"a" 1}', "cannot be read"),
+    ],
+)
+def test_what_cannot_be_mended_is_told(text: str, says: str) -> None:
+    with pytest.raises(ReplyFault, match=says):
+        read_object(text, ANY)
+
+
+def test_the_object_that_fits_is_chosen() -> None:
+    schema = {"type": "object", "required": ["answer"]}
+    assert read_object('First {"note": 1}, then {"answer": 2}.', schema) == {"answer": 2}
