@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import MappingProxyType
+
 from kgtable.tables.model import Grid, Structure, Table
-from kgtable.tables.structure.header import TOP_ROWS, find_header
+from kgtable.tables.structure.cells import blank
+from kgtable.tables.structure.footnotes import find_footnotes, find_marks
+from kgtable.tables.structure.groups import find_groups
+from kgtable.tables.structure.header import TOP_ROWS, HeaderRows, find_header
 from kgtable.tables.structure.labels import find_label_column
 from kgtable.tables.structure.paths import make_columns
-from kgtable.tables.structure.profile import SAMPLE_ROWS, profile_rows
+from kgtable.tables.structure.profile import SAMPLE_ROWS, Profile, profile_rows
 
 
 def detect_structure(grid: Grid) -> Structure:
@@ -24,10 +30,10 @@ def detect_structure(grid: Grid) -> Structure:
     found = find_header(grid, rows[:TOP_ROWS], profile)
     names = [""] * grid.width
     for row in found.header:
-        for column, text in enumerate(rows[row]):
+        for column, text in enumerate(rows[row][: grid.width]):
             names[column] = names[column] or text.strip()
     sample = [
-        row for row in rows[found.body_start : found.body_start + SAMPLE_ROWS] if any(map(str.strip, row))
+        row for row in rows[found.body_start : found.body_start + SAMPLE_ROWS] if not all(map(blank, row))
     ]
     label_column = find_label_column(sample, grid.width, names)
     columns = make_columns(rows, found, grid.width, label_column, grid.merged)
@@ -36,7 +42,7 @@ def detect_structure(grid: Grid) -> Structure:
             None, (rows[row][label_column].strip() for row in found.header if label_column < len(rows[row]))
         )
     )
-    return Structure(
+    structure = Structure(
         columns=columns,
         titles=found.titles,
         header=found.header,
@@ -44,6 +50,24 @@ def detect_structure(grid: Grid) -> Structure:
         body_start=found.body_start,
         label_column=label_column,
         corner=corner,
+    )
+    return structure if grid.streamed else _with_body(grid, structure, found, profile)
+
+
+def _with_body(grid: Grid, structure: Structure, found: HeaderRows, profile: Profile) -> Structure:
+    """The structure with what the body shows: groups, totals, footnotes and marks."""
+    body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
+    footnotes = find_footnotes(body)
+    data = {index: row for index, row in body.items() if index not in footnotes}
+    marks = find_marks(grid, structure.header, data.values(), footnotes)
+    groups = find_groups(grid, found, data, structure.label_column, profile)
+    return replace(
+        structure,
+        groups=frozenset(groups.heads),
+        parents=MappingProxyType(groups.parents),
+        totals=frozenset(groups.totals.rows),
+        footnotes=footnotes,
+        marks=MappingProxyType(marks),
     )
 
 

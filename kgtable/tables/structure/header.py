@@ -161,7 +161,7 @@ def _continues_header(rows: Sequence[Row], first: int, index: int, profile: Prof
         return False
     open_corner = all(blank(above[0]) for above in rows[first:index] if above)
     if blank(row[0]) or look(row[0]) is Look.UNIT:
-        return not complete or header * 2 > len(profile.numeric)
+        return not complete or header * 2 >= len(profile.numeric)
     if complete and all(look(row[column]) is Look.YEAR for column in columns if column):
         return False
     return not complete or open_corner

@@ -9,36 +9,59 @@ from itertools import pairwise
 from kgtable.tables.model import Row
 from kgtable.tables.structure.cells import Look, blank, look
 
+ALIKE = 0.7
+"""A column names its rows if at least this share of its texts differ."""
+LONGEST_RANK = 4
+"""Ranks of those who did not finish are short words: DNF, Ret, NC."""
+
 _RANK_NAME = re.compile(
     r"#|№|n[or°º]\.?|num(?:ber)?\.?|rank(?:ing)?|rk\.?|pos(?:ition)?\.?|place|s(?:\.|r\.?|l\.?)?\s*no\.?|index|row",
     re.IGNORECASE,
 )
-_RUNNING = re.compile(r"[#=T]?\s*\d{1,6}[.):=]?(?:st|nd|rd|th)?\s*(?:\(\d+\)|\[\w+\]|[*†‡])?")
+_KEY_NAME = re.compile(r"(?:.*[_\s-])?id|[A-Za-z]*[a-z]I[dD]|uid", re.IGNORECASE)
+_NAMING = re.compile(
+    r"(?:.*\b|.*_|^)(?:full)?(?:name|title|player|artist|driver|rider|athlete|swimmer|nation|country|team|club|school"
+    r"|city|song|film|episode|candidate|company|model|station|author|winner|party|opponents?)s?\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_RUNNING = re.compile(
+    r"[#=T]?\s*\d{1,6}(?:\.0)?[.):=]?(?:st|nd|rd|th)?\s*(?:\(\d+\)|\[\w+\]|[*†‡])?", re.ASCII
+)
+_WHOLE = re.compile(r"\d{1,18}(?:\.0)?", re.ASCII)
 
 
 def find_label_column(rows: Sequence[Row], width: int, names: Sequence[str]) -> int:
     """The column whose text names a row; `rows` is a sample of the body, `names` the header texts.
 
-    The first column as in the thesis, unless it is blank or a mere rank or running number: then the
-    first textual column right of it whose texts mostly differ.
+    The first column as in the thesis, unless it is blank, a mere rank or running number, or a key of
+    numbers: then the first textual column right of it whose texts mostly differ, or a column of dates
+    if that stands before and the textual one is not called by a word for names.
     """
-    if (
-        not rows
-        or width < 2
-        or not _is_mere_number([_cell(row, 0) for row in rows], names[0] if names else "")
-    ):
+    if not rows or width < 2:
         return 0
-    candidates: list[tuple[float, int]] = []
+    first = [text for row in rows if not blank(text := _cell(row, 0))]
+    is_key = bool(_KEY_NAME.fullmatch(names[0])) and all(_WHOLE.fullmatch(text.strip()) for text in first)
+    if not is_key and not _is_mere_number(first, names[0]):
+        return 0
+    dated: int | None = None
+    next_best: list[tuple[float, int]] = []
     for column in range(1, width):
         texts = [text for row in rows if not blank(text := _cell(row, column))]
-        wordy = sum(look(text) is Look.TEXT for text in texts)
-        if not texts or wordy * 2 < len(rows):
+        if not texts:
             continue
-        distinct = len(set(texts)) / len(texts)
-        if distinct >= 0.7:
-            return column
-        candidates.append((-distinct, column))
-    return min(candidates)[1] if candidates else 0
+        looks = [look(text) for text in texts]
+        differing = len(set(texts)) / len(texts)
+        if dated is None and looks.count(Look.DATE) * 2 >= len(rows) and differing >= 0.9:
+            dated = column
+        if looks.count(Look.TEXT) * 2 < len(rows):
+            continue
+        named = bool(_NAMING.fullmatch(names[column]))
+        if differing >= (ALIKE if named or not is_key else 0.9):
+            return column if named or dated is None or is_key else dated
+        next_best.append((-differing, column))
+    if is_key:
+        return 0
+    return dated if dated is not None else min(next_best)[1] if next_best else 0
 
 
 def _cell(row: Row, column: int) -> str:
@@ -46,14 +69,15 @@ def _cell(row: Row, column: int) -> str:
 
 
 def _is_mere_number(texts: Sequence[str], name: str) -> bool:
-    """Whether a first column only counts the rows, or holds nothing."""
-    present = [text.strip() for text in texts if not blank(text)]
-    if not present:
+    """Whether a first column, given its texts that are not blank, only counts the rows or holds nothing."""
+    if not texts:
         return True
-    running = [int(re.sub(r"\D.*", "", text.lstrip("#=T "))) for text in present if _RUNNING.fullmatch(text)]
-    if _RANK_NAME.fullmatch(name.strip()):
-        return len(running) * 2 >= len(present)
-    if len(running) < 0.9 * len(present) or len(running) < 3:
+    stripped = [text.strip() for text in texts]
+    running = [int(re.sub(r"\D.*", "", text.lstrip("#=T "))) for text in stripped if _RUNNING.fullmatch(text)]
+    if _RANK_NAME.fullmatch(name):
+        short = sum(len(text) <= LONGEST_RANK for text in stripped)
+        return len(running) * 2 >= len(texts) or (short == len(texts) and len(running) * 4 >= len(texts))
+    if len(running) < 0.9 * len(texts) or len(running) < 3:
         return False
     steps = sum(after - before == 1 for before, after in pairwise(running))
     return running[0] in (0, 1) and steps >= 0.9 * (len(running) - 1)
