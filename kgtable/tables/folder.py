@@ -26,6 +26,11 @@ Reader = Callable[[TableFile, Limits], list[Grid]]
 _READERS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys((".csv", ".tsv", ".tab", ".psv", ".txt"), "delimited:read_delimited"),
+        **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "spreadsheet:read_spreadsheet"),
+        **dict.fromkeys((".html", ".htm", ".xhtml"), "html:read_html"),
+        **dict.fromkeys((".md", ".markdown"), "markdown:read_markdown"),
+        **dict.fromkeys((".json", ".jsonl", ".ndjson"), "records:read_records"),
+        **dict.fromkeys((".parquet", ".feather", ".arrow"), "columnar:read_columnar"),
     }
 )
 """Suffix → module and function; loaded when needed, since some bring large libraries."""

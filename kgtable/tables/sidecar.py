@@ -35,7 +35,7 @@ def read_sidecar(path: Path, shown: str) -> tuple[Context, tuple[Notice, ...]]:
         return Context(), (_notice(f"it is no sound JSON: {reason}", shown),)
     if not isinstance(content, dict):
         return Context(), (_notice("it holds no JSON object", shown),)
-    return _context(content, shown)
+    return context_from(content, shown)
 
 
 def merge_contexts(first: Context, second: Context) -> Context:
@@ -50,7 +50,8 @@ def merge_contexts(first: Context, second: Context) -> Context:
     )
 
 
-def _context(content: Mapping[str, object], shown: str) -> tuple[Context, tuple[Notice, ...]]:
+def context_from(content: Mapping[str, object], shown: str) -> tuple[Context, tuple[Notice, ...]]:
+    """What the known keys of a JSON object say of a table, and a notice of each that cannot be used."""
     notices: list[Notice] = []
     fields: dict[str, tuple[str, ...]] = {}
     for field, keys in (_ONE | _MANY).items():

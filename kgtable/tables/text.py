@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
+import json
 import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_LARGEST_EXPONENT = 21
+_LARGEST_EXACT = 2**53
+"""Up to here every whole number has a binary number of its own."""
+SPREADSHEET_DIGITS = 15
+"""Significant digits of a number that a spreadsheet shows at most."""
 
 
 def sound_text(text: str) -> str:
@@ -14,3 +23,99 @@ def sound_text(text: str) -> str:
     'a\ufffdb'
     """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def number_text(value: float, digits: int = 17) -> str:
+    """A binary number as plain decimal digits: no exponent unless it is very large or small.
+
+    With 17 digits it is the shortest text that gives the same number back.
+
+    >>> number_text(3.0), number_text(1e-7), number_text(0.1 + 0.2, SPREADSHEET_DIGITS)
+    ('3', '0.0000001', '0.3')
+    """
+    if abs(value) <= _LARGEST_EXACT and value == int(value):
+        return str(int(value))
+    text = repr(float(value)) if digits >= 17 else format(value, f".{digits}g")
+    if "e" not in text:
+        return text if "n" not in text else ("" if value != value else text)
+    number = Decimal(text)
+    if abs(number.adjusted()) > _LARGEST_EXPONENT:
+        return text.upper()
+    return format(number, "f")
+
+
+def value_text(value: object, digits: int = 17) -> str:
+    """The text of a value from a spreadsheet, a data frame or a columnar file.
+
+    Nothing and not-a-number give no text; dates are ISO; lists and objects are JSON.
+
+    >>> value_text(datetime.datetime(2024, 12, 31)), value_text(True), value_text([1, None])
+    ('2024-12-31', 'TRUE', '[1,null]')
+    """
+    if isinstance(value, str):
+        return sound_text(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 1 << 64 else str(Decimal(value))
+    if isinstance(value, float):
+        return number_text(value, digits)
+    if isinstance(value, Decimal):
+        return "" if value.is_nan() else format(value, "f")
+    if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+        return _moment_text(value)
+    if isinstance(value, bytes):
+        return _bytes_text(value)
+    if isinstance(value, Mapping | Sequence) or hasattr(value, "tolist"):
+        return _nested_text(value)
+    return sound_text(str(value))
+
+
+def _moment_text(value: datetime.date | datetime.time | datetime.timedelta) -> str:
+    if value != value:
+        return ""
+    if isinstance(value, datetime.timedelta):
+        seconds = value.total_seconds()
+        minutes, rest = divmod(abs(seconds), 60)
+        hours, minutes = divmod(int(minutes), 60)
+        return f"{'-' if seconds < 0 else ''}{hours}:{minutes:02d}:{_seconds_text(rest)}"
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        nanoseconds = getattr(value, "nanosecond", 0)  # of pandas' own type
+        if value.time() == datetime.time() and not nanoseconds:
+            return value.date().isoformat()
+    return value.isoformat()
+
+
+def _seconds_text(seconds: float) -> str:
+    whole = int(seconds)
+    fraction = f"{seconds - whole:.6f}"[1:].rstrip("0").rstrip(".")
+    return f"{whole:02d}{fraction}"
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.hex()
+
+
+def _nested_text(value: object) -> str:
+    tolist = getattr(value, "tolist", None)
+    plain = tolist() if callable(tolist) else value
+    if not isinstance(plain, Mapping | Sequence) or isinstance(plain, str | bytes):
+        return value_text(plain)
+    return sound_text(json.dumps(_jsonable(plain), ensure_ascii=False, separators=(",", ":")))
+
+
+def _jsonable(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_jsonable(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    return value_text(value)

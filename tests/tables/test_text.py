@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.text import sound_text
+from kgtable.tables.text import SPREADSHEET_DIGITS, number_text, sound_text, value_text
 
 
 @given(st.text(st.characters()))
@@ -12,3 +18,51 @@ def test_sound_text_can_be_encoded_and_keeps_sound_characters(text: str) -> None
     sound.encode("utf-8")
     assert len(sound) == len(text)
     assert all(new in (old, "\ufffd") for old, new in zip(text, sound, strict=True))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_text_gives_the_same_number_back(value: float) -> None:
+    assert float(number_text(value)) == value
+
+
+@given(st.decimals(-(10**6), 10**6, places=4, allow_nan=False))
+def test_printed_decimals_survive_a_spreadsheet(value: Decimal) -> None:
+    assert Decimal(number_text(float(value), SPREADSHEET_DIGITS)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        (True, "TRUE"),
+        (3.0, "3"),
+        (-0.0, "0"),
+        (float("nan"), ""),
+        (float("inf"), "inf"),
+        (9007199254740991.0, "9007199254740991"),
+        (1e-7, "0.0000001"),
+        (1e300, "1E+300"),
+        (Decimal("1.50"), "1.50"),
+        (Decimal("NaN"), ""),
+        (dt.date(2024, 2, 29), "2024-02-29"),
+        (dt.datetime(2024, 2, 29, 13, 5), "2024-02-29T13:05:00"),
+        (dt.datetime(2024, 2, 29, tzinfo=dt.UTC), "2024-02-29T00:00:00+00:00"),
+        (pd.Timestamp(1), "1970-01-01T00:00:00.000000001"),
+        (pd.NaT, ""),
+        (dt.time(9, 30), "09:30:00"),
+        (dt.timedelta(hours=26, minutes=3, seconds=1.5), "26:03:01.5"),
+        (dt.timedelta(minutes=-90), "-1:30:00"),
+        (b"ok", "ok"),
+        (b"\xff\x00", "ff00"),
+        ([1, {"a": None, "b": float("nan")}], '[1,{"a":null,"b":null}]'),
+        (np.array([1, 2]), "[1,2]"),
+        (np.int64(5), "5"),
+        ("a\ud800", "a\ufffd"),
+    ],
+)
+def test_values_as_a_person_would_type_them(value: object, text: str) -> None:
+    assert value_text(value) == text
+
+
+def test_a_whole_number_of_any_length() -> None:
+    assert value_text(10**5000) == "1" + "0" * 5000

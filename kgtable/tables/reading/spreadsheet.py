@@ -1,0 +1,237 @@
+"""XLSX, XLS and ODS workbooks: every sheet that holds something is a table, row 0 its first row."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from types import MappingProxyType
+
+from lxml import etree
+from python_calamine import CalamineSheet, CalamineWorkbook, PasswordError, SheetTypeEnum
+
+from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
+from kgtable.tables.limits import Limits
+from kgtable.tables.model import Area, Context, Grid, Notice, Row, Source
+from kgtable.tables.reading.archive import check_archive
+from kgtable.tables.reading.content import read_bytes, unreadable
+from kgtable.tables.reading.delimited import read_delimited_bytes
+from kgtable.tables.reading.html import read_html
+from kgtable.tables.reading.opendocument import document_sheets
+from kgtable.tables.reading.sheet_details import SheetDetails
+from kgtable.tables.reading.workbook import WorkbookParts
+from kgtable.tables.text import SPREADSHEET_DIGITS, sound_text, value_text
+from kgtable.tables.walk import TableFile
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_DAMAGED = "Get a complete copy, or open and save it again in a spreadsheet program."
+_PARTS_FAULTS = (
+    zipfile.BadZipFile,
+    KeyError,
+    ValueError,
+    etree.XMLSyntaxError,
+    NotImplementedError,
+    EOFError,
+)
+_DEFAULT_SHEET_NAME = re.compile(r"[^\W\d]+\s*\d+")
+
+
+def read_spreadsheet(file: TableFile, limits: Limits) -> list[Grid]:
+    """The sheets of a workbook that hold something, in the workbook's order.
+
+    A text file under a workbook's name (programs that "export to Excel" write such) is read as what
+    it is. Raises `TableError` where the file is damaged, protected, empty or beyond the limits.
+    """
+    try:
+        with file.path.open("rb") as stream:
+            start = stream.read(4096)
+    except OSError as error:
+        raise unreadable(file, error) from error
+    if start.startswith(b"PK"):
+        check_archive(file, limits)
+        return _read_workbook(file, _zipped_details(file, limits))
+    if start.startswith(_OLE):
+        if _ENCRYPTED in read_bytes(file, limits):
+            raise _protected(file)
+        return _read_workbook(file, {})
+    return _read_text(file, limits)
+
+
+def _read_text(file: TableFile, limits: Limits) -> list[Grid]:
+    content = read_bytes(file, limits)
+    start = content[:4096].lower().lstrip(b"\xef\xbb\xbf \t\r\n")
+    kind = "HTML" if b"<table" in start or b"<html" in start else "delimited text"
+    if kind == "HTML":
+        grids = read_html(file, limits)
+    elif start.startswith(b"<?xml") or b"\0" in content:
+        hint = "Save it again as .xlsx or .csv."
+        raise UnreadableTableError("the content is no workbook.", path=file.relative, hint=hint)
+    else:
+        grids = [read_delimited_bytes(content, file)]
+    notice = Notice("kind", f"the file is {kind} under a workbook's name", file.relative)
+    return [replace(grid, notices=(*grid.notices, notice)) for grid in grids]
+
+
+def _zipped_details(file: TableFile, limits: Limits) -> dict[str, SheetDetails | TableError]:
+    """What the workbook says of each sheet beyond its values, or why the sheet cannot be read."""
+    details: dict[str, SheetDetails | TableError] = {}
+    try:
+        with closing(WorkbookParts(file.path)) as parts:
+            if parts.is_document:
+                # the library reads all sheets of such a file at once: one beyond the limits bars it
+                for name, found in document_sheets(file.path, limits.max_cells):
+                    checked = _within(file, name, found, limits)
+                    if isinstance(checked, TableError):
+                        raise checked
+                    details[name] = checked
+                return details
+            if parts.is_binary:
+                hint = "Save it as .xlsx."
+                raise UnreadableTableError(
+                    "this is a binary workbook (.xlsb).", path=file.relative, hint=hint
+                )
+            for name in parts.sheets:
+                try:
+                    details[name] = _within(file, name, parts.details(name), limits)
+                except _PARTS_FAULTS as error:
+                    details[name] = _damaged(file, error, sheet=name)
+    except _PARTS_FAULTS as error:
+        raise _damaged(file, error) from error
+    return details
+
+
+def _within(
+    file: TableFile, name: str, details: SheetDetails, limits: Limits
+) -> SheetDetails | UnreadableTableError:
+    cells = (details.bottom + 1) * (details.right + 1)
+    if cells <= limits.max_cells:
+        return details
+    return UnreadableTableError(
+        f"the used area has {cells:,} cells, more than {limits.max_cells:,}.",
+        path=file.relative,
+        sheet=sound_text(name),
+        row=details.bottom,
+        column=details.right,
+        hint="Remove stray cells far from the table, or save the sheet as CSV.",
+    )
+
+
+def _open_workbook(file: TableFile) -> CalamineWorkbook:
+    """The workbook; by its name, which gives the better errors, unless that contradicts the content."""
+    with file.path.open("rb") as stream:
+        old = stream.read(len(_OLE)) == _OLE
+        if old == (file.suffix == ".xls"):
+            return CalamineWorkbook.from_path(file.path)
+        stream.seek(0)
+        return CalamineWorkbook.from_filelike(stream)
+
+
+def _read_workbook(file: TableFile, details: Mapping[str, SheetDetails | TableError]) -> list[Grid]:
+    grids: list[Grid] = []
+    faults: list[TableError] = []
+    try:
+        with closing(_open_workbook(file)) as workbook:
+            for number, metadata in enumerate(workbook.sheets_metadata):
+                if metadata.typ != SheetTypeEnum.WorkSheet:
+                    continue
+                detail = details.get(metadata.name, SheetDetails())
+                if isinstance(detail, TableError):
+                    faults.append(detail)
+                    continue
+                grid = _grid(file, workbook.get_sheet_by_index(number), number, detail)
+                if grid is not None:
+                    grids.append(grid)
+    except PasswordError as error:
+        raise _protected(file) from error
+    except BaseException as error:
+        # calamine is written in Rust: besides its own errors, a panic arrives as a BaseException
+        if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
+            raise
+        raise _damaged(file, error) from error
+    if not grids:
+        empty = EmptyTableError("no sheet holds a cell.", path=file.relative, hint="Put a table into it.")
+        raise faults[0] if faults else empty
+    notices = tuple(Notice("sheet", fault.message, file.relative, fault.sheet) for fault in faults)
+    return [replace(grids[0], notices=grids[0].notices + notices), *grids[1:]]
+
+
+def _grid(file: TableFile, sheet: CalamineSheet, number: int, details: SheetDetails) -> Grid | None:
+    rows = [_texts(row) for row in sheet.to_python(skip_empty_area=False)] if sheet.start else []
+    rows = _with_errors(rows, details)
+    width = max(map(len, rows), default=0)
+    if width == 0:
+        return None
+    name = sound_text(sheet.name)
+    merged = [
+        Area(top, left, bottom, right) for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()
+    ]
+    return Grid(
+        file.id,
+        Source(file.relative, sheet=name, number=number, media_type=file.media_type),
+        tuple(rows),
+        width,
+        context=Context(title="" if _DEFAULT_SHEET_NAME.fullmatch(name) else name),
+        merged=_clipped(merged or details.merged, len(rows), width),
+        formats=MappingProxyType(details.formats),
+        indents=MappingProxyType(details.indents),
+        header_cells=frozenset(
+            cell for cell in details.header_cells if cell[0] < len(rows) and cell[1] < width
+        ),
+        notices=_notices(file, name, details),
+    )
+
+
+def _texts(values: Sequence[object]) -> Row:
+    return tuple([v if type(v) is str else value_text(v, SPREADSHEET_DIGITS) for v in values])
+
+
+def _with_errors(rows: list[Row], details: SheetDetails) -> list[Row]:
+    """The rows with the texts of cells that hold an error value (``#N/A``), which have no value."""
+    if not details.errors:
+        return rows
+    height = max(row for row, _ in details.errors) + 1
+    width = max(max(column for _, column in details.errors) + 1, max(map(len, rows), default=0))
+    cells = [[*row, *[""] * (width - len(row))] for row in rows]
+    cells.extend([""] * width for _ in range(height - len(rows)))
+    for (row, column), text in details.errors.items():
+        cells[row][column] = text
+    return [tuple(row) for row in cells]
+
+
+def _clipped(areas: Sequence[Area], height: int, width: int) -> tuple[Area, ...]:
+    """The parts of merged areas that lie within the grid and still hold more than one cell."""
+    clipped = (Area(a.top, a.left, min(a.bottom, height - 1), min(a.right, width - 1)) for a in areas)
+    kept = {
+        a for a in clipped if a.bottom >= a.top and a.right >= a.left and a.top + a.left < a.bottom + a.right
+    }
+    return tuple(sorted(kept, key=lambda a: (a.top, a.left, a.bottom, a.right)))
+
+
+def _notices(file: TableFile, sheet: str, details: SheetDetails) -> tuple[Notice, ...]:
+    if not details.unresolved:
+        return ()
+    row, column = details.unresolved[0]
+    message = (
+        f"formulas saved without a result are empty here ({len(details.unresolved):,} from this cell on); "
+        "open and save the file in a spreadsheet program"
+    )
+    return (Notice("formula", message, file.relative, sheet, row, column),)
+
+
+def _protected(file: TableFile) -> UnreadableTableError:
+    message = "the workbook is protected by a password."
+    return UnreadableTableError(message, path=file.relative, hint="Save it without one.")
+
+
+def _damaged(file: TableFile, error: BaseException, sheet: str | None = None) -> UnreadableTableError:
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    where = None if sheet is None else sound_text(sheet)
+    return UnreadableTableError(
+        f"the workbook is damaged or cut off ({sound_text(reason)}).",
+        path=file.relative,
+        sheet=where,
+        hint=_DAMAGED,
+    )

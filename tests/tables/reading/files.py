@@ -1,0 +1,82 @@
+"""Writing files for the tests of the readers, and reading them back."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import openpyxl
+
+from kgtable.tables.folder import read_file
+from kgtable.tables.limits import Limits
+from kgtable.tables.model import Grid
+from kgtable.tables.walk import TableFile
+
+
+def read_all(path: Path, content: bytes | str | None = None, limits: Limits | None = None) -> list[Grid]:
+    """The tables of a file, written first where its content is given."""
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_file(TableFile(path, path.name, path.name.partition(".")[0]), limits)
+
+
+def read_one(path: Path, content: bytes | str | None = None, limits: Limits | None = None) -> Grid:
+    """The only table of a file."""
+    [grid] = read_all(path, content, limits)
+    return grid
+
+
+def workbook_bytes(cells: dict[str, object], **formats: str) -> bytes:
+    """An .xlsx of one sheet from values by reference, and number formats by reference."""
+    workbook = openpyxl.Workbook()
+    sheet = workbook.active
+    assert sheet is not None
+    for reference, value in cells.items():
+        sheet[reference] = value
+    for reference, code in formats.items():
+        sheet[reference].number_format = code
+    content = io.BytesIO()
+    workbook.save(content)
+    return content.getvalue()
+
+
+def with_member(archive: bytes, name: str, content: bytes) -> bytes:
+    """A ZIP archive with one member replaced or added."""
+    target = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(archive)) as old,
+        zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for member in old.namelist():
+            if member != name:
+                new.writestr(member, old.read(member))
+        new.writestr(name, content)
+    return target.getvalue()
+
+
+def member(archive: bytes, name: str) -> bytes:
+    """The content of one member of a ZIP archive."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        return opened.read(name)
+
+
+def ods_bytes(table_xml: str) -> bytes:
+    """An .ods of the sheets given as XML."""
+    content = (
+        '<?xml version="1.0" encoding="UTF-8"?><office:document-content office:version="1.2" '
+        'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">'
+        f"<office:body><office:spreadsheet>{table_xml}</office:spreadsheet></office:body></office:document-content>"
+    )
+    manifest = (
+        '<?xml version="1.0" encoding="UTF-8"?><manifest:manifest '
+        'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
+    )
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("mimetype"), "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+        archive.writestr("META-INF/manifest.xml", manifest)
+    return target.getvalue()
