@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import datetime as dt
+import io
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgtable.errors import NoTableError, TableError, UnreadableTableError
+from kgtable.tables.limits import Limits
+from tests.tables.reading.files import read_all, read_one
+
+TABLE = pa.table(
+    {
+        "i": pa.array([1, None], pa.int8()),
+        "f": pa.array([0.1, 2.0], pa.float32()),
+        "s": ["x", " y "],
+        "d": [dt.date(2024, 1, 2), None],
+        "m": pa.array([Decimal("1.50"), None]),
+        "l": [[1, 2], None],
+        "t": pa.array([0, 1], pa.timestamp("ns")),
+        "b": [True, False],
+    }
+)
+ROWS = (
+    ("i", "f", "s", "d", "m", "l", "t", "b"),
+    ("1", "0.1", "x", "2024-01-02", "1.50", "[1,2]", "1970-01-01", "TRUE"),
+    ("", "2", " y ", "", "", "", "1970-01-01T00:00:00.000000001", "FALSE"),
+)
+
+
+def parquet(table: pa.Table) -> bytes:
+    content = io.BytesIO()
+    pa.parquet.write_table(table, content)
+    return content.getvalue()
+
+
+def arrow(table: pa.Table, *, stream: bool = False) -> bytes:
+    content = io.BytesIO()
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(content, table.schema) as writer:
+        writer.write_table(table)
+    return content.getvalue()
+
+
+def feather(table: pa.Table) -> bytes:
+    content = io.BytesIO()
+    pa.feather.write_feather(table, content)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.parquet", parquet(TABLE)),
+        ("t.feather", feather(TABLE)),
+        ("t.arrow", arrow(TABLE)),
+        ("s.arrow", arrow(TABLE, stream=True)),
+    ],
+)
+def test_values_become_text(tmp_path: Path, name: str, content: bytes) -> None:
+    assert read_one(tmp_path / name, content).rows == ROWS
+
+
+def test_a_long_file_is_streamed(tmp_path: Path) -> None:
+    table = pa.table({"n": list(range(20_000)), "s": ["x"] * 20_000})
+    grid = read_one(tmp_path / "t.parquet", parquet(table), Limits(stream_above=1_000))
+    assert grid.streamed
+    assert tuple(grid.rows) == (("n", "s"), *((str(n), "x") for n in range(20_000)))
+
+
+def test_repeated_names_and_stored_indexes(tmp_path: Path) -> None:
+    table = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["a", "a", "__index_level_0__"])
+    assert read_one(tmp_path / "t.arrow", arrow(table)).rows == (("a", "a", ""), ("1", "2", "3"))
+
+
+def test_no_columns(tmp_path: Path) -> None:
+    with pytest.raises(NoTableError):
+        read_one(tmp_path / "t.arrow", arrow(pa.table({})))
+
+
+def test_too_many_cells(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableTableError, match="cells"):
+        read_one(tmp_path / "t.parquet", parquet(TABLE), Limits(max_cells=0))
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1", b"PAR1" + b"\0" * 100 + b"PAR1", b"a,b\n1,2\n"])
+def test_damaged_files_are_clear_errors(tmp_path: Path, content: bytes) -> None:
+    for name in ("t.parquet", "t.feather"):
+        with pytest.raises(UnreadableTableError, match=r"the file cannot be read") as raised:
+            read_one(tmp_path / name, content)
+        assert raised.value.hint
+
+
+CONTENTS = [parquet(TABLE), arrow(TABLE)]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), st.sampled_from(CONTENTS))
+def test_damaged_bytes_give_a_grid_or_a_table_error(
+    tmp_path: Path, data: st.DataObject, sound: bytes
+) -> None:
+    content = bytearray(sound)
+    for position in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=6)):
+        content[position] = data.draw(st.integers(0, 255))
+    try:
+        grids = read_all(tmp_path / "t.arrow", bytes(content))
+    except TableError:
+        return
+    assert len(grids) == 1
