@@ -1,0 +1,126 @@
+"""What the names of columns, rows and groups, and the table as a whole, say of unit and scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kgtable.ontology.column_prints import column_prints
+from kgtable.ontology.measures import Measure, denominator, duration_unit, find_measure
+from kgtable.ontology.surroundings import Stated, currency_of_texts, table_statements
+from kgtable.ontology.units import UnitPhrase, parse_unit_text
+from kgtable.tables.model import Row, Table
+from kgtable.tables.periods import find_period
+
+_NOTHING = UnitPhrase()
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """What one name says: its unit phrase, what it measures, what its values are per."""
+
+    source: str
+    phrase: UnitPhrase = _NOTHING
+    measure: Measure | None = None
+    per: str | None = None
+
+    @property
+    def is_plain_money(self) -> bool:
+        """Whether it says no more than a currency or a scale."""
+        return self.measure is None and self.phrase.is_money
+
+
+@lru_cache(maxsize=32_768)
+def read_clue(name: str, source: str) -> Clue | None:
+    """The clue in the name of a column, row or group, or None.
+
+    >>> read_clue("Basic EPS (pence)", "row").phrase.scale, read_clue("Turnover", "row")
+    (-2, None)
+    """
+    phrase, measure = parse_unit_text(name), find_measure(name)
+    if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
+        phrase, measure = UnitPhrase("PERCENT", 0), Measure.PERCENT
+    if phrase is None and measure is None:
+        return None
+    if measure is Measure.DURATION and (phrase is None or phrase.unit is None):
+        phrase = UnitPhrase(duration_unit(name))
+    return Clue(source, phrase or _NOTHING, measure, denominator(name))
+
+
+class TableClues:
+    """The clues of one table: of its columns and groups, of its cells, and of what surrounds it."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        structure = table.structure
+        titles = [text for row in structure.titles for text in table.grid.head[row] if text.strip()]
+        self.statements = table_statements(table.context, structure.corner, titles)
+        self.prints = column_prints(table)
+        units = list(self._unit_texts())
+        self.columns = tuple(
+            tuple(_column_clues((*column.path, unit))) if column.index != structure.label_column else ()
+            for column, unit in zip(table.columns, units, strict=True)
+        )
+        self.periods = tuple(find_period(column.name) for column in table.columns)
+        self.scale = next(
+            (s for s in self.statements if s.phrase.scale is not None and s.measure is None), None
+        )
+        self.share_scale = next((s for s in self.statements if s.phrase.share_scale is not None), None)
+        self.percent = self._stated_percent()
+        self.currency, self.currency_from = self._find_currency()
+
+    def of_groups(self, row: int) -> tuple[Clue, ...]:
+        """The clues of the groups above a row, the innermost first."""
+        found = (read_clue(self.label_of(group), "group") for group in reversed(self._table.group_path(row)))
+        return tuple(clue for clue in found if clue is not None)
+
+    def label_of(self, row: int) -> str:
+        """The text that names a row of the table's head: of its label column, else its first text."""
+        if row >= len(self._table.grid.head):
+            return ""
+        cells, label = self._table.grid.head[row], self._table.structure.label_column
+        if label < len(cells) and cells[label].strip():
+            return cells[label].strip()
+        return next((text.strip() for text in cells if text.strip()), "")
+
+    def _unit_texts(self) -> Iterator[str]:
+        """For each column the text of the rows of units above it; one text covers the columns up to the next."""
+        structure = self._table.structure
+        rows: list[Row] = [self._table.grid.head[row] for row in sorted(structure.unit_rows)]
+        texts = [""] * len(rows)
+        for column in range(len(structure.columns)):
+            for index, row in enumerate(rows):
+                if column < len(row) and row[column].strip() and column != structure.label_column:
+                    texts[index] = row[column].strip()
+            yield " ".join(texts).strip()
+
+    def _stated_percent(self) -> Stated | None:
+        """The statement that the whole table is in percent, unless one as near gives a scale."""
+        percent = next((s for s in self.statements if s.measure is Measure.PERCENT), None)
+        return None if percent is None or (self.scale and self.scale.source == percent.source) else percent
+
+    def _find_currency(self) -> tuple[str | None, str]:
+        for statement in self.statements:
+            if statement.phrase.unit is not None and statement.phrase.unit.startswith("CCY_"):
+                return statement.phrase.unit, statement.source
+        found = {printed.currency for printed in self.prints if printed.currency}
+        found |= {
+            clue.phrase.unit
+            for clues in self.columns
+            for clue in clues
+            if clue.phrase.unit is not None and clue.phrase.unit.startswith("CCY_")
+        }
+        if found:
+            return (found.pop(), "column cells") if len(found) == 1 else (None, "")
+        text = currency_of_texts(self._table.context)
+        return (text, "text") if text else (None, "")
+
+
+def _column_clues(path: tuple[str, ...]) -> Iterator[Clue]:
+    """The clues of a header path, the lowest level first."""
+    names = [name for name in path if name]
+    for name in reversed(names):
+        clue = read_clue(name, "column")
+        if clue is not None and (clue.measure is not Measure.YEAR or name is names[-1]):
+            yield clue

@@ -1,0 +1,178 @@
+"""What a row or column measures, as far as its name tells: money is scaled, percentages are not."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+LONGEST_NAME = 300
+
+
+class Measure(StrEnum):
+    """Kinds of values for which a table's own scale or currency does not hold as it stands."""
+
+    PERCENT = "percent"
+    RATE = "rate"
+    PER_SHARE = "per share"
+    SHARES = "shares"
+    COUNT = "count"
+    RATIO = "ratio"
+    DURATION = "duration"
+    YEAR = "year"
+
+
+_PERCENT = re.compile(
+    r"(?<![\d.,])(?<!\d )%|(?<!\d )\b(?:per ?cent(?:ages?|s)?|pct\.?"
+    r"|percentage points?)\b(?! of \w+ owned)",
+    re.IGNORECASE,
+)
+_RATE = re.compile(
+    r"(?:.*\b(?:effective|statutory|discount|interest|tax|growth|inflation|coupon|unemployment"
+    r"|retention|vacancy|occupancy"
+    r"|mortality|risk[- ]free|borrowing|churn|utili[sz]ation|participation|response|increase|average"
+    r"|salary|income)\b.*)?\brates?"
+    r"(?: of (?:return|increase|inflation|salary|compensation)\b.*)?"
+    r"|.*\brates? of (?:return|increase|inflation|compensation|salary|future|pension)\b.*"
+    r"|(?:expected |weighted[- ]average |average |estimated |share price "
+    r"|stock price )*(?:dividend yield|volatility|yield)"
+    r"|(?:expected )?(?:return on (?:plan )?assets|return on equity|return on (?:average )?\w+)",
+    re.IGNORECASE,
+)
+_NO_RATE = re.compile(
+    r"\b(?:at|from|due|effect|impact|changes?|difference|differential|exchange|hourly|daily|swaps?"
+    r"|provision|day)\b",
+    re.IGNORECASE,
+)
+_PER_SHARE = re.compile(
+    r"\bper[ -](?:(?:common|ordinary|diluted|basic|adjusted|equity|preferred|limited|partner"
+    r"|partnership|class [abc]|american|depositary|average)[ -])*"
+    r"(?:shares?|units?|ads|adss?|stapled security|security)\b|\beps\b|\bper-share\b"
+    r"|\b(?:exercise|strike|share|stock|closing|conversion|subscription|issue|market) prices?\b"
+    r"|\baverage (?:grant[- ]date )?(?:fair value|price)s?\b|\bweighted[- ]average.*\bfair values?\b"
+    r"|\bprice (?:paid|range)\b",
+    re.IGNORECASE,
+)
+_NO_PER_SHARE = re.compile(
+    r"\b(?:total|aggregate|intrinsic|proceeds|expense|number of|shares used|denominator|computing"
+    r"|calculation)\b",
+    re.IGNORECASE,
+)
+_SHARES = re.compile(
+    r"(?:total |number of |average |approximate |maximum )+(?:\w+[ -]){0,4}?(?:shares|stock options"
+    r"|options|warrants|rsus|psus|adss?|(?:stock |restricted |share |performance )*units|awards)\b.*"
+    r"|(?:\w+[ -]){0,5}?weighted[- ]average (?:number of )?(?:\w+[ ,-]+){0,6}?(?:shares|units|stock"
+    r"|options)\b(?!.*(?:price|value)).*"
+    r"|(?:\w+[ ,-]+){0,6}?shares (?:outstanding|used|authori[sz]ed|issued|in issue|granted"
+    r"|repurchased|purchased|vested|forfeited|held|available|underlying)\b(?!.*(?:price|value|cost)).*"
+    r"|(?:(?:common|ordinary|preferred|treasury|diluted|basic|restricted|class [abc]|of) )*(?:shares"
+    r"|stock options|options|rsus|psus|restricted stock units|stock awards|share awards)(?: data)?"
+    r"|denominator.*",
+    re.IGNORECASE,
+)
+_NO_SHARES = re.compile(
+    r"\$|€|£|\b(?:price|value|capital|premium|expense|compensation|proceeds|cost|costs|dividends?"
+    r"|amount)\b",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(
+    r"(?:number|no\.?|nos\.|#|count) of\b.*|head ?counts?|(?:total |average |full[- ]time "
+    r"|part[- ]time |permanent |active |paid |other |group )*"
+    r"(?:employees|workforce|staff|headcount|stores|restaurants|locations|customers|subscribers"
+    r"|members|vehicles|properties|hotels|rooms"
+    r"|branches|offices|countries|people|persons|inhabitants|population|vessels|aircraft|households"
+    r"|students|votes|seats|attendance"
+    r"|spectators|goals|games|games played|matches|matches played|wins|losses|draws|appearances|caps"
+    r"|medals|gold|silver|bronze"
+    r"|episodes|laps|starts|podiums|poles|passengers|deaths|births|floors|storeys|stories)",
+    re.IGNORECASE,
+)
+_RATIO = re.compile(
+    r"\bratios?\b|\bbook[- ]to[- ]bill\b|\((?:x|times)\)|\bmultiples?\b|\binterest cover(?:age)?\b"
+    r"|\bturnover \(times\)",
+    re.IGNORECASE,
+)
+_NO_RATIO = re.compile(r"\b(?:capital for|adjusted for)\b", re.IGNORECASE)
+_DURATION = re.compile(
+    r"\((?:in )?(?:years?|yrs?\.?|months?|days|hours|weeks)\)|,? in (?:years|months|days)$"
+    r"|\b(?:remaining|expected|useful|contractual|vesting|lease|average)\b.*\b(?:life|lives|term"
+    r"|terms|maturity)\b(?!.*(?:liabilit|debt|insurance|assets|loan|note))"
+    r"|\bdays(?: of)? (?:sales|inventory|payable|outstanding|working)\b|\bduration of\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:fiscal |financial |calendar |tax )?year(?: of expiry)?", re.IGNORECASE)
+_TRAILING = re.compile(r"\s*(?:\((?!x\)|times\)|%\))[^()]*\)|\[[^\[\]]*\]|[*†‡¹²³:])\s*$")
+_UNITS_OF_TIME = (
+    ("year", "YR"),
+    ("yr", "YR"),
+    ("month", "MO"),
+    ("day", "DAY"),
+    ("week", "WK"),
+    ("hour", "HR"),
+)
+_DENOMINATOR = re.compile(
+    r"\bper[ -](?:(?:common|ordinary|diluted|basic|adjusted|equity|preferred) )*([a-z]+(?: foot"
+    r"| metre| meter| mile| ton| ounce)?)",
+    re.IGNORECASE,
+)
+_NO_DENOMINATOR = frozenset(
+    ["cent", "year", "annum", "day", "week", "month", "quarter", "game", "match", "the", "capita", "season", "hour", "centage"]
+)
+
+
+@lru_cache(maxsize=32_768)
+def find_measure(name: str) -> Measure | None:
+    """The measure that the name of a row, column or group states, or None: most likely an amount.
+
+    >>> [find_measure(name) and find_measure(name).value for name in ("Diluted EPS", "Gross margin %", "Revenue")]
+    ['per share', 'percent', None]
+    >>> find_measure("Number of employees").value, find_measure("Effective tax rate").value
+    ('count', 'rate')
+    """
+    name = " ".join(name.split())
+    if not name or len(name) > LONGEST_NAME:
+        return None
+    bare = name
+    while shorter := _TRAILING.sub("", bare):
+        if shorter == bare:
+            break
+        bare = shorter
+    if _PERCENT.search(name):
+        return Measure.PERCENT
+    if _DURATION.search(name):
+        return Measure.DURATION
+    if _RATIO.search(name) and not _NO_RATIO.search(name):
+        return Measure.RATIO
+    if _PER_SHARE.search(name) and not _NO_PER_SHARE.search(name):
+        return Measure.PER_SHARE
+    if _SHARES.fullmatch(bare) and not _NO_SHARES.search(name):
+        return Measure.SHARES
+    if _COUNT.fullmatch(bare):
+        return Measure.COUNT
+    if _RATE.fullmatch(bare) and not _NO_RATE.search(name):
+        return Measure.RATE
+    return Measure.YEAR if _YEAR.fullmatch(bare) else None
+
+
+@lru_cache(maxsize=8_192)
+def duration_unit(name: str) -> str | None:
+    """The unit of time that a name states: ``Remaining term (years)`` → ``YR``.
+
+    >>> duration_unit("Weighted average remaining lease term (years)"), duration_unit("Useful life")
+    ('YR', None)
+    """
+    lowered = name.lower()
+    return next((unit for word, unit in _UNITS_OF_TIME if re.search(rf"\b{word}s?\b", lowered)), None)
+
+
+@lru_cache(maxsize=8_192)
+def denominator(name: str) -> str | None:
+    """What a value is "per", other than a span of time: ``Earnings per share`` → ``share``.
+
+    >>> denominator("Earnings per common share"), denominator("EPS"), denominator("Revenue")
+    ('share', 'share', None)
+    """
+    if match := _DENOMINATOR.search(name):
+        word = match[1].lower()
+        return None if word in _NO_DENOMINATOR else word.removesuffix("s") if word == "shares" else word
+    return "share" if find_measure(name) is Measure.PER_SHARE else None

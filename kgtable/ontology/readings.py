@@ -1,0 +1,137 @@
+"""How a number is to be read where it stands: what column, row, groups and surroundings say, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kgtable.ontology.clues import Clue, TableClues
+from kgtable.ontology.measures import Measure
+
+UNKNOWN = "UNITLESS"
+COUNTED = "NUM"
+
+
+class Reading(NamedTuple):
+    """How a number is to be read: unit, scale, where each is from, what a currency is per."""
+
+    unit: str
+    scale: int = 0
+    unit_from: str = ""
+    scale_from: str = ""
+    per: str | None = None
+
+
+class CellContext(NamedTuple):
+    """The readings that column, row and groups leave open for a cell to choose from.
+
+    `bare` is for a number without a unit, `amount` for one with a currency of its own (and for one not
+    apt for what its row measures); `measure` is what is measured.
+    """
+
+    bare: Reading
+    amount: Reading
+    measure: Measure | None = None
+
+
+def read_context(table: TableClues, row: int, column: int, of_row: Clue | None) -> CellContext:
+    """What is said of a cell by its column, its row (`of_row`), the groups above it and the table."""
+    clues = _ordered(table, row, column, of_row)
+    amount = _amount(table, clues, column)
+    measured = next((clue for clue in clues if clue.measure is not None), None)
+    if measured is None:
+        return CellContext(_percent_of_table(table, clues, column) or amount, amount)
+    measure, source = measured.measure, measured.source
+    if measure is Measure.PER_SHARE:
+        scale = measured.phrase.scale if measured.phrase.scale is not None else 0
+        per = next((clue.per for clue in clues if clue.per), None)
+        amount = Reading(amount.unit, scale, amount.unit_from, source, per)
+        return CellContext(amount, amount, measure)
+    if measure in {Measure.PERCENT, Measure.RATE}:
+        return CellContext(Reading("PERCENT", 0, source, source), amount, measure)
+    if measure in {Measure.SHARES, Measure.COUNT}:
+        return CellContext(_count(table, measured, clues), amount, measure)
+    return CellContext(Reading(measured.phrase.unit or UNKNOWN, 0, source, source), amount, measure)
+
+
+def _ordered(table: TableClues, row: int, column: int, of_row: Clue | None) -> tuple[Clue, ...]:
+    """The clues, the weightiest first: the column's, the row's, the groups'.
+
+    A column that names no more than a currency or a scale yields to a row that says what it measures.
+    """
+    own = table.columns[column] if column < len(table.columns) else ()
+    above = table.of_groups(row)
+    if of_row is None:
+        if above and above[0].measure is not None and all(clue.is_plain_money for clue in own):
+            return (*above, *own)
+        return (*own, *above)
+    if all(clue.is_plain_money for clue in own):
+        return (of_row, *own, *above)
+    return (*own, of_row, *above)
+
+
+def _amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
+    """Currency (or other unit) and scale of an amount."""
+    unit, unit_from = _unit(table, clues, column)
+    for clue in clues:
+        if clue.phrase.scale is not None and clue.measure in {None, Measure.PER_SHARE}:
+            return Reading(unit, clue.phrase.scale, unit_from, clue.source)
+        if clue.phrase.unit is not None and not clue.phrase.is_money and clue.measure is None:
+            return Reading(unit, 0, unit_from, clue.source)
+    stated = table.scale
+    return Reading(
+        unit, (stated.phrase.scale or 0) if stated else 0, unit_from, stated.source if stated else ""
+    )
+
+
+def _unit(table: TableClues, clues: Sequence[Clue], column: int) -> tuple[str, str]:
+    for clue in clues:
+        if (
+            clue.phrase.unit is not None
+            and clue.phrase.unit != "PERCENT"
+            and clue.measure in {None, Measure.PER_SHARE}
+        ):
+            return clue.phrase.unit, clue.source
+    if table.currency is not None and table.currency_from == "corner":
+        return table.currency, table.currency_from
+    printed = table.prints[column].currency if column < len(table.prints) else None
+    if printed is not None:
+        return printed, "column cells"
+    if table.currency is not None:
+        scaled = table.scale is not None or any(clue.phrase.scale is not None for clue in clues)
+        dated = column < len(table.periods) and table.periods[column] is not None
+        if (
+            scaled
+            or table.currency_from not in {"column cells", "text"}
+            or (dated and table.currency_from != "text")
+        ):
+            return table.currency, table.currency_from
+    return UNKNOWN, ""
+
+
+def _percent_of_table(table: TableClues, clues: Sequence[Clue], column: int) -> Reading | None:
+    """Percent, where the table is said to be in percent or the column's first cell prints the sign."""
+    if any(clue.phrase.unit is not None or clue.phrase.scale is not None for clue in clues):
+        return None
+    if table.percent is not None:
+        return Reading("PERCENT", 0, table.percent.source, table.percent.source)
+    if column < len(table.prints) and table.prints[column].leads_with_percent:
+        return Reading("PERCENT", 0, "column cells", "column cells")
+    return None
+
+
+def _count(table: TableClues, measured: Clue, clues: Sequence[Clue]) -> Reading:
+    """Counts stand as they are unless said to be in thousands; counts of shares follow the table's scale."""
+    own = next((clue for clue in clues if clue.phrase.scale is not None and clue.phrase.unit is None), None)
+    if own is not None:
+        return Reading(COUNTED, own.phrase.scale or 0, measured.source, own.source)
+    if measured.measure is Measure.SHARES and table.share_scale is not None:
+        stated = table.share_scale
+        return Reading(COUNTED, stated.phrase.share_scale or 0, measured.source, stated.source)
+    stated_scale = table.scale
+    if stated_scale is None:
+        return Reading(COUNTED, 0, measured.source)
+    excepted = measured.measure in stated_scale.phrase.exceptions
+    if excepted or (measured.measure is Measure.COUNT and table.currency is not None):
+        return Reading(COUNTED, 0, measured.source, measured.source)
+    return Reading(COUNTED, stated_scale.phrase.scale or 0, measured.source, stated_scale.source)

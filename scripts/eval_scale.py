@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""How often the scale inferred for a gold cell agrees with the scale TAT-QA's annotators gave.
+
+    python scripts/eval_scale.py [BENCHMARK_FOLDER] [--split dev] [--failures]
+
+Counted are questions of type span with one gold cell that holds a number; the classes are those of the
+field `scale`: none, thousand, million, billion, percent. Prints agreement and the confusion table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgtable.errors import TableError
+from kgtable.ontology.quantities import Quantity, QuantityResolver
+from kgtable.tables.folder import read_folder
+from kgtable.tables.model import Table
+from kgtable.tables.structure import make_table
+from kgtable.tables.values import ColumnStyle, Kind, profile_columns, type_cell
+
+CLASSES = ("none", "thousand", "million", "billion", "percent")
+BY_POWER = {3: "thousand", 6: "million", 9: "billion"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A table with what is needed to read its numbers."""
+
+    table: Table
+    styles: tuple[ColumnStyle, ...]
+    resolver: QuantityResolver
+
+    def quantity(self, row: int, column: int) -> tuple[str, Quantity] | None:
+        """The text and quantity of a cell, or None where it is no number."""
+        cells = self.table.grid.head[row]
+        if column >= len(cells):
+            return None
+        value = type_cell(cells[column], self.styles[column])
+        if value.kind is not Kind.NUMBER or value.number is None:
+            return None
+        label = cells[self.table.structure.label_column]
+        return cells[column], self.resolver.resolve(value.number, row, column, label)
+
+
+def prepare(folder: Path) -> dict[str, Prepared]:
+    """Every table of a benchmark by its id."""
+    prepared = {}
+    for grid in read_folder([folder]):
+        if isinstance(grid, TableError):
+            print(grid, file=sys.stderr)
+            continue
+        table = make_table(grid)
+        prepared[table.id] = Prepared(table, profile_columns(table), QuantityResolver(table))
+    return prepared
+
+
+def scale_class(quantity: Quantity) -> str:
+    """The class of TAT-QA's `scale` that a quantity falls in."""
+    return "percent" if quantity.unit == "PERCENT" else BY_POWER.get(quantity.scale, "none")
+
+
+def spans(path: Path) -> Iterator[dict[str, object]]:
+    """The questions answered by a single cell."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            question = json.loads(line)
+            if question["answer_type"] == "span" and len(question["cells"]) == 1:
+                yield question
+
+
+def main(arguments: list[str]) -> int:
+    """Print agreement, confusion table and, if asked, the failures."""
+    default = os.environ.get("KGTABLE_BENCHMARKS", "../shared/data")
+    parser = argparse.ArgumentParser(description="Evaluate inferred scales on TAT-QA.")
+    parser.add_argument("benchmarks", nargs="?", type=Path, default=Path(default))
+    parser.add_argument("--split", default="dev")
+    parser.add_argument("--failures", action="store_true", help="list every disagreement")
+    options = parser.parse_args(arguments)
+    folder = options.benchmarks / "tatqa"
+    tables = prepare(folder / "tables")
+    confusion: Counter[tuple[str, str]] = Counter()
+    not_numbers = 0
+    for question in spans(folder / f"questions.{options.split}.jsonl"):
+        ((table_id, row, column),) = question["cells"]  # type: ignore[misc,has-type]
+        found = tables[table_id].quantity(row + 1, column)
+        if found is None:
+            not_numbers += 1
+            continue
+        text, quantity = found
+        gold = str(question["scale"]) or "none"
+        inferred = scale_class(quantity)
+        confusion[gold, inferred] += 1
+        if options.failures and gold != inferred:
+            place = f"{table_id} r{row + 1} c{column}"
+            print(f"{gold} / {inferred}: {text!r} {quantity.unit} {place}: {question['question']}")
+    total = sum(confusion.values())
+    right = sum(count for (gold, inferred), count in confusion.items() if gold == inferred)
+    print(f"{right} of {total} agree: {right / max(1, total):.4f} ({not_numbers} gold cells are no numbers)")
+    print("gold \\ inferred".ljust(16) + "".join(name.rjust(10) for name in CLASSES))
+    for gold in CLASSES:
+        print(gold.ljust(16) + "".join(str(confusion[gold, inferred]).rjust(10) for inferred in CLASSES))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
