@@ -3,8 +3,10 @@
 
     python scripts/eval_scale.py [BENCHMARK_FOLDER] [--split dev] [--failures]
 
-Counted are questions of type span with one gold cell that holds a number; the classes are those of the
-field `scale`: none, thousand, million, billion, percent. Prints agreement and the confusion table.
+Counted are questions of type span with one gold cell in the body that holds a number (gold cells in the
+header, years mostly, have no scale); the classes are those of the field `scale`: none, thousand, million,
+billion, percent. The field is empty where the answer is printed with its percent sign ("36%"): there the
+class is percent. Prints agreement and the confusion table.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kgtable.errors import TableError
 from kgtable.ontology.quantities import Quantity, QuantityResolver
@@ -66,7 +69,14 @@ def scale_class(quantity: Quantity) -> str:
     return "percent" if quantity.unit == "PERCENT" else BY_POWER.get(quantity.scale, "none")
 
 
-def spans(path: Path) -> Iterator[dict[str, object]]:
+def gold_class(question: dict[str, Any]) -> str:
+    """The scale the annotators gave; percent where the answer prints the sign itself."""
+    if not question["scale"] and question["answers"][0].rstrip().endswith("%"):
+        return "percent"
+    return question["scale"] or "none"
+
+
+def spans(path: Path) -> Iterator[dict[str, Any]]:
     """The questions answered by a single cell."""
     with path.open(encoding="utf-8") as file:
         for line in file:
@@ -86,15 +96,18 @@ def main(arguments: list[str]) -> int:
     folder = options.benchmarks / "tatqa"
     tables = prepare(folder / "tables")
     confusion: Counter[tuple[str, str]] = Counter()
-    not_numbers = 0
+    not_numbers = in_header = 0
     for question in spans(folder / f"questions.{options.split}.jsonl"):
-        ((table_id, row, column),) = question["cells"]  # type: ignore[misc,has-type]
+        ((table_id, row, column),) = question["cells"]
+        if row + 1 < tables[table_id].table.structure.body_start:
+            in_header += 1
+            continue
         found = tables[table_id].quantity(row + 1, column)
         if found is None:
             not_numbers += 1
             continue
         text, quantity = found
-        gold = str(question["scale"]) or "none"
+        gold = gold_class(question)
         inferred = scale_class(quantity)
         confusion[gold, inferred] += 1
         if options.failures and gold != inferred:
@@ -102,7 +115,8 @@ def main(arguments: list[str]) -> int:
             print(f"{gold} / {inferred}: {text!r} {quantity.unit} {place}: {question['question']}")
     total = sum(confusion.values())
     right = sum(count for (gold, inferred), count in confusion.items() if gold == inferred)
-    print(f"{right} of {total} agree: {right / max(1, total):.4f} ({not_numbers} gold cells are no numbers)")
+    print(f"{right} of {total} agree: {right / max(1, total):.4f}")
+    print(f"not counted: {in_header} gold cells in headers, {not_numbers} that are no numbers")
     print("gold \\ inferred".ljust(16) + "".join(name.rjust(10) for name in CLASSES))
     for gold in CLASSES:
         print(gold.ljust(16) + "".join(str(confusion[gold, inferred]).rjust(10) for inferred in CLASSES))

@@ -10,7 +10,7 @@ from kgtable.ontology.column_prints import column_prints
 from kgtable.ontology.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.ontology.surroundings import Stated, currency_of_texts, table_statements
 from kgtable.ontology.units import UnitPhrase, parse_unit_text
-from kgtable.tables.model import Row, Table
+from kgtable.tables.model import Table
 from kgtable.tables.periods import find_period
 
 _NOTHING = UnitPhrase()
@@ -85,15 +85,23 @@ class TableClues:
         return next((text.strip() for text in cells if text.strip()), "")
 
     def _unit_texts(self) -> Iterator[str]:
-        """For each column the text of the rows of units above it; one text covers the columns up to the next."""
+        """For each column the text of the rows of units above it.
+
+        A text covers the columns up to the next; one that stands alone in its row covers all columns.
+        """
         structure = self._table.structure
-        rows: list[Row] = [self._table.grid.head[row] for row in sorted(structure.unit_rows)]
-        texts = [""] * len(rows)
+        found: list[list[str]] = []
+        for row in sorted(structure.unit_rows):
+            texts = [
+                "" if c == structure.label_column else t.strip()
+                for c, t in enumerate(self._table.grid.head[row])
+            ]
+            single = "".join(texts) if sum(map(bool, texts)) == 1 else ""
+            for column, text in enumerate(texts):
+                texts[column] = single or text or (texts[column - 1] if column else "")
+            found.append(texts)
         for column in range(len(structure.columns)):
-            for index, row in enumerate(rows):
-                if column < len(row) and row[column].strip() and column != structure.label_column:
-                    texts[index] = row[column].strip()
-            yield " ".join(texts).strip()
+            yield " ".join(texts[column] for texts in found if column < len(texts)).strip()
 
     def _stated_percent(self) -> Stated | None:
         """The statement that the whole table is in percent, unless one as near gives a scale."""

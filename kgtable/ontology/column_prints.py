@@ -1,4 +1,4 @@
-"""What the cells of a column print beside their figures: "$" on the first row and the totals, "%" on the first."""
+"""What the cells of a column print beside their figures: "$" on first row and totals, "%" on the first."""
 
 from __future__ import annotations
 

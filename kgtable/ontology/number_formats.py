@@ -1,4 +1,4 @@
-"""What a spreadsheet's number format says of unit and scale: ``0.0%``, ``"$"#,##0``, ``[$€-407]``, ``0 "kg"``."""
+"""What a spreadsheet's number format says of the unit: ``0.0%``, ``"$"#,##0``, ``[$€-407]``, ``0 "kg"``."""
 
 from __future__ import annotations
 

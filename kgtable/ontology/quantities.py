@@ -139,7 +139,7 @@ def _is_apt(number: Number, measure: Measure) -> bool:
 
 
 def _overridden(reading: Reading, chosen: Override) -> Reading:
-    """The reading with a user's unit and scale, except where the cell itself prints a percentage or a scale."""
+    """The reading with a user's unit and scale, except where the cell prints a percentage or scale."""
     if chosen.unit is not None and not (reading.unit_from == "cell" and reading.unit == "PERCENT"):
         reading = reading._replace(unit=chosen.unit, unit_from="mapping")
     if chosen.scale is not None and not (reading.scale_from == "cell" and reading.scale):

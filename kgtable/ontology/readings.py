@@ -122,9 +122,12 @@ def _percent_of_table(table: TableClues, clues: Sequence[Clue], column: int) -> 
 
 def _count(table: TableClues, measured: Clue, clues: Sequence[Clue]) -> Reading:
     """Counts stand as they are unless said to be in thousands; counts of shares follow the table's scale."""
-    own = next((clue for clue in clues if clue.phrase.scale is not None and clue.phrase.unit is None), None)
-    if own is not None:
-        return Reading(COUNTED, own.phrase.scale or 0, measured.source, own.source)
+    for clue in clues:
+        own = clue.phrase.scale if clue.phrase.unit is None else None
+        if measured.measure is Measure.SHARES and clue.phrase.share_scale is not None:
+            own = clue.phrase.share_scale
+        if own is not None:
+            return Reading(COUNTED, own, measured.source, clue.source)
     if measured.measure is Measure.SHARES and table.share_scale is not None:
         stated = table.share_scale
         return Reading(COUNTED, stated.phrase.share_scale or 0, measured.source, stated.source)

@@ -14,15 +14,21 @@ from kgtable.tables.model import Context
 LONGEST_TEXT = 20_000
 """Of each text around a table only this many characters are looked at."""
 
-_CURRENCY = r"(?:US ?\$|A\$|C\$|HK\$|[$€£¥₹]|USD|EUR|GBP|RMB|U\.?S\.? dollars?|dollars?|euros?|pounds(?: sterling)?|sterling|yen)"
+_CURRENCY = (
+    r"(?:US ?\$|A\$|C\$|HK\$|[$€£¥₹]|USD|EUR|GBP|RMB|U\.?S\.? dollars?|dollars?|euros?|pounds(?: sterling)?"
+    r"|sterling|yen)"
+)
 _SCALE = r"(?:hundreds|thousands|millions|billions|trillions|crores?|lakhs?)"
 _PROSE = re.compile(
-    rf"(?:\b(?:{_CURRENCY}|amounts?|figures|shares)(?: amounts?| values?| and shares?)? )?(?:are |is |were |all )*"
-    rf"(?:expressed |stated |presented |reported |shown |denominated |rounded )*\b(?:in|to the nearest) (?:{_CURRENCY} ?)?"
-    rf"(?:{_SCALE}|thousand|million)(?:[  ]+of[  ]+(?:U\.S\. |US |Canadian )?(?:dollars|euros?|pounds|RMB|yen|[$€£]))?\b"
-    rf"(?:[,;]? ?(?:shares in {_SCALE}|(?:and |\()?(?:except|other than|unless otherwise|excluding)[^.()]{{0,100}}))?",
+    rf"(?:\b(?:{_CURRENCY}|amounts?|figures|shares)(?: amounts?| values?| and shares?)? )?"
+    r"(?:are |is |were |all )*(?:expressed |stated |presented |reported |shown |denominated |rounded )*"
+    rf"\b(?:in|to the nearest) (?:{_CURRENCY} ?)?(?:{_SCALE}|thousand|million)"
+    r"(?:\s+of\s+(?:U\.S\. |US |Canadian )?(?:dollars|euros?|pounds|RMB|yen|[$€£]))?\b"
+    rf"(?:[,;]? ?(?:shares in {_SCALE}"
+    r"|(?:and |\()?(?:except|other than|unless otherwise|excluding)[^.()]{0,100}))?",
     re.IGNORECASE,
 )
+_SCALES = frozenset({3, 5, 6, 7, 9, 12})
 _BRACKETED = re.compile(r"\(([^()]{2,120})\)")
 _PERCENT_TABLE = re.compile(
     r"\bas a percentage of\b|\bpercentages? of (?:total|net|our|revenue|sales)|\bexpressed (?:as|in) percent",
@@ -80,9 +86,13 @@ def _from_prose(texts: Iterable[str], source: str) -> Iterator[Stated]:
     """Phrases inside sentences: only in the set forms of reports, never a mere amount ("$5 million")."""
     for text in texts:
         text = text[:LONGEST_TEXT]
+        phrase = parse_unit_phrase(text.strip())
+        if phrase is not None and phrase.scale in _SCALES:
+            yield Stated(phrase, source)
+            continue
         for match in _BRACKETED.finditer(text):
             phrase = parse_unit_phrase(match[1])
-            if phrase is not None and phrase.scale in {3, 5, 6, 7, 9, 12}:
+            if phrase is not None and (phrase.scale in _SCALES or phrase.share_scale in _SCALES):
                 yield Stated(phrase, source)
         for match in _PROSE.finditer(text):
             phrase = parse_unit_phrase(match[0].strip(" ()"))

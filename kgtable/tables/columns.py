@@ -44,8 +44,8 @@ _IDENTIFIER_NAME = re.compile(
     re.IGNORECASE,
 )
 _YEAR_NAME = re.compile(
-    r"(?:(?:fiscal|financial|calendar|model|academic|school|birth|release|tax|election|season|start"
-    r"|end|opening|closing)[ _])?"
+    r"(?:(?:fiscal|financial|calendar|model|academic|school|birth|release|tax|election|season|last|first|latest|start"
+    r"|end|opening|closing)[ _]){0,3}"
     r"(?:years?|yr\.?|seasons?|vintage|dates?|founded|established|built|completed|opened|closed|born"
     r"|died|elected|joined"
     r"|formed|released?|debut|introduced|retired|inducted|inscribed|incorporated|constructed|ended"

@@ -33,6 +33,9 @@ WORDS = {
 CENTS = {"¢": "USD", "cents": "USD", "cent": "USD", "pence": "GBP"}
 """Hundredths of a currency: read as the currency with scale -2."""
 
+BASIS_POINTS = frozenset({"bp", "bps", "bp.", "bps.", "basis points", "basis point"})
+"""Hundredths of a percent, which QUDT has no unit for: read as percent with scale -2."""
+
 ENGLISH_WORDS = frozenset(
     [
         "ALL",

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kgtable.tables.currencies import (
     ATTACHED_SCALES,
+    BASIS_POINTS,
     CENTS,
     CURRENCY_SCALES,
     PLAIN_SCALES,
@@ -246,6 +247,8 @@ def _read_suffix(
     lowered = rest.lower()
     if lowered in CENTS:
         return currency_unit(CENTS[lowered]), scale - 2
+    if lowered in BASIS_POINTS:
+        return "PERCENT", -2
     if rest in currency_names():
         return currency_names()[rest], scale
     if lowered in WORDS:

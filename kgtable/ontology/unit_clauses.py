@@ -1,0 +1,142 @@
+"""One clause of a unit phrase, "amounts in US$ millions": currencies, scale words, a unit, words of glue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from kgtable.ontology.unit_symbols import needs_support, unit_of_symbol
+from kgtable.tables.currencies import BASIS_POINTS, CENTS, SCALE_WORDS, WORDS, currency_names, currency_unit
+
+_TOKEN = re.compile(
+    r"(?P<zeros>['’‘`´]?0{3}(?:,000)?['’]?s?(?![\w]))"
+    r"|(?P<sign>(?:US|A|AU|C|CA|Cdn|NZ|HK|S|SG|R|NT|MX|U\.S\. ?)?\$|[€£¥￥₹₩₽₺₪₫฿₦₱₴]|¢)"
+    r"|(?P<percent>%|‰)|(?P<word>[^\W\d_](?:[\w.·/²³°^]|['’](?=s\b))*|°[CF]?|#)"
+    r"|(?P<space>[\s,;:'’‘`´.()/–—-]+)|(?P<other>.)",
+    re.IGNORECASE | re.DOTALL,
+)
+_GLUE_WORDS = """
+in of the a all and are is as at for to each s u.s us american united states amount amounts figure figures
+value values number numbers unit units total totals balances data information table tables tabular expressed
+stated presented reported shown given measured rounded nearest approximately equivalent currency currencies
+unaudited audited thereof except otherwise indicated noted
+"""
+_GLUE = frozenset(_GLUE_WORDS.split())
+_PREFIXED_CODE = re.compile(
+    r"(?P<before>mm|mn|bn|mio|mrd|[kKmMtTbB])(?P<code>[A-Z]{3})|(?P<code2>[A-Z]{3})(?P<after>mm|mn|bn|[kKmMbB])"
+)
+_LETTERS_OF_MONEY = {"k": 3, "t": 3, "m": 6, "mm": 6, "mn": 6, "mio": 6, "b": 9, "bn": 9, "mrd": 9}
+_LETTERS_ALONE = {"k": 3, "M": 6, "mil": 6}
+_PEOPLE_OR_MONEY = re.compile(
+    r"population|inhabitants|people|revenue|sales|income|profit|budget|cost|turnover|gross|assets",
+    re.IGNORECASE,
+)
+_NEED_MORE_LETTERS = frozenset({"mil", "mm", "cr"})
+
+
+class Clause(NamedTuple):
+    """A unit (QUDT local name) and a power of ten, each None where the clause has none."""
+
+    unit: str | None = None
+    scale: int | None = None
+
+
+def parse_clause(clause: str, name: str = "") -> Clause | None:
+    """What a clause says of unit and scale, or None where it says anything else.
+
+    `name` is what the unit is of; it tells apart symbols such as ``m``.
+
+    >>> parse_clause("Amounts in US$ thousands")
+    Clause(unit='CCY_USD', scale=3)
+    >>> parse_clause("million tonnes"), parse_clause("cash in millions")
+    (Clause(unit='TONNE', scale=6), None)
+    """
+    stripped = clause.strip(" ()[]")
+    if needs_support(stripped):
+        unit = unit_of_symbol(stripped, name)
+        if unit is None and stripped == "m" and _PEOPLE_OR_MONEY.search(name):
+            return Clause(None, 6)
+        return None if unit is None else Clause(unit)
+    read = _Reader()
+    for match in _TOKEN.finditer(_named_currency().sub(lambda found: WORDS[found[0].lower()], clause)):
+        if match.lastgroup == "other":
+            return None
+        read.token(match[0], match.lastgroup or "")
+    return read.finish(name)
+
+
+class _Reader:
+    """Takes the tokens of a clause and puts them together."""
+
+    def __init__(self) -> None:
+        self.unit: str | None = None
+        self.scale: int | None = None
+        self.hundredths = 0
+        self.rest: list[str] = []
+
+    def token(self, printed: str, kind: str) -> None:
+        """One token: a sign, a scale, a word."""
+        if kind == "zeros":
+            self.scale = 6 if "," in printed else 3
+        elif kind == "sign" and printed not in CENTS:
+            names = currency_names()
+            self.unit = names.get(printed.replace(" ", "")) or names.get(printed) or self.unit
+        elif kind == "percent":
+            self.unit = "PERCENT" if printed == "%" else "PERMILLE"
+        elif kind in {"word", "sign"}:
+            self._word(printed.rstrip("."))
+
+    def _word(self, word: str) -> None:
+        lowered = word.lower()
+        names = currency_names()
+        if lowered in CENTS:
+            self.hundredths = -2
+            if lowered == "pence":
+                self.unit = currency_unit(CENTS[lowered])
+        elif lowered in BASIS_POINTS:
+            self.hundredths, self.unit = -2, "PERCENT"
+        elif lowered in WORDS:
+            self.unit = self.unit or currency_unit(WORDS[lowered])
+        elif word in names and (word.isupper() or word in {"Rs", "Rmb"}):
+            self.unit = self.unit or names[word]
+        elif len(lowered) > 1 and lowered in SCALE_WORDS and lowered not in _NEED_MORE_LETTERS:
+            self.scale = SCALE_WORDS[lowered]
+        elif (prefixed := _PREFIXED_CODE.fullmatch(word)) and (
+            prefixed["code"] or prefixed["code2"]
+        ) in names:
+            self.unit = names[prefixed["code"] or prefixed["code2"]]
+            self.scale = _LETTERS_OF_MONEY[(prefixed["before"] or prefixed["after"]).lower()]
+        elif lowered not in _GLUE:
+            self.rest.append(word)
+
+    def finish(self, name: str) -> Clause | None:
+        """The clause, or None where words are left that say something else."""
+        if self.rest and not self._take_rest(self.rest, name):
+            return None
+        if self.hundredths:
+            self.scale = (self.scale or 0) + self.hundredths
+        return None if self.unit is None and self.scale is None else Clause(self.unit, self.scale)
+
+    def _take_rest(self, rest: Sequence[str], name: str) -> bool:
+        letters = "".join(rest)
+        if self.scale is None:
+            money = self.unit is not None and self.unit.startswith("CCY_")
+            scale = _LETTERS_OF_MONEY.get(letters.lower()) if money else None
+            if self.unit is None:
+                scale = _LETTERS_ALONE.get(letters)
+            if scale is not None:
+                self.scale = scale
+                return True
+        if self.unit is not None:
+            return False
+        self.unit = unit_of_symbol(" ".join(rest), name)
+        return self.unit is not None
+
+
+@cache
+def _named_currency() -> re.Pattern[str]:
+    """Names of currencies that have several words."""
+    names = sorted((name for name in WORDS if " " in name), key=lambda name: (-len(name), name))
+    return re.compile("|".join(rf"\b{re.escape(name)}\b" for name in names), re.IGNORECASE)

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from kgtable.ontology.quantities import Override, Quantity, QuantityResolver
+from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table
+from kgtable.tables.values import profile_columns, type_cell
+
+
+def table(*rows: Sequence[str], header: int = 1, context: Context | None = None, **parts: Any) -> Table:
+    """A table whose first rows are its header, with its corner; `parts` go to grid and structure."""
+    formats: Mapping[tuple[int, int], str] = parts.pop("formats", {})
+    width = max(map(len, rows))
+    grid = Grid("t", Source("t.csv"), tuple(map(tuple, rows)), width, context or Context(), formats=formats)
+    units = parts.get("unit_rows", frozenset())
+    paths = [
+        tuple(rows[row][column] for row in range(header) if row not in units and column < len(rows[row]))
+        for column in range(width)
+    ]
+    structure = Structure(
+        tuple(Column(index, path) for index, path in enumerate(paths)),
+        header=tuple(range(header)),
+        body_start=header,
+        corner=rows[0][0] if header else "",
+        **parts,
+    )
+    return Table(grid, structure)
+
+
+def quantity(made: Table, row: int, column: int, overrides: Mapping[int, Override] | None = None) -> Quantity:
+    """The quantity of a cell that is a number."""
+    text = made.grid.head[row][column]
+    number = type_cell(text, profile_columns(made)[column]).number
+    assert number is not None, text
+    return QuantityResolver(made, overrides).resolve(number, row, column, made.grid.head[row][0])
+
+
+def read(made: Table, row: int, column: int) -> tuple[str, str, int]:
+    """Value, unit and scale of a cell."""
+    found = quantity(made, row, column)
+    return f"{found.value:f}", found.unit, found.scale
+
+
+REPORT = table(
+    ("(in millions, except per share data)", "2019", "2018", "Change %"),
+    ("Revenue", "$ 1,250", "$ 1,000", "25.0"),
+    ("Cost of sales", "(500)", "(400)", "25.0"),
+    ("Gross margin %", "60.0", "60.0", "—"),
+    ("Effective tax rate", "21.5", "35.0", ""),
+    ("Income tax at federal rate", "52", "70", ""),
+    ("Basic earnings per share", "1.25", "1.00", "25.0"),
+    ("Weighted average shares outstanding", "200", "190", ""),
+    ("Number of employees", "3,400", "3,300", "3.0"),
+    ("Current ratio", "1.8", "1.7", ""),
+    ("Remaining lease term (years)", "4.5", "5.0", ""),
+    ("Fiscal year", "2019", "2018", ""),
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "unit", "scale"),
+    [
+        (1, "1250000000", "CCY_USD", 6),
+        (2, "-500000000", "CCY_USD", 6),
+        (3, "60.0", "PERCENT", 0),
+        (4, "21.5", "PERCENT", 0),
+        (5, "52000000", "CCY_USD", 6),
+        (6, "1.25", "CCY_USD", 0),
+        (7, "200000000", "NUM", 6),
+        (8, "3400", "NUM", 0),
+        (9, "1.8", "UNITLESS", 0),
+        (10, "4.5", "YR", 0),
+        (11, "2019", "UNITLESS", 0),
+    ],
+)
+def test_exceptions_of_annual_reports(row: int, value: str, unit: str, scale: int) -> None:
+    assert read(REPORT, row, 1) == (value, unit, scale)
+
+
+def test_percent_column_beats_the_rows_money() -> None:
+    assert read(REPORT, 1, 3) == ("25.0", "PERCENT", 0)
+    assert read(REPORT, 6, 3) == ("25.0", "PERCENT", 0)
+
+
+def test_denominator_of_values_per_share() -> None:
+    assert quantity(REPORT, 6, 1).denominator == "share"
+    assert quantity(REPORT, 1, 1).denominator is None
+
+
+def test_the_cell_wins() -> None:
+    made = table(
+        ("in thousands", "2019 £m"),
+        ("A", "$1.2bn"),
+        ("B", "12.5%"),
+        ("C", "5 kg"),
+        ("D", "3"),
+        ("E", "25 bps"),
+    )
+    assert read(made, 1, 1) == ("1200000000", "CCY_USD", 9)
+    assert read(made, 2, 1) == ("12.5", "PERCENT", 0)
+    assert read(made, 3, 1) == ("5", "KiloGM", 0)
+    assert read(made, 4, 1) == ("3000000", "CCY_GBP", 6)
+    assert read(made, 5, 1) == ("0.25", "PERCENT", -2)
+
+
+def test_number_format_is_next() -> None:
+    made = table(
+        ("", "2019 £m"), ("A", "0.125"), ("B", "12"), formats={(1, 1): "0.0%", (2, 1): "[$€-407] #,##0"}
+    )
+    assert read(made, 1, 1) == ("12.5", "PERCENT", 0)
+    assert read(made, 2, 1) == ("12000000", "CCY_EUR", 6)
+    assert quantity(made, 2, 1).unit_from == "format"
+
+
+def test_column_then_row_then_group_then_corner() -> None:
+    made = table(
+        ("€ billions", "2019", "Weight (kg)"),
+        ("Plants", "", ""),
+        ("Sales ($ thousand)", "5", "7"),
+        ("Costs", "6", "8"),
+        ("Costs in £m", "", ""),
+        ("Labour", "9", "10"),
+        groups=frozenset({1, 4}),
+        parents={2: 1, 3: 1, 5: 4},
+    )
+    assert read(made, 2, 1) == ("5000", "CCY_USD", 3)
+    assert read(made, 2, 2) == ("7", "KiloGM", 0)
+    assert read(made, 3, 1) == ("6000000000", "CCY_EUR", 9)
+    assert read(made, 5, 1) == ("9000000", "CCY_GBP", 6)
+    found = quantity(made, 5, 1)
+    assert (found.unit_from, found.scale_from) == ("group", "group")
+
+
+def test_rows_of_units_hold_for_their_columns() -> None:
+    made = table(
+        ("", "Sales", "Costs", "Margin", "Volume"),
+        ("", "€m", "", "%", "kt"),
+        ("A", "1", "2", "3", "4"),
+        header=2,
+        unit_rows=frozenset({1}),
+    )
+    assert [read(made, 2, column) for column in (1, 2, 3)] == [
+        ("1000000", "CCY_EUR", 6),
+        ("2000000", "CCY_EUR", 6),
+        ("3", "PERCENT", 0),
+    ]
+    alone = table(
+        ("", "2019", "2018"), ("", "", "(in millions)"), ("A", "1", "2"), header=2, unit_rows=frozenset({1})
+    )
+    assert read(alone, 2, 1) == ("1000000", "UNITLESS", 6)
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        Context(caption="Segments (in thousands of dollars)"),
+        Context(title="Results, in $ thousands"),
+        Context(heading=("Results", "(Dollars in thousands)")),
+        Context(before=("The following table shows our segments (dollars in thousands):",)),
+        Context(after=("Amounts are stated in thousands of dollars.",)),
+        Context(paragraphs=("Sales rose by $ 5 million.", "Expressed in US $000's except share amounts")),
+    ],
+)
+def test_texts_around_the_table(context: Context) -> None:
+    made = table(("", "2019"), ("Sales", "12"), context=context)
+    assert read(made, 1, 1) == ("12000", "CCY_USD", 3)
+
+
+def test_a_mere_amount_in_the_text_is_no_scale() -> None:
+    made = table(
+        ("", "2019"), ("Sales", "12"), context=Context(before=("Sales rose by $5 million in 2019.",))
+    )
+    assert read(made, 1, 1) == ("12", "UNITLESS", 0)
+
+
+def test_nearer_source_beats_farther() -> None:
+    context = Context(caption="In millions", paragraphs=("(in thousands)",))
+    assert quantity(table(("", "2019"), ("Sales", "12"), context=context), 1, 1).scale_from == "caption"
+
+
+def test_dollar_signs_on_first_and_total_rows_hold_for_the_column() -> None:
+    made = table(("", "2019", "Stores"), ("A", "$ 5", "7"), ("B", "3", "8"), ("Total", "$ 8", "15"))
+    assert read(made, 2, 1) == ("3", "CCY_USD", 0)
+    assert read(made, 2, 2) == ("8", "NUM", 0)
+
+
+def test_percent_signs_on_the_first_row_hold_for_the_column() -> None:
+    made = table(("", "2019"), ("A", "60.5%"), ("B", "39.5"), ("Total", "100.0%"))
+    assert read(made, 2, 1) == ("39.5", "PERCENT", 0)
+
+
+def test_group_of_percentages_and_of_values_per_share() -> None:
+    made = table(
+        ("in thousands", "2019"),
+        ("As a percentage of revenue:", ""),
+        ("Gross profit", "60.5"),
+        ("Earnings per share:", ""),
+        ("Basic", "1.25"),
+        groups=frozenset({1, 3}),
+        parents={2: 1, 4: 3},
+    )
+    assert read(made, 2, 1) == ("60.5", "PERCENT", 0)
+    assert read(made, 4, 1) == ("1.25", "UNITLESS", 0)
+
+
+def test_shares_with_and_without_exception() -> None:
+    row = ("Weighted average number of shares", "200")
+    without = table(("In thousands, except share and per share amounts", "2019"), row)
+    assert read(without, 1, 1) == ("200", "NUM", 0)
+    apart = table(("(Dollars in millions, shares in thousands)", "2019"), row)
+    assert read(apart, 1, 1) == ("200000", "NUM", 3)
+
+
+def test_cents_and_pence() -> None:
+    made = table(("£m", "2019"), ("Turnover", "12"), ("Basic EPS (pence)", "45.6"))
+    assert read(made, 2, 1) == ("0.456", "CCY_GBP", -2)
+
+
+def test_metre_or_million() -> None:
+    made = table(("", "Height (m)", "Revenue (€)"), ("A", "12m", "12m"))
+    assert read(made, 1, 1) == ("12", "M", 0)
+    assert read(made, 1, 2) == ("12000000", "CCY_EUR", 6)
+
+
+def test_dollars_of_the_table() -> None:
+    made = table(("A$ million", "2019"), ("Sales", "$ 5"))
+    assert read(made, 1, 1) == ("5000000", "CCY_AUD", 6)
+
+
+def test_mapping_wins() -> None:
+    made = table(("in thousands", "2019"), ("Sales", "$ 5"), ("Margin", "12%"))
+    overrides = {1: Override("CCY_CAD", 6)}
+    found = quantity(made, 1, 1, overrides)
+    assert (found.value, found.unit, found.scale, found.unit_from) == (
+        Decimal(5_000_000),
+        "CCY_CAD",
+        6,
+        "mapping",
+    )
+    assert quantity(made, 2, 1, overrides).unit == "PERCENT"
+
+
+def test_ranges_are_scaled_at_both_ends() -> None:
+    found = quantity(table(("in thousands", "2019"), ("Sales", "5–6")), 1, 1)
+    assert (found.value, found.upper) == (5000, 6000)
+
+
+def test_scaling_is_exact() -> None:
+    digits = "1.2345678901234567890123456789012345678901"
+    assert quantity(table(("in millions", "2019"), ("Sales", digits)), 1, 1).value == Decimal(digits + "E6")
+
+
+def test_unknown_is_unitless() -> None:
+    found = quantity(table(("", "2019"), ("Sales", "5")), 1, 1)
+    assert (found.unit, found.unit_from, found.scale_from) == ("UNITLESS", "", "")
+
+
+def test_period_of_header_label_and_group() -> None:
+    made = table(
+        ("", "Years Ended September 30, 2019", "Amount"),
+        ("Balance at 31 December 2018", "5", "6"),
+        ("2017", "", ""),
+        ("Sales", "7", "8"),
+        groups=frozenset({2}),
+        parents={3: 2},
+    )
+    resolver = QuantityResolver(made)
+    assert resolver.period(1, 1, "Balance at 31 December 2018") == "P1Y/2019-09-30"
+    assert resolver.period(1, 2, "Balance at 31 December 2018") == "2018-12-31"
+    assert resolver.period(3, 2, "Sales") == "2017"
+    assert resolver.period(1, 9, "Sales") is None
