@@ -1,0 +1,120 @@
+"""Validation by SHACL: QUDT's own shapes of quantity values and kgtable's shapes, through pySHACL.
+
+Each graph of a store is looked at by itself. pySHACL judges one node of each form (see
+`kgtable.graph.forms`): a folder of thousands of tables comes down to some hundred nodes. What it finds
+is then reported for every node of that form, with file, row and column.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import rdflib
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Store
+
+from kgtable.graph.findings import ValidationReport, Violation, violation_of
+from kgtable.graph.forms import RDF_TYPE, ClassesOf, ShapeVision, Term, Value
+from kgtable.graph.judging import Example, Finding, judge, load_shapes
+from kgtable.graph.opening import opened
+from kgtable.graph.terms import QUDT, UNIT
+from kgtable.tables.units import units
+
+GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
+
+MOST_LISTED: Final = 1000
+"""Violations that a report lists; it counts them all."""
+
+_MOST_REMEMBERED: Final = 100_000
+_TYPE = NamedNode(RDF_TYPE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    graph: GraphName
+    subject: NamedNode | BlankNode
+    values: list[Value]
+    classes_of: ClassesOf
+
+
+def validate(source: Store | Path | rdflib.Graph, *, most: int = MOST_LISTED) -> ValidationReport:
+    """Checks a store, a store's directory, an RDF file or an rdflib graph; lists at most `most` violations.
+
+    Raises `MissingExtraError` without pySHACL, `GraphError` where the source cannot be read.
+    """
+    shapes = load_shapes()
+    vision = ShapeVision(shapes)
+    with opened(source) as store:
+        examples: dict[str, Example] = {}
+        counts: Counter[str] = Counter()
+        for node in _typed_nodes(store, vision):
+            form = vision.form(node.subject, node.values, node.classes_of)
+            counts[form] += 1
+            if form not in examples:
+                examples[form] = _example(node, vision)
+        findings = judge(examples, shapes)
+        return ValidationReport(
+            violations=tuple(_violations(store, vision, findings, most)) if findings else (),
+            count=sum(counts[form] * len(found) for form, found in findings.items()),
+            nodes=counts.total(),
+            forms=len(counts),
+        )
+
+
+def _typed_nodes(store: Store, vision: ShapeVision) -> Iterator[_Seen]:
+    """Every node with a class, graph by graph, with the values that matter to the shapes."""
+    properties = vision.properties
+    for graph in (DefaultGraph(), *sorted(store.named_graphs(), key=str)):
+        classes_of = _classes_in(store, graph)
+        for subject, quads in groupby(
+            store.quads_for_pattern(None, None, None, graph), lambda quad: quad.subject
+        ):
+            values = [(iri, quad.object) for quad in quads if (iri := quad.predicate.value) in properties]
+            if any(iri == RDF_TYPE for iri, _ in values):
+                yield _Seen(graph, subject, values, classes_of)
+
+
+def _classes_in(store: Store, graph: GraphName) -> Callable[[Term], tuple[str, ...]]:
+    """A function that gives the classes a graph states of a node; units of QUDT are qudt:Unit anywhere."""
+    remembered: dict[Term, tuple[str, ...]] = {}
+
+    def classes_of(node: Term) -> tuple[str, ...]:
+        if isinstance(node, Literal):
+            return ()
+        found = remembered.get(node)
+        if found is None:
+            stated = {str(quad.object)[1:-1] for quad in store.quads_for_pattern(node, _TYPE, None, graph)}
+            if (
+                isinstance(node, NamedNode)
+                and node.value.startswith(UNIT)
+                and node.value[len(UNIT) :] in units()
+            ):
+                stated.add(f"{QUDT}Unit")
+            if len(remembered) > _MOST_REMEMBERED:
+                remembered.clear()
+            found = remembered[node] = tuple(sorted(stated))
+        return found
+
+    return classes_of
+
+
+def _example(node: _Seen, vision: ShapeVision) -> Example:
+    classes = {value: node.classes_of(value) for iri, value in node.values if vision.looks_at_classes(iri)}
+    return Example(node.subject, node.values, classes)
+
+
+def _violations(
+    store: Store, vision: ShapeVision, findings: dict[str, list[Finding]], most: int
+) -> Iterator[Violation]:
+    listed = 0
+    for node in _typed_nodes(store, vision):
+        for finding in findings.get(vision.form(node.subject, node.values, node.classes_of), ()):
+            if listed == most:
+                return
+            listed += 1
+            values = [str(value) for iri, value in node.values if iri == finding.property]
+            yield violation_of(store, node.graph, node.subject, finding, values)
