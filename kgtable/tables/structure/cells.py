@@ -10,9 +10,13 @@ import re
 from enum import Enum
 from functools import lru_cache
 
+from kgtable.tables.dates import parse_date
+from kgtable.tables.numbers import NumberStyle, parse_number
+from kgtable.tables.periods import parse_period
 from kgtable.tables.structure.phrases import LONGEST_PHRASE, is_unit
+from kgtable.tables.typed import MISSING_MARKERS
 
-LONGEST_VALUE = 40
+_AMOUNT_UNITS = ("CCY_", "PERCENT", "UNITLESS", "NUM")
 
 
 class Look(Enum):
@@ -27,27 +31,12 @@ class Look(Enum):
     TEXT = "text"
 
 
-_MISSING = re.compile(
-    r"[$€£¥]?\s?[-‐‑‒–—−]{1,3}\s?%?|[$€£¥]?\s?\(?[-‐‑‒–—−]{1,3}\)?|\.{2,3}|…|n\.?/?a\.?|n/?m|nil|null|none|nan|#n/a",
-    re.IGNORECASE,
+_DASHES = re.compile(r"[$€£¥]?\s?\(?[-‐‑‒–—−]{1,3}\)?\s?%?")
+_YEAR = re.compile(
+    r"(?:1[5-9]|20)\d\d(?:\.0)?(?:\s*(?:\((?:\d|[a-z])\)|\[\w{1,3}\]|[*†‡]+|[AEPF]))?", re.ASCII
 )
-_YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?:\.0)?(?:\s*(?:\((?:\d|[a-z])\)|\[\w{1,3}\]|[*†‡]+|[AEPF]))?")
-_CODES = "US|USD|EUR|GBP|CAD|AUD|CHF|JPY|CNY|RMB|INR|SEK|NOK|DKK|HKD|SGD|NZD|KRW|ZAR"
-_CURRENCY = rf"(?:[A-Z]{{0,3}}\s?[$€£¥₹₩₽¢฿]|(?:{_CODES})\s?|R\$|Rs\.?)"
-_NUMBER = re.compile(
-    rf"""[~≈<>≤≥±+\-−–(\s]*{_CURRENCY}?[\s(+\-−–]*
-    (?:\d{{1,3}}(?:[,.'’\s]\d{{3}})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)[\s½¼¾⅓⅔]*
-    [)\s]*(?:%|‰|pts?|bps?|bn|[mkx]|[€£¥])?[)\s]*
-    (?:\([^()]{{0,12}}\)|\[[^\]]{{0,4}}\]|[*†‡§^]+)*\s*[*†‡]*""",
-    re.VERBOSE,
-)
-_THOUSANDS = re.compile(r"^\D+000s?\D*$")
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DATE = re.compile(
-    rf"\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}(?:[ T].*)?|{_MONTH}\s+\d{{1,2}}(?:,?\s+\d{{4}})?"
-    rf"|\d{{1,2}}\.?\s+{_MONTH}(?:\s+\d{{4}})?|{_MONTH}\s+\d{{4}}",
-    re.IGNORECASE,
-)
+_THOUSANDS = re.compile(r"\D+000s?\D*")
+_STYLE = NumberStyle(ranges=False, numbered_marks=True)
 
 
 def look(text: str) -> Look:
@@ -64,17 +53,26 @@ def _look(text: str) -> Look:
     text = text.strip()
     if not text:
         return Look.EMPTY
-    if len(text) > LONGEST_VALUE:
-        return Look.UNIT if is_unit(text) else Look.TEXT
-    if _MISSING.fullmatch(text):
+    if _DASHES.fullmatch(text) or (text in MISSING_MARKERS and text != "%"):
         return Look.MISSING
     if _YEAR.fullmatch(text):
         return Look.YEAR
-    if _DATE.fullmatch(text):
-        return Look.DATE
-    if _NUMBER.fullmatch(text) and not _THOUSANDS.search(text):
+    if not _THOUSANDS.fullmatch(text) and _is_amount(text):
         return Look.NUMBER
-    return Look.UNIT if is_unit(text) else Look.TEXT
+    if is_unit(text):
+        return Look.UNIT
+    return Look.DATE if parse_date(text) or parse_period(text) else Look.TEXT
+
+
+def _is_amount(text: str) -> bool:
+    """Whether a cell is a number: a pure one, of money or percent, perhaps with a remark in parentheses.
+
+    A number with another unit ("12 months", "5 km") may as well be the name of a column.
+    """
+    number = parse_number(text, _STYLE)
+    if number is None and text.endswith(")"):
+        number = parse_number(text.partition("(")[0], _STYLE)
+    return number is not None and (number.unit is None or number.unit.startswith(_AMOUNT_UNITS))
 
 
 def blank(text: str) -> bool:

@@ -151,7 +151,7 @@ def _continues_header(rows: Sequence[Row], first: int, index: int, profile: Prof
     columns = filled(row)
     if not columns:
         return False
-    header, body = profile.votes(row)
+    header, body = profile.votes(("", *row[1:]))
     if is_unit_row(row):
         return body == 0
     complete = _complete(rows[first:index], width)

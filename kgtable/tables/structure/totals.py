@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from kgtable.tables.model import Row
-from kgtable.tables.structure.cells import LONGEST_VALUE, Look, look
+from kgtable.tables.numbers import NumberStyle, parse_number
+from kgtable.tables.structure.cells import Look, look
 from kgtable.tables.structure.profile import Profile
 
 LONGEST_SUM = 60
 MOST_COLUMNS = 12
+LARGEST = 30
+"""Amounts of more digits than this before the point are not added up."""
 FEWEST_DIGITS = 5
 """A sum is proof only if it agrees in this many digits over all columns; small counts agree by chance."""
 
@@ -24,11 +27,7 @@ _MAYBE = re.compile(
     re.IGNORECASE,
 )
 _DEDUCTED = re.compile(r"\s*(?:[-–—]\s*)?(?:less|minus|deduct)\b", re.IGNORECASE)
-_AMOUNT = re.compile(
-    r"\s*(?P<minus>[-−–])?\s*[$€£¥]?\s*(?P<open>\()?(?:[$€£¥-])?\s*(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
-    r"\s*\)?\s*%?(?:\s*\([^()]*\))?\s*",
-    re.ASCII,
-)
+_STYLE = NumberStyle(ranges=False)
 
 
 @dataclass(slots=True)
@@ -154,11 +153,8 @@ def _summed(profile: Profile, label_column: int) -> list[int]:
 
 def _amount(text: str) -> Decimal | None:
     """The plain amount a cell prints, or None."""
-    match = _AMOUNT.fullmatch(text) if len(text) <= LONGEST_VALUE else None
-    if match is None:
-        return None
-    value = Decimal(match["digits"].replace(",", "") or 0)
-    return -value if match["minus"] or match["open"] else value
+    number = parse_number(text, _STYLE) if text else None
+    return number.value if number is not None and abs(number.value.adjusted()) < LARGEST else None
 
 
 def _cell(row: Row, column: int) -> str:
