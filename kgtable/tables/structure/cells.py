@@ -35,6 +35,7 @@ _DASHES = re.compile(r"[$€£¥]?\s?\(?[-‐‑‒–—−]{1,3}\)?\s?%?")
 _YEAR = re.compile(
     r"(?:1[5-9]|20)\d\d(?:\.0)?(?:\s*(?:\((?:\d|[a-z])\)|\[\w{1,3}\]|[*†‡]+|[AEPF]))?", re.ASCII
 )
+_DIGIT = re.compile(r"[0-9½⅓⅔¼¾⅕-⅞]")
 _THOUSANDS = re.compile(r"\D+000s?\D*")
 _STYLE = NumberStyle(ranges=False, numbered_marks=True)
 
@@ -55,6 +56,8 @@ def _look(text: str) -> Look:
         return Look.EMPTY
     if _DASHES.fullmatch(text) or (text in MISSING_MARKERS and text != "%"):
         return Look.MISSING
+    if not _DIGIT.search(text):
+        return Look.UNIT if is_unit(text) else Look.TEXT
     if _YEAR.fullmatch(text):
         return Look.YEAR
     if not _THOUSANDS.fullmatch(text) and _is_amount(text):

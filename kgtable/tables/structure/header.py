@@ -11,6 +11,7 @@ from kgtable.tables.model import Grid, Row
 from kgtable.tables.structure.cells import Look, blank, look
 from kgtable.tables.structure.phrases import is_period, is_unit
 from kgtable.tables.structure.profile import DEEPEST_HEADER, Profile
+from kgtable.tables.structure.shapes import shape_votes
 
 MOST_TITLE_ROWS = 20
 _SERIES_CELL = re.compile(r"[$€£#]?\s?(\d{1,6}(?:\.\d{1,4})?)(?:\s?[A-Za-z]{1,4}\.?)?", re.ASCII)
@@ -96,7 +97,8 @@ def _marked_header(grid: Grid, rows: Sequence[Row], first: int) -> int:
 def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bool:
     """Whether the first row is a header: tables have one unless their first row looks like the others."""
     row = rows[first]
-    header, body = profile.votes(row)
+    votes = (profile.votes(row), shape_votes(row, rows[first + 1 :], profile))
+    header, body = (sum(vote) for vote in zip(*votes, strict=True))
     if header >= body:
         return True
     if header and row and 0 in profile.numeric and look(row[0]) in (Look.TEXT, Look.UNIT):

@@ -33,6 +33,7 @@ in of per and are all amount amounts figures expressed us u s canadian can cdn a
 """
 _STRONG, _WEAK, _GLUE = (frozenset(words.split()) for words in (_STRONG_WORDS, _WEAK_WORDS, _GLUE_WORDS))
 _GLUED_MONEY = re.compile(r"(?:us|c|a|hk|nz|s|r)?\$(?:mm?|bn|k)?|[€£¥](?:mm?|bn|k)", re.IGNORECASE)
+_EXCEPTING = ("except", "other than", "unless", "excluding", "and shares", "and number")
 _EXCEPTION = re.compile(
     r"[\s,(]*(?:except|other than|unless|excluding|and shares|and number)\b.*", re.IGNORECASE | re.DOTALL
 )
@@ -65,7 +66,9 @@ def is_period(text: str) -> bool:
 def _unit_words(text: str) -> int:
     """0: not a unit; 1: only words that may name a column as well; 2: a unit."""
     strength = 0
-    words = _EXCEPTION.sub("", text).casefold()
+    words = text.casefold()
+    if any(word in words for word in _EXCEPTING):
+        words = _EXCEPTION.sub("", words)
     for token in _UNIT_TOKEN.findall(words):
         if token in _STRONG or _GLUED_MONEY.fullmatch(token):
             strength = 2

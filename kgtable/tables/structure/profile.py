@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgtable.tables.model import Row
 from kgtable.tables.structure.cells import Look, look
 
-SAMPLE_ROWS = 200
+SAMPLE_ROWS = 100
 DEEPEST_HEADER = 8
 
 
@@ -41,7 +41,7 @@ class Profile:
 def profile_rows(rows: Sequence[Row], width: int) -> Profile:
     """The profile of a table's columns, from the rows that are surely below its header.
 
-    Small tables are judged by their lower half, others by up to 200 rows below the deepest header.
+    Small tables are judged by their lower half, others by up to 100 rows below the deepest header.
     """
     start = min(DEEPEST_HEADER, len(rows) // 2)
     numbers, years, others = [0] * width, [0] * width, [0] * width

@@ -10,6 +10,7 @@ from decimal import Decimal
 from kgtable.tables.model import Row
 from kgtable.tables.numbers import NumberStyle, parse_number
 from kgtable.tables.structure.cells import Look, look
+from kgtable.tables.structure.kinds import cell_of
 from kgtable.tables.structure.profile import Profile
 
 LONGEST_SUM = 60
@@ -58,7 +59,7 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
     totals = Totals()
     width = max((len(row) for row in rows.values()), default=0)
     of_numbers = bool(columns) and len(profile.numeric - {label_column}) * 2 >= width - 1
-    labels = {index: _cell(row, label_column).strip() for index, row in rows.items()}
+    labels = {index: cell_of(row, label_column).strip() for index, row in rows.items()}
     mostly_labelled = sum(map(bool, labels.values())) >= 0.7 * len(labels)
     open_rows: list[int] = []
     amounts: dict[int, list[Decimal | None]] = {}
@@ -67,7 +68,7 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
         named = is_named_total(label)
         candidate = bool(columns) and (named or not label or bool(_MAYBE.search(label)))
         if candidate and open_rows:
-            here = [_amount(_cell(row, column)) for column in columns]
+            here = [_amount(cell_of(row, column)) for column in columns]
             amounts[index] = here
             start = _sums_from(here, open_rows, rows, amounts, columns, labels, 1 if named else 2)
             if start is not None:
@@ -78,7 +79,7 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
                 named and (of_numbers or _NAMED.fullmatch(label)) and any(value is not None for value in here)
             ) or (not label and of_numbers and mostly_labelled and here.count(None) * 2 <= len(columns)):
                 totals.rows.add(index)
-        elif named and columns and any(look(_cell(row, column)) is Look.NUMBER for column in columns):
+        elif named and columns and any(look(cell_of(row, column)) is Look.NUMBER for column in columns):
             totals.rows.add(index)
         open_rows.append(index)
     return totals
@@ -89,13 +90,13 @@ def adds_up_below(
 ) -> int:
     """How many of the rows right below a row its numbers are the sum of; 0 where they are not."""
     columns = _summed(profile, label_column)
-    here = [_amount(_cell(rows[index], column)) for column in columns]
+    here = [_amount(cell_of(rows[index], column)) for column in columns]
     if _digits(here) < FEWEST_DIGITS:
         return 0
     running = [Decimal(0)] * len(columns)
     for count, row in enumerate(below[:LONGEST_SUM], 1):
         for place, column in enumerate(columns):
-            running[place] += _amount(_cell(rows[row], column)) or 0
+            running[place] += _amount(cell_of(rows[row], column)) or 0
         if count > 1 and _agree(here, running):
             return count
     return 0
@@ -120,7 +121,7 @@ def _sums_from(
     ):
         row = open_rows[position]
         if row not in amounts:
-            amounts[row] = [_amount(_cell(rows[row], column)) for column in columns]
+            amounts[row] = [_amount(cell_of(rows[row], column)) for column in columns]
         less = bool(_DEDUCTED.match(labels[row]))
         deducted = deducted or less
         for place, value in enumerate(amounts[row]):
@@ -155,7 +156,3 @@ def _amount(text: str) -> Decimal | None:
     """The plain amount a cell prints, or None."""
     number = parse_number(text, _STYLE) if text else None
     return number.value if number is not None and abs(number.value.adjusted()) < LARGEST else None
-
-
-def _cell(row: Row, column: int) -> str:
-    return row[column] if column < len(row) else ""
