@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from kgtable.tables.model import Grid, Row
 from kgtable.tables.structure.cells import Look, blank, look
-from kgtable.tables.structure.phrases import is_period, is_unit
+from kgtable.tables.structure.phrases import is_money_or_scale, is_period, is_unit
 from kgtable.tables.structure.profile import DEEPEST_HEADER, Profile
 from kgtable.tables.structure.shapes import shape_votes
 
@@ -42,7 +42,7 @@ def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows
         return HeaderRows(titles_above, (), frozenset(), titles)
     end = _end_of_header(rows, titles, max(marked, titles + 1), profile, grid.width)
     header = tuple(range(titles, end))
-    units = frozenset(row for row in header if is_unit_row(rows[row]))
+    units = frozenset(row for row in header if is_unit_row(rows[row]) or _has_units_below(rows, row, titles))
     if len(units) == len(header):
         units = frozenset()
     return HeaderRows(titles_above, header, units, end)
@@ -61,8 +61,19 @@ def is_unit_row(row: Row) -> bool:
     return bool(columns) and all(look(row[column]) is Look.UNIT for column in columns)
 
 
+def _has_units_below(rows: Sequence[Row], index: int, first: int) -> bool:
+    """Whether a lower header row has a name over the labels and sure units over all columns else."""
+    columns = [column for column in filled(rows[index]) if column]
+    return (
+        index > first and bool(columns) and all(is_money_or_scale(rows[index][column]) for column in columns)
+    )
+
+
 def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
     """How many rows at the top are blank or hold one text that stands above the whole table."""
+    block = _metadata_block(rows)
+    if block:
+        return block
     wide = {(area.top, area.left) for area in grid.merged if area.right - area.left + 1 >= grid.width}
     for index, row in enumerate(rows[:MOST_TITLE_ROWS]):
         columns = filled(row)
@@ -74,6 +85,17 @@ def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
         beneath = filled(rows[index + 1]) if index + 1 < len(rows) else []
         if (is_unit(row[0]) or is_period(row[0])) and beneath and beneath != [0]:
             return index
+    return 0
+
+
+def _metadata_block(rows: Sequence[Row]) -> int:
+    """The length of a block of narrow rows at the top that a blank row sets off from a wider table."""
+    sizes = [len(filled(row)) for row in rows]
+    for index in range(1, min(len(rows) - 1, MOST_TITLE_ROWS)):
+        if sizes[index] == 0 and sizes[index + 1] > 0:
+            table = max(sizes[index + 1 :])
+            if table > 2 and max(sizes[:index]) * 2 < table and sizes[index + 1] * 2 >= table:
+                return index + 1
     return 0
 
 

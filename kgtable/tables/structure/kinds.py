@@ -131,7 +131,12 @@ def _take_back_gaps(
         if place == 0 or label.endswith(":") or label.isupper():
             continue
         near = labels[place - 1 : place + 2]
-        alphabetical = len(near) == 3 and near[0] < near[1] < near[2] and (in_order or _same_letter(near))
+        if len(near) < 3 or near[1] in (near[0], near[2]):
+            continue
+        if in_order:
+            alphabetical = near[0][:1] <= near[1][:1] <= near[2][:1] and len(label) > 2
+        else:
+            alphabetical = near[0] < near[1] < near[2] and _same_letter(near)
         if alphabetical or (of_text and len(headings) == 1):
             kinds[index] = Kind.VALUES
 

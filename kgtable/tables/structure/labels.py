@@ -11,6 +11,8 @@ from kgtable.tables.structure.cells import Look, blank, look
 
 ALIKE = 0.7
 """A column names its rows if at least this share of its texts differ."""
+FILLED = 0.7
+"""A first column with fewer texts than this names groups of rows that share a cell."""
 LONGEST_RANK = 4
 """Ranks of those who did not finish are short words: DNF, Ret, NC."""
 
@@ -34,12 +36,15 @@ def find_label_column(rows: Sequence[Row], width: int, names: Sequence[str]) -> 
     """The column whose text names a row; `rows` is a sample of the body, `names` the header texts.
 
     The first column as in the thesis, unless it is blank, a mere rank or running number, or a key of
-    numbers: then the first textual column right of it whose texts mostly differ, or a column of dates
-    if that stands before and the textual one is not called by a word for names.
+    numbers, or unless its cells span rows that the second column names. Else the first textual column
+    right of it whose texts mostly differ, or a column of dates if that stands before and the textual
+    one is not called by a word for names.
     """
     if not rows or width < 2:
         return 0
     first = [text for row in rows if not blank(text := _cell(row, 0))]
+    if 0 < len(first) < FILLED * len(rows):
+        return 1 if _names_all([_cell(row, 1) for row in rows]) else 0
     is_key = bool(_KEY_NAME.fullmatch(names[0])) and all(_WHOLE.fullmatch(text.strip()) for text in first)
     if not is_key and not _is_mere_number(first, names[0]):
         return 0
@@ -62,6 +67,12 @@ def find_label_column(rows: Sequence[Row], width: int, names: Sequence[str]) -> 
     if is_key:
         return 0
     return dated if dated is not None else min(next_best)[1] if next_best else 0
+
+
+def _names_all(texts: Sequence[str]) -> bool:
+    """Whether nearly every row has a text of its own here."""
+    wordy = {text for text in texts if look(text) is Look.TEXT}
+    return len(wordy) >= 0.9 * len(texts)
 
 
 def _cell(row: Row, column: int) -> str:

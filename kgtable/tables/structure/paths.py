@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kgtable.tables.model import Area, Column, Row
 from kgtable.tables.structure.cells import blank
 from kgtable.tables.structure.header import HeaderRows, filled
 from kgtable.tables.structure.phrases import is_money_or_scale, is_period
+
+WIDEST_CENTRED = 300
 
 
 def make_columns(
@@ -56,7 +58,9 @@ def spread_header(
         elif below:
             named_below = {column for lower in below for column in filled(lower) if column < width}
             _spread(texts, named_below | own, bounds, below)
-        bounds |= own
+        bounds |= {
+            column for column in range(1, width) if column in own and texts[column] != texts[column - 1]
+        }
         levels[row] = tuple(texts)
     return levels
 
@@ -64,8 +68,8 @@ def spread_header(
 def _spread(texts: list[str], open_columns: set[int], bounds: set[int], below: Sequence[Row]) -> None:
     """Fill the empty cells of an upper header row, in place.
 
-    A text goes on to the right until the next text or the boundary of a level above. Texts that stand
-    in the middle of equal blocks of columns cover the block to their left as well.
+    A text at the left of its columns goes on to the right until the next text or the boundary of a
+    level above. Where columns stand left of the first text, texts are in the middle of theirs.
     """
     width = len(texts)
     own = [column for column in range(1, width) if texts[column]]
@@ -75,22 +79,94 @@ def _spread(texts: list[str], open_columns: set[int], bounds: set[int], below: S
                 texts[column] = texts[0]
             texts[0] = ""
         return
-    if len(bounds) == 1 and own[0] > 1 and not any(column in open_columns for column in range(1, own[0])):
-        pass
-    elif len(bounds) == 1 and own[0] > 1 and (width - 1) % len(own) == 0:
-        block = (width - 1) // len(own)
-        if all(1 + block * number <= column <= block * (number + 1) for number, column in enumerate(own)):
-            for number, column in enumerate(own):
-                for place in range(1 + block * number, 1 + block * (number + 1)):
-                    if place in open_columns:
-                        texts[place] = texts[column]
-            return
-    only_periods = len(own) == 1 and is_period(texts[own[0]])
-    if only_periods:
-        periods = {column for row in below for column in filled(row) if is_period(row[column])}
-        if periods:
-            open_columns = (open_columns & periods) | set(own)
-    _spread_right(texts, open_columns, bounds)
+    if len(own) == 1 and is_period(texts[own[0]]):
+        periods = {column for row in below for column in _columns_of_periods(row, width)}
+        if len(periods) > 1:
+            open_columns &= set(range(min(periods), max(periods) + 1))
+    if len(bounds) > 1 or own[0] == 1 or width > WIDEST_CENTRED or not open_columns & set(range(1, own[0])):
+        _spread_right(texts, open_columns, bounds | _line_breaks(texts, below))
+    elif len(own) > 1:
+        _spread_centred(texts, own, open_columns)
+    elif is_period(texts[own[0]]) or own[0] * 2 == width:
+        for column in sorted(open_columns - {0}):
+            texts[column] = texts[own[0]]
+    else:
+        _spread_over_alike(texts, own[0], below)
+
+
+def _columns_of_periods(row: Row, width: int) -> Iterator[int]:
+    """The columns that a period of a header row stands over."""
+    current = ""
+    for column in range(1, width):
+        text = row[column] if column < len(row) else ""
+        current = current if blank(text) else text
+        if is_period(current):
+            yield column
+
+
+def _spread_centred(texts: list[str], own: Sequence[int], open_columns: set[int]) -> None:
+    """Spread texts that stand in the middle of their columns, in place."""
+    start = 1
+    for place, end in zip(own, _ends_of_centred(own, max(open_columns | set(own))), strict=True):
+        for column in range(start, end + 1):
+            if column in open_columns:
+                texts[column] = texts[place]
+        start = end + 1
+
+
+def _ends_of_centred(own: Sequence[int], last: int) -> tuple[int, ...]:
+    """The last column of each text's share of columns 1 to `last`.
+
+    The texts stand nearest to the middles of their shares; of divisions as near, shares are as equal
+    as can be, and the first ones larger.
+
+    >>> _ends_of_centred([2, 4], 4), _ends_of_centred([2, 5], 6)
+    ((3, 4), (3, 6))
+    """
+    states: dict[int, tuple[float, int, tuple[int, ...]]] = {0: (0.0, 0, ())}
+    for number, place in enumerate(own):
+        ends = range(place, own[number + 1]) if number + 1 < len(own) else (last,)
+        states = {
+            end: min(
+                (off + abs((start + 1 + end) / 2 - place), squares + (end - start) ** 2, (*path, -end))
+                for start, (off, squares, path) in states.items()
+            )
+            for end in ends
+        }
+    return tuple(-end for end in states[last][2])
+
+
+def _spread_over_alike(texts: list[str], place: int, below: Sequence[Row]) -> None:
+    """Give a text, in place, to the columns on both sides that look like its own further down."""
+    for columns in (range(place - 1, 0, -1), range(place + 1, len(texts))):
+        for column in columns:
+            if not _alike(below, place, column):
+                break
+            texts[column] = texts[place]
+
+
+def _alike(below: Sequence[Row], column: int, other: int) -> bool:
+    """Whether two columns have names of one kind in some row below: periods, units, or others."""
+    for row in below:
+        if max(column, other) < len(row) and not blank(row[column]) and not blank(row[other]):
+            kinds = [(is_period(text), is_money_or_scale(text)) for text in (row[column], row[other])]
+            return kinds[0] == kinds[1]
+    return False
+
+
+def _line_breaks(texts: Sequence[str], below: Sequence[Row]) -> set[int]:
+    """Columns where a text does not go on, since it is the first line of its column's name.
+
+    That is so where the text below it is the same as the one below its own left neighbour, as with
+    "First", "Second" above "Quarter", "Quarter", "Total".
+    """
+    lower = below[0]
+    breaks: set[int] = set()
+    for column in range(2, min(len(texts), len(lower)) - 1):
+        same_below = not blank(lower[column]) and lower[column].strip() == lower[column - 1].strip()
+        if texts[column] and texts[column - 1] and same_below:
+            breaks.add(column + 1)
+    return breaks
 
 
 def _spread_right(texts: list[str], open_columns: set[int], bounds: set[int]) -> None:

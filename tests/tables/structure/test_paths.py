@@ -45,3 +45,22 @@ def test_a_period_does_not_cover_a_column_of_changes() -> None:
 def test_merged_areas_say_what_is_spanned() -> None:
     table = grid("|Total||Men\n|n|%|n\nA|1|2|3\nB|4|5|6", merged=(Area(0, 1, 0, 2),))
     assert [column.name for column in detect_structure(table).columns] == ["", "Total n", "Total %", "Men n"]
+
+
+def test_centred_texts_over_unequal_shares() -> None:
+    found = paths("||12 weeks||16 weeks\n|April|July|October|January\nHigh|1.5|2.5|3.5|4.5\nLow|1.1|2.2|3.3|4.4")
+    assert [path[0] for path in found[1:]] == ["12 weeks"] * 3 + ["16 weeks"]
+
+
+def test_first_lines_of_names_do_not_go_on() -> None:
+    found = paths("|First|Second|Third|\n|quarter|quarter|quarter|Total\nA|1.5|2.5|3.5|7.5\nB|1.1|2.2|3.3|6.6")
+    assert found[3:] == [("Third", "quarter"), ("Total",)]
+
+
+def test_a_period_spans_through_lower_spans() -> None:
+    found = paths(
+        "|Years ended July 31,|||||\n|2019||2018||Change|\n|Amount|Share|Amount|Share|Amount|Share\n"
+        "A|1.5|2|3.5|4|5.5|6\nB|1.1|2|3.1|4|5.1|6"
+    )
+    assert found[4] == ("Years ended July 31,", "2018", "Share")
+    assert found[6] == ("Change", "Share")
