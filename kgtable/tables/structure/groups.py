@@ -28,6 +28,7 @@ class _Open:
     outer: bool = False
     members: int = 0
     deeper: bool = False
+    units: bool = False
 
 
 @dataclass(slots=True)
@@ -45,8 +46,9 @@ def find_groups(
     """The groups among the body rows (footnotes left out), given by grid row in order.
 
     A row heads others if it has a label and no values, if the following rows are indented or start
-    with a dash, or if it is called a total and is the sum of the rows below it. A group ends before
-    the next heading of its level, at a blank row, and with its total.
+    with a dash, or if it is called a total and is the sum of the rows below it. A row of nothing but
+    one unit heads the rows that are in it. A group ends before the next heading of its level, at a
+    blank row, and with its total.
     """
     kinds = kinds_of_rows(grid, found, body, label_column, profile)
     values = {index: row for index, row in body.items() if kinds[index] is Kind.VALUES}
@@ -64,8 +66,10 @@ def find_groups(
                 stack.clear()
             continue
         if kind is Kind.UNITS:
+            _close_units(stack)
             if stack:
                 _add(groups, stack[-1], index)
+            stack.append(_Open(index, stack[-1].level if stack else levels[index], True, units=True))
             continue
         label = label_of(body[index], label_column)
         level = levels[index]
@@ -107,6 +111,11 @@ def _add(groups: Groups, head: _Open, row: int) -> None:
     groups.parents[row] = head.row
 
 
+def _close_units(stack: list[_Open]) -> None:
+    while stack and (stack[-1].units or not stack[-1].heading):
+        stack.pop()
+
+
 def _close_for_heading(stack: list[_Open], level: float, outer: bool) -> None:
     """Close what a heading ends: deeper groups, and those of its own level that have members.
 
@@ -145,6 +154,8 @@ def _close_to_total(stack: list[_Open], index: int, label: str, totals: Totals) 
 
 def _close_innermost(stack: list[_Open], level: float) -> None:
     """Close the group that ends with a total; one whose members are indented ends by itself."""
+    if stack and stack[-1].units and stack[-1].members > 1:
+        stack.pop()
     if stack and stack[-1].heading and stack[-1].level >= level and stack[-1].members > 1:
         stack.pop()
 

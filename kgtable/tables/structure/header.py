@@ -56,7 +56,9 @@ def filled(row: Row) -> list[int]:
 def is_unit_row(row: Row) -> bool:
     """Whether a row gives units and nothing else; its first cell may be empty or a time as well."""
     columns = filled(row)
-    if columns and columns[0] == 0 and len(columns) > 1 and is_period(row[0]):
+    if columns == [0]:
+        return is_money_or_scale(row[0])
+    if columns and columns[0] == 0 and is_period(row[0]):
         columns = columns[1:]
     return bool(columns) and all(look(row[column]) is Look.UNIT for column in columns)
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from kgtable.tables.model import Grid, Row
 from kgtable.tables.structure.cells import Look, blank, look
 from kgtable.tables.structure.header import HeaderRows, filled
+from kgtable.tables.structure.phrases import is_money_or_scale
 from kgtable.tables.structure.profile import Profile
 
 _BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|thereof|hereof)\b)", re.IGNORECASE)
@@ -79,9 +80,13 @@ def _kind(grid: Grid, found: HeaderRows, index: int, row: Row, label_column: int
     header = grid.head[found.header[-1]] if found.header else ()
     if len(others) == len(columns) - 1 and _repeats(row, header, others, label_column):
         return Kind.HEADING
-    if all(look(row[column]) is Look.UNIT for column in others) and others[0] in profile.numeric:
+    if label_column not in columns and len(texts) == 1 and _is_unit_of_numbers(row, columns[0], profile):
         return Kind.UNITS
     return Kind.VALUES
+
+
+def _is_unit_of_numbers(row: Row, column: int, profile: Profile) -> bool:
+    return column in profile.numeric and is_money_or_scale(row[column])
 
 
 def _repeats(row: Row, header: Row, columns: list[int], label_column: int) -> bool:
@@ -101,10 +106,10 @@ def _kind_of_single(
     if column not in (0, label_column):
         if column not in profile.numeric:
             return Kind.VALUES
-        return Kind.UNITS if kind is Look.UNIT else Kind.HEADING
+        return Kind.UNITS if is_money_or_scale(row[column]) else Kind.HEADING
     if grid.width == 2 and not profile.numeric - {label_column}:
         return Kind.HEADING if row[column].rstrip().endswith(":") else Kind.VALUES
-    return Kind.UNITS if kind is Look.UNIT else Kind.HEADING
+    return Kind.UNITS if is_money_or_scale(row[column]) else Kind.HEADING
 
 
 def _take_back_gaps(

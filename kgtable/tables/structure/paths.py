@@ -90,7 +90,7 @@ def _spread(texts: list[str], open_columns: set[int], bounds: set[int], below: S
     elif is_period(texts[own[0]]) or own[0] * 2 == width:
         for column in sorted(open_columns - {0}):
             texts[column] = texts[own[0]]
-    else:
+    elif own[0] < width - 1 or width == 3:
         _spread_over_alike(texts, own[0], below)
 
 

@@ -97,3 +97,11 @@ def test_streamed_tables_have_no_groups() -> None:
     found = detect_structure(Grid("t", Source("t.csv"), Streamed(), 2))
     assert found.header == (0,)
     assert not found.groups
+
+
+def test_units_within_the_body_head_what_is_in_them() -> None:
+    found = structure(
+        "Drink|2004|2015\nShare of people||\n|%|\nWater|73.1|88.1\nMilk|60.8|52.9\n"
+        "Quantity||\n|grams|\nWater|411|508"
+    )
+    assert parents(found) == {2: 1, 3: 2, 4: 2, 6: 5, 7: 6}

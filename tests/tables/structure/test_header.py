@@ -76,3 +76,29 @@ def test_rows_below_a_full_header_stay_in_the_body() -> None:
 def test_merged_corner_tells_where_the_header_ends() -> None:
     table = grid("Farm type|Share\n||\nGoat|41.3\nHorse|43.2", merged=(Area(0, 0, 1, 0),))
     assert detect_structure(table).body_start == 2
+
+
+def test_columns_of_one_shape_tell_that_there_is_no_header() -> None:
+    assert (
+        structure(
+            "2024-03-01|06:10|3.42 m|calm\n2024-03-01|12:25|0.87 m|calm\n2024-03-02|00:55|0.79 m|windy"
+        ).header
+        == ()
+    )
+    assert structure(
+        "day|at|level|wind\n2024-03-01|06:10|3.42 m|calm\n2024-03-01|12:25|0.87 m|calm"
+    ).header == (0,)
+
+
+def test_a_block_of_facts_above_the_table() -> None:
+    found = structure(
+        "Report|Sales|||\nDate|2024-05-01|||\n||||\nRegion|Q1|Q2|Q3|Q4\nNorth|1|2|3|4\nSouth|5|6|7|8"
+    )
+    assert found.titles == (0, 1, 2)
+    assert found.header == (3,)
+
+
+def test_units_below_a_name_over_the_labels() -> None:
+    found = structure("|2019|2018\nRevenue by country|$M|$M\nUK|83.2|73.5\nUS|10.1|11.2")
+    assert found.unit_rows == {1}
+    assert found.columns[1].path == ("2019",)

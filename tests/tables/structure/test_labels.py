@@ -18,3 +18,18 @@ from tests.tables.structure.grids import structure
 )
 def test_label_column(text: str, column: int) -> None:
     assert structure(text).label_column == column
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("District|Lighthouse|Height\nNorth|Skarv|31\n|Tern|22\nSouth|Alder|45\n|Gull|17\n|Harbour|12", 1),
+        ("Age|Sex|n\n9 to 13|Male|3\n|Female|4\n14 to 18|Male|5\n|Female|6", 0),
+        ("owner_id|name|age\n11|Ann|30\n17|Bob|41", 1),
+        ("MPG|Cylinders\n18|8\n15|8", 0),
+        ("#|Date|Score\n1|3 May 2001|2–1\n2|9 May 2001|0–0\n3|1 June 2001|4–2", 1),
+        ("Pos|Driver|Laps\n1|Prost|64\n2|Senna|64\nRet|Berg|12\nDNS|Lamy|", 1),
+    ],
+)
+def test_columns_that_name_rows_better(text: str, column: int) -> None:
+    assert structure(text).label_column == column

@@ -48,12 +48,16 @@ def test_merged_areas_say_what_is_spanned() -> None:
 
 
 def test_centred_texts_over_unequal_shares() -> None:
-    found = paths("||12 weeks||16 weeks\n|April|July|October|January\nHigh|1.5|2.5|3.5|4.5\nLow|1.1|2.2|3.3|4.4")
+    found = paths(
+        "||12 weeks||16 weeks\n|April|July|October|January\nHigh|1.5|2.5|3.5|4.5\nLow|1.1|2.2|3.3|4.4"
+    )
     assert [path[0] for path in found[1:]] == ["12 weeks"] * 3 + ["16 weeks"]
 
 
 def test_first_lines_of_names_do_not_go_on() -> None:
-    found = paths("|First|Second|Third|\n|quarter|quarter|quarter|Total\nA|1.5|2.5|3.5|7.5\nB|1.1|2.2|3.3|6.6")
+    found = paths(
+        "|First|Second|Third|\n|quarter|quarter|quarter|Total\nA|1.5|2.5|3.5|7.5\nB|1.1|2.2|3.3|6.6"
+    )
     assert found[3:] == [("Third", "quarter"), ("Total",)]
 
 
