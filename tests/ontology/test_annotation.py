@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from kgtable.ontology.annotation import AnnotatedTable, annotate
+from kgtable.ontology.facts import QUANTITY
+from kgtable.ontology.mapping import Mapping
+from kgtable.tables.model import Column, Grid, Source, Structure, Table
+from kgtable.tables.values import Kind, type_cell
+
+ROWS = (("Year", "Sales", "Sales", "Code"), ("2011", "574", "173", "12"), ("2012", "602", "170", "34"))
+
+
+def table(width: int = 4) -> Table:
+    columns = tuple(Column(index, (name,)) for index, name in enumerate(ROWS[0]))
+    grid = Grid("t", Source("t.csv"), ROWS, width)
+    return Table(grid, Structure(columns, header=(0,), body_start=1))
+
+
+def annotated(**decisions: str) -> AnnotatedTable:
+    return annotate(table(), Mapping({("Sales", ""): decisions}))
+
+
+def quantity(made: AnnotatedTable, row: int, column: int) -> tuple[str, str, str]:
+    value = type_cell(ROWS[row][column], made.styles[column])
+    assert value.number is not None
+    resolved = made.quantities.resolve(value.number, row, column, ROWS[row][0])
+    return f"{resolved.value:f}", resolved.unit, resolved.unit_from
+
+
+def test_without_a_mapping_names_follow_the_thesis() -> None:
+    made = annotate(table())
+    assert made.predicates == made.generated == ("hasYear", "hasSales", "hasSales_2", "hasCode")
+    assert made.names == ROWS[0]
+
+
+def test_columns_beyond_the_header_have_predicates_and_styles() -> None:
+    made = annotate(table(width=6))
+    assert made.predicates[4:] == ("hasValue5", "hasValue6")
+    assert len(made.styles) == len(made.names) == 6
+
+
+def test_a_predicate_of_the_mapping_wins_and_stays_apart() -> None:
+    made = annotated(predicate="hasRevenue")
+    assert made.predicates == ("hasYear", "hasRevenue", "hasRevenue_2", "hasCode")
+    assert made.generated == ("hasYear", "hasSales", "hasSales_2", "hasCode")
+    assert made.fact(1, {QUANTITY: 2}, {"NUM": 2}, {}).generated == "hasSales"
+
+
+def test_a_predicate_may_not_take_the_name_of_another_column() -> None:
+    assert annotated(predicate="hasYear").predicates == ("hasYear", "hasYear_2", "hasYear_3", "hasCode")
+
+
+def test_a_full_iri_is_never_numbered() -> None:
+    made = annotated(predicate="https://schema.org/price")
+    assert made.predicates == ("hasYear", "https://schema.org/price", "hasSales", "hasCode")
+
+
+def test_unit_and_scale_of_the_mapping_win() -> None:
+    made = annotated(unit="CCY_EUR", scale="M")
+    assert quantity(made, 1, 1) == ("574000000", "CCY_EUR", "mapping")
+
+
+@pytest.mark.parametrize(
+    ("datatype", "kind"), [("text", Kind.TEXT), ("number", Kind.NUMBER), ("year", Kind.YEAR)]
+)
+def test_datatype_of_the_mapping_wins(datatype: str, kind: Kind) -> None:
+    made = annotate(table(), Mapping({("Year", ""): {"datatype": datatype}}))
+    assert type_cell("2011", made.styles[0]).kind is kind
+
+
+def test_a_decision_for_other_tables_is_none_here() -> None:
+    mapping = Mapping({("Sales", "other"): {"predicate": "hasRevenue"}})
+    assert annotate(table(), mapping).predicates == annotate(table()).predicates
