@@ -70,6 +70,7 @@ class Endpoint:
 class Settings:
     """All settings. Times in seconds, `context_tokens` and `max_tokens` in tokens.
 
+    `llm_cache` is a file, ``on`` for the user's cache folder, or empty; `trace` a file.
     `structured` is how the form of a reply is asked for: ``schema``, ``object`` or ``plain``; where
     a server refuses one, the next is tried. `prices` are US dollars per million tokens by model.
     """
@@ -83,7 +84,7 @@ class Settings:
     retries: int = 4
     concurrency: int = 8
     structured: str = "schema"
-    cache: str = ""
+    llm_cache: str = ""
     trace: str = ""
     method: str = "hybrid"
     k: int = 300

@@ -10,6 +10,7 @@ from kgtable.llm.conversation import Policy
 from kgtable.llm.dialect import FORMS
 from kgtable.llm.protocol import LLM
 from kgtable.llm.trace import Trace
+from kgtable.resources import cache_folder
 
 
 def connect(settings: Settings) -> LLM | None:
@@ -25,7 +26,14 @@ def connect(settings: Settings) -> LLM | None:
         policy=Policy(retries=settings.retries),
         concurrency=settings.concurrency,
         structured=settings.structured,
-        cache=CompletionCache(settings.cache) if settings.cache else None,
+        cache=_cache(settings.llm_cache),
         trace=Trace(settings.trace) if settings.trace else None,
         prices=settings.prices,
     )
+
+
+def _cache(setting: str) -> CompletionCache | None:
+    """The cache that is set: none, the one in the user's cache folder (``on``), or a file."""
+    if setting.lower() in ("", "off"):
+        return None
+    return CompletionCache(cache_folder() / "replies.sqlite" if setting.lower() == "on" else setting)

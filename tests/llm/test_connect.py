@@ -22,7 +22,7 @@ def test_no_key_and_no_address_mean_no_model() -> None:
 def test_the_settings_model_is_reached(tmp_path: Path) -> None:
     with ScriptedServer(["Hello"]) as server:
         env = {"KGTABLE_BASE_URL": server.base_url, "KGTABLE_API_KEY": "k", "KGTABLE_MODEL": "tiny"}
-        settings = load_settings(environment=env, cache=tmp_path / "c.sqlite", trace=tmp_path / "t.jsonl")
+        settings = load_settings(environment=env, llm_cache=tmp_path / "c.sqlite", trace=tmp_path / "t.jsonl")
         for _ in range(2):
             model = connect(settings)
             assert model is not None

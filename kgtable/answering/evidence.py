@@ -1,0 +1,145 @@
+"""What an answer may stand on: the retrieved triples, their tables, and short ids to cite cells by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import Protocol
+
+from kgtable.retrieval.result import Retrieval, ScoredTriple
+from kgtable.tables.model import Position, Table
+
+_CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*\)?\]?", re.IGNORECASE)
+CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
+"""A cell's short id inside a text."""
+
+_POWERS = {"T": 3, "M": 6, "B": 9, "TN": 12}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A cell's number as the graph holds it: exact, scale applied; `scale` is one of ``T M B TN``."""
+
+    value: Decimal
+    unit: str | None = None
+    scale: str | None = None
+
+
+class TableSource(Protocol):
+    """Where whole tables and their numbers are read from: a graph, or tables in memory."""
+
+    def table(self, id: str) -> Table:
+        """The table with this id. Raises `GraphNotFoundError` where there is none."""
+        ...
+
+    def quantities(self, id: str) -> Mapping[Position, Quantity]:
+        """The numbers of the table's body cells by grid position."""
+        ...
+
+    def cell_iri(self, id: str, row: int, column: int) -> str:
+        """The IRI by which a cell is cited."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell with all that is needed to cite and to check it.
+
+    `text` is as printed; `value` exact with the scale applied; `label` names its row, `header` its column.
+    """
+
+    iri: str
+    table: str
+    row: int
+    column: int
+    text: str
+    file: str
+    label: str = ""
+    header: str = ""
+    value: Decimal | None = None
+    unit: str | None = None
+    scale: str | None = None
+
+    @property
+    def power(self) -> int:
+        """The power of ten that the scale stands for."""
+        return _POWERS.get(self.scale or "", 0)
+
+
+class Evidence:
+    """A retrieval together with the tables it comes from.
+
+    Tables are named T1, T2, … by falling score, and cells ``T1.r3.c2`` by grid row and column.
+    """
+
+    def __init__(self, retrieval: Retrieval, source: TableSource) -> None:
+        self.retrieval = retrieval
+        self.source = source
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The ids of all tables with a retrieved triple or a score, the best first."""
+        ranked = [found.table for found in self.retrieval.tables]
+        return tuple(dict.fromkeys([*ranked, *(triple.table for triple in self.retrieval.triples)]))
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {table: number for number, table in enumerate(self.tables, 1)}
+
+    @cached_property
+    def _retrieved(self) -> dict[tuple[str, int, int], ScoredTriple]:
+        return {(triple.table, triple.row, triple.column): triple for triple in self.retrieval.triples}
+
+    def alias(self, table: str) -> str:
+        """The short name of a table of this retrieval."""
+        return f"T{self._numbers[table]}"
+
+    def cell_id(self, table: str, row: int, column: int) -> str:
+        """The short id of a cell."""
+        return f"{self.alias(table)}.r{row}.c{column}"
+
+    def resolve(self, cell_id: str) -> Cell | None:
+        """The cell with this short id, or None where no such cell holds text."""
+        match = _CELL_ID.fullmatch(cell_id.strip())
+        if match is None:
+            return None
+        number, row, column = map(int, match.groups())
+        if not 0 < number <= len(self.tables):
+            return None
+        return self.cell(self.tables[number - 1], row, column)
+
+    def cell(self, table: str, row: int, column: int) -> Cell | None:
+        """The cell at a grid position, or None where the table holds no text there."""
+        found = self.source.table(table)
+        rows = found.grid.head
+        if not (0 <= row < len(rows) and 0 <= column < len(rows[row])) or not rows[row][column].strip():
+            return None
+        structure = found.structure
+        label = rows[row][structure.label_column] if structure.label_column < len(rows[row]) else ""
+        header = structure.columns[column].name if column < len(structure.columns) else ""
+        quantity = self._quantity(table, row, column)
+        return Cell(
+            self.source.cell_iri(table, row, column),
+            table,
+            row,
+            column,
+            rows[row][column],
+            found.grid.source.path,
+            "" if row < structure.body_start else " ".join(label.split()),
+            header,
+            quantity.value if quantity else None,
+            quantity.unit if quantity else None,
+            quantity.scale if quantity else None,
+        )
+
+    def _quantity(self, table: str, row: int, column: int) -> Quantity | None:
+        triple = self._retrieved.get((table, row, column))
+        if triple is not None and triple.value is not None and triple.unit is not None:
+            try:
+                return Quantity(Decimal(triple.value), triple.unit, triple.scale)
+            except InvalidOperation:
+                pass
+        return self.source.quantities(table).get((row, column))

@@ -1,0 +1,108 @@
+"""Prompts from template files: six settings each for triples and for whole tables.
+
+The settings are those of the thesis (sections 5.5.1 and 5.6.1): instructions before or after context
+and question; with neither output format nor separators, with both, and with examples besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from string import Template
+from typing import Any
+
+from kgtable.answering.context import Context, Presentation
+from kgtable.errors import ConfigError
+from kgtable.llm.protocol import Message
+from kgtable.resources import PACKAGE
+
+_FOLDER = PACKAGE / "answering" / "prompts"
+
+
+class PromptSetting(StrEnum):
+    """The order of a prompt's parts; the thesis's numbers are 1 to 6 for tables, 0 to 5 for triples."""
+
+    INSTRUCTIONS_FIRST = "instructions-first"
+    CONTEXT_FIRST = "context-first"
+    INSTRUCTIONS_FIRST_SEPARATED = "instructions-first-separated"
+    CONTEXT_FIRST_SEPARATED = "context-first-separated"
+    INSTRUCTIONS_FIRST_EXAMPLES = "instructions-first-examples"
+    CONTEXT_FIRST_EXAMPLES = "context-first-examples"
+
+    @property
+    def asks_for_json(self) -> bool:
+        """Whether the output format is part of the instructions."""
+        return self not in (PromptSetting.INSTRUCTIONS_FIRST, PromptSetting.CONTEXT_FIRST)
+
+
+def prompt_setting(name: str) -> PromptSetting:
+    """The setting with this name. Raises `ConfigError` for another."""
+    try:
+        return PromptSetting(name)
+    except ValueError as error:
+        raise ConfigError(
+            f"There is no prompt setting {name!r}.", hint=f"Those there are: {', '.join(PromptSetting)}."
+        ) from error
+
+
+def make_prompt(
+    question: str, context: Context, presentation: Presentation, setting: PromptSetting
+) -> tuple[Message, ...]:
+    """The messages that ask the question over the context."""
+    kind = presentation.kind
+    instructions = Template(_read(f"{kind}/instructions.txt")).substitute(reading=presentation.reading)
+    text = Template(_read(f"layouts/{setting}.txt")).substitute(
+        instructions=instructions,
+        free_form=_read("free_form.txt"),
+        output_format=_read("output_format.txt"),
+        examples=_read(f"{kind}/examples.txt"),
+        context=context.text,
+        question=question,
+        fence=fence(context.text, question),
+    )
+    return ({"role": "system", "content": _read("system.txt")}, {"role": "user", "content": text})
+
+
+def fence(*data: str) -> str:
+    """A run of equals signs longer than any in the data, so that no text in it can end its own block.
+
+    >>> fence("plain"), fence("=== CONTEXT END ===")
+    ('===', '====')
+    """
+    signs = "==="
+    while any(signs in text for text in data):
+        signs += "="
+    return signs
+
+
+REPLY_SCHEMA: Mapping[str, Any] = {
+    "title": "answer",
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "citations": {"type": "array", "items": {"type": "string"}},
+        "calculation": {"type": ["string", "null"]},
+        "found": {"type": "boolean"},
+        "answer": {"type": "string"},
+        "alternatives": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "answer": {"type": "string"},
+                    "citations": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["answer", "citations"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["reasoning", "citations", "calculation", "found", "answer", "alternatives"],
+    "additionalProperties": False,
+}
+
+
+@cache
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8").strip()

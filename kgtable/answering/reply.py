@@ -1,0 +1,70 @@
+"""Reading a model's reply: the JSON object it was asked for, or free text with cell ids in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kgtable.answering.evidence import CELL_ID
+
+_BRACKETED = re.compile(rf"\s*[\[(](?:{CELL_ID.pattern}[\s,;and]*)+[\])]")
+_CALCULATION = re.compile(r"^\W*calculation\W*:[\s*]*(.+)$", re.IGNORECASE | re.MULTILINE)
+_NOT_FOUND = re.compile(r"\bnot\s+found\b", re.IGNORECASE)
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a model says, unchecked. `citations` are cell ids as it wrote them."""
+
+    text: str
+    citations: tuple[str, ...] = ()
+    calculation: str | None = None
+    found: bool = True
+    reasoning: str = ""
+    alternatives: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def draft_from_object(data: Mapping[str, Any]) -> Draft:
+    """The draft in an object that fits `prompting.REPLY_SCHEMA`."""
+    alternatives = tuple(
+        (item["answer"].strip(), _unique(item["citations"]))
+        for item in data["alternatives"]
+        if item["answer"].strip()
+    )
+    text = data["answer"].strip()
+    calculation = (data["calculation"] or "").strip()
+    return Draft(
+        text,
+        _unique(data["citations"]),
+        calculation if calculation.lower() not in ("", "null", "none", "n/a") else None,
+        bool(data["found"] and text),
+        data["reasoning"].strip(),
+        alternatives,
+    )
+
+
+def draft_from_text(text: str) -> Draft:
+    """The draft in a free reply: answer, ids in brackets, perhaps a line with the calculation.
+
+    >>> draft = draft_from_text("Norway [T1.r3.c0, T1.r3.c2]")
+    >>> draft.text, draft.citations
+    ('Norway', ('T1.r3.c0', 'T1.r3.c2'))
+    """
+    said = _THOUGHT.sub("", text).strip()
+    calculation = _CALCULATION.search(said)
+    answer = _CALCULATION.sub("", said)
+    answer = _BRACKETED.sub("", answer)
+    answer = " ".join(CELL_ID.sub("", answer).replace("[]", "").split())
+    return Draft(
+        answer.strip(" []"),
+        _unique(CELL_ID.findall(said)),
+        calculation.group(1).strip() if calculation else None,
+        bool(answer) and not _NOT_FOUND.search(answer[:60]),
+    )
+
+
+def _unique(ids: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(found).strip().strip("[]") for found in ids if str(found).strip()))

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import contextlib
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.answering.arithmetic import Term
+from kgtable.answering.arithmetic import calculate as calculate_with
+from kgtable.answering.calculation_tokens import CalculationFault
+
+CELLS = {"T1.r1.c1": Term(Fraction(1200), "CCY_EUR"), "T1.r2.c1": Term(Fraction(300), "CCY_EUR")}
+
+
+class Cells:
+    """Every cell that is not in `CELLS` holds a bare five."""
+
+    def __init__(self, more: dict[str, Term] | None = None) -> None:
+        self.cells = CELLS | (more or {})
+        self.count: list[str] = []
+
+    def cell(self, cell_id: str) -> Term:
+        return self.cells.get(cell_id, Term(Fraction(5)))
+
+    def counted(self, cell_id: str) -> None:
+        self.count.append(cell_id)
+
+    def literal(self, number: Decimal) -> Term:
+        return Term(Fraction(number))
+
+
+def calculate(expression: str, **more: Term) -> Term | bool:
+    return calculate_with(expression, Cells(more))
+
+
+@st.composite
+def expressions(draw: st.DrawFn, depth: int = 3) -> str:
+    if depth == 0 or draw(st.booleans()):
+        return str(draw(st.integers(0, 99)))
+    sign = draw(st.sampled_from("+-*"))
+    left, right = draw(expressions(depth=depth - 1)), draw(expressions(depth=depth - 1))
+    return f"({left} {sign} {right})"
+
+
+@given(expressions())
+def test_results_are_those_of_exact_arithmetic(expression: str) -> None:
+    expected = eval(expression)
+    assert calculate(expression) == Term(Fraction(expected))
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("1,234 - 34", 1200),
+        ("sum(1,2,3)", 6),
+        ("sum(1,234, 5)", 1239),
+        ("average(1; 2; 4)", Fraction(7, 3)),
+        ("2^10 + 2**-1", Fraction(2049, 2)),
+        ("-2 * -(3 - 5)", -4),
+        ("$1.2 million / 4", 300_000),
+        ("10 ÷ 4 × 2 − 1", 4),
+        ("count(T1.r1.c1, T1.r2.c1)", 2),
+        ("(T1.r1.c1 - T1.r2.c1) / T1.r2.c1 * 100", 300),
+        ("[T9.r1.c1] + 12.5%", Fraction(35, 2)),
+        ("0.1 + 0.2", Fraction(3, 10)),
+    ],
+)
+def test_forms_that_models_write(expression: str, result: Fraction) -> None:
+    found = calculate(expression)
+    assert isinstance(found, Term)
+    assert found.number == result
+
+
+@pytest.mark.parametrize(
+    ("expression", "unit"),
+    [
+        ("T1.r1.c1 + T1.r2.c1", "CCY_EUR"),
+        ("T1.r1.c1 / T1.r2.c1", ""),
+        ("T1.r1.c1 / 2", "CCY_EUR"),
+        ("max(T1.r1.c1, T1.r2.c1)", "CCY_EUR"),
+        ("count(T1.r1.c1)", ""),
+    ],
+)
+def test_units_are_carried_along(expression: str, unit: str) -> None:
+    found = calculate(expression)
+    assert isinstance(found, Term)
+    assert found.unit == unit
+
+
+def test_cells_that_are_counted_may_hold_text() -> None:
+    cells = Cells()
+    assert calculate_with("count(T3.r1.c0, T3.r2.c0)", cells) == Term(Fraction(2))
+    assert cells.count == ["T3.r1.c0", "T3.r2.c0"]
+
+
+def test_a_comparison_is_true_or_false() -> None:
+    assert calculate("T1.r1.c1 > T1.r2.c1") is True
+    assert calculate("1 >= 2") is False
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("", "breaks off"),
+        ("1 +", "breaks off"),
+        ("1 / (2 - 2)", "divides by zero"),
+        ("(1 + 2", r"'\)' is missing"),
+        ("1 2", "out of place"),
+        ("__import__('os')", "not arithmetic"),
+        ("open(1)", "not a known function"),
+        ("lambda: 1", "not arithmetic"),
+        ("9^99999999", "exponent"),
+        ("((((9^64)^64)^64)^64)^64", "exponent"),
+        ("4^0.5", "exponent"),
+        ("0^-1", "exponent"),
+        ("(" * 60 + "1" + ")" * 60, "nested too deeply"),
+        ("1+" * 3000, "too long"),
+        ("T1.r1.c1 + T2.r1.c1", "mixes CCY_EUR with CCY_USD"),
+    ],
+)
+def test_what_is_no_arithmetic_is_refused(expression: str, says: str) -> None:
+    with pytest.raises(CalculationFault, match=says):
+        calculate(expression, **{"T2.r1.c1": Term(Fraction(1), "CCY_USD")})
+
+
+@given(st.text(alphabet="0123456789+-*/^().,<>=; sumaxT.rc", max_size=60))
+def test_any_text_gives_a_number_or_a_fault(text: str) -> None:
+    with contextlib.suppress(CalculationFault):
+        assert calculate(text) is not None
