@@ -1,0 +1,139 @@
+"""The server as one ASGI application: guards, routes, counters, and an orderly start and end."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Mapping
+from typing import Protocol, TextIO
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kgtable.server import security
+from kgtable.server.access_log import AccessLog
+from kgtable.server.description import Description
+from kgtable.server.graph_store import GraphStore
+from kgtable.server.problems import Problem
+from kgtable.server.protocol import SparqlEndpoint
+from kgtable.server.requests import header_map
+from kgtable.server.site import make_site
+from kgtable.server.state import ServerState
+
+_LOG = logging.getLogger(__name__)
+_TOKEN_PARAMETER = re.compile(r"(?i)token=[^&]*")
+
+
+class Handler(Protocol):
+    """A part of the server that answers requests itself and raises `Problem`."""
+
+    async def handle(
+        self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
+    ) -> None:
+        """Answers one request."""
+        ...
+
+
+class Server:
+    """The whole server. SPARQL and graphs are answered directly, everything else by the site."""
+
+    def __init__(self, state: ServerState, log: TextIO | None = None) -> None:
+        self.state = state
+        self._log = AccessLog(log if state.settings.access_log else None)
+        self._sparql, self._store = SparqlEndpoint(state), GraphStore(state)
+        self._description = Description(state)
+        self._site: ASGIApp = make_site(state)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One connection, or the server's own start and end."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                try:
+                    await self.state.start()
+                except Exception as error:
+                    await send({"type": "lifespan.startup.failed", "message": str(error)})
+                    return
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.state.close()
+                self._log.flush()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        headers = header_map(scope)
+        settings = self.state.settings
+        status, size = 0, 0
+        extra = list(security.SECURITY_HEADERS)
+        if settings.origins:
+            extra += security.cors_headers(settings, headers)
+
+        async def watched(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *extra]
+            else:
+                size += len(message.get("body", b""))
+            await send(message)
+
+        route = _route(scope["path"])
+        try:
+            await self._guarded(route, scope, receive, watched, headers)
+        except Problem as problem:
+            if status:
+                raise
+            response = problem.response()
+            if scope["method"] == "HEAD":
+                response.body = b""
+            await response(scope, receive, watched)
+        except Exception:
+            _LOG.exception("%s %s", scope["method"], scope["path"])
+            if status:
+                raise
+            await Problem("internal-error", "The error is in the server's log.").response()(
+                scope, receive, watched
+            )
+        finally:
+            seconds = time.perf_counter() - started
+            self.state.metrics.record(route, status, seconds, size)
+            client = scope.get("client") or ("", 0)
+            query = _TOKEN_PARAMETER.sub("token=…", scope["query_string"].decode("latin-1"))
+            self._log.record(client[0], scope["method"], scope["path"], query, status, size, seconds)
+
+    async def _guarded(
+        self, route: str, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
+    ) -> None:
+        settings = self.state.settings
+        security.require_known_host(settings, headers)
+        if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+            allowed = security.preflight_headers(settings, headers)
+            await send({"type": "http.response.start", "status": 204, "headers": allowed})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        if route != "health" and not security.is_login(scope, settings):
+            security.require_read_token(settings, headers)
+        if route == "sparql":
+            bare = scope["method"] in ("GET", "HEAD") and not scope["query_string"]
+            handler: Handler = self._description if bare else self._sparql
+            await handler.handle(scope, receive, send, headers)
+        elif route == "store":
+            await self._store.handle(scope, receive, send, headers)
+        else:
+            await self._site(scope, receive, send)
+
+
+def _route(path: str) -> str:
+    """The first part of a path, for the known parts of the server; the rest is the site."""
+    first = path.split("/", 2)[1] if path.startswith("/") else ""
+    if first == "sparql":
+        return "sparql" if path in ("/sparql", "/sparql/") else "site"
+    return first if first in ("store", "api", "static", "health", "metrics") else "site"

@@ -1,0 +1,229 @@
+"""Evaluating one query or one read of a graph, from text to the bytes of the response.
+
+Runs inside a worker process: a result of the engine may not cross threads, so parsing, evaluation
+and serialisation are one call.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import time
+from typing import IO, Any, cast
+
+import pyoxigraph as ox
+
+from kgtable.server import negotiation, scan
+from kgtable.server.frames import Head
+from kgtable.server.html_results import results_page
+from kgtable.server.negotiation import Offer
+from kgtable.server.problems import Problem
+
+GZIP_FROM = 1_024
+"""Answers shorter than this many bytes are not worth compressing."""
+
+_WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
+OPENING_PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+"""Seconds to wait before each further attempt to open a store."""
+
+_PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
+
+
+class _ResultTooLargeError(Exception):
+    """Stops the serialisation when the limit is passed."""
+
+
+class _Output(io.RawIOBase):
+    """Collects bytes up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self._parts: list[bytes] = []
+        self.left = limit
+
+    def write(self, data: Any) -> int:
+        self.left -= len(data)
+        if self.left < 0:
+            raise _ResultTooLargeError
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def getvalue(self) -> bytes:
+        """Everything written."""
+        return b"".join(self._parts)
+
+
+class Evaluator:
+    """A read-only view of one store at one moment, and the limits its answers keep."""
+
+    def __init__(self, path: str, prefixes: dict[str, str]) -> None:
+        self._path, self._prefixes = path, prefixes
+        self._store = self._open()
+
+    def _open(self) -> ox.Store:
+        """The store; a live writer may be replacing its files meanwhile, which passes."""
+        for pause in OPENING_PAUSES:
+            try:
+                return ox.Store.read_only(self._path)
+            except (OSError, RuntimeError):
+                time.sleep(pause)
+        try:
+            return ox.Store.read_only(self._path)
+        except (OSError, RuntimeError) as error:
+            raise Problem("unavailable", f"The graph's store cannot be opened: {error}") from error
+
+    def answer(self, job: Head) -> tuple[Head, bytes]:
+        """The head and body of the answer to a job. Raises `Problem` where there is none."""
+        try:
+            return self._answer(job)
+        except (OSError, RuntimeError):
+            # A live writer may have replaced files under a view that is some writes old.
+            self._store = self._open()
+            return self._answer(job)
+
+    def _answer(self, job: Head) -> tuple[Head, bytes]:
+        output = _Output(job["result_limit"])
+        try:
+            offer = self._query(job, output) if job["op"] == "query" else self._graph(job, output)
+        except _ResultTooLargeError:
+            limit = job["result_limit"]
+            raise Problem(
+                "result-too-large",
+                f"The result is larger than {limit:,} bytes. Add a LIMIT, or ask for fewer columns.",
+                {"limit": limit},
+            ) from None
+        body = output.getvalue()
+        head: Head = {"status": 200, "type": offer.content_type}
+        if job["op"] == "query" and scan.is_volatile(job["query"]):
+            head["volatile"] = True
+        if len(body) >= GZIP_FROM and job.get("gzip"):
+            head["encoding"] = "gzip"
+            body = gzip.compress(body, compresslevel=3, mtime=0)
+        return head, body
+
+    def _query(self, job: Head, output: _Output) -> Offer:
+        query = job["query"]
+        refuse_remote(query, job.get("services", ()))
+        try:
+            results = self._store.query(
+                query, prefixes=self._prefixes, base_iri=job.get("base"), **_dataset(job, query)
+            )
+        except SyntaxError as error:
+            raise syntax_problem(error) from None
+        except ValueError as error:
+            raise Problem("bad-request", str(error)) from None
+        triples = isinstance(results, ox.QueryTriples)
+        offer = _chosen(job["accept"], negotiation.GRAPH if triples else negotiation.TABULAR)
+        if offer.format is None:
+            output.write(self._page(query, results, job["result_limit"]))
+        elif isinstance(results, ox.QueryTriples):
+            self._write_triples(results, cast(ox.RdfFormat, offer.format), output)
+        else:
+            results.serialize(cast(IO[bytes], output), cast(ox.QueryResultsFormat, offer.format))
+        return offer
+
+    def _page(self, query: str, results: Any, limit: int) -> bytes:
+        content = _Output(limit)
+        if isinstance(results, ox.QueryTriples):
+            self._write_triples(results, ox.RdfFormat.TURTLE, content)
+        else:
+            results.serialize(cast(IO[bytes], content), ox.QueryResultsFormat.JSON)
+        return results_page(query, content.getvalue(), graph=isinstance(results, ox.QueryTriples))
+
+    def _write_triples(self, results: Any, form: ox.RdfFormat, output: _Output) -> None:
+        if form in _WITH_PREFIXES:
+            written = _Output(output.left)
+            ox.serialize(results, cast(IO[bytes], written), form, prefixes=self._prefixes)
+            output.write(without_unused_prefixes(written.getvalue()))
+        else:
+            results.serialize(cast(IO[bytes], output), form)
+
+    def _graph(self, job: Head, output: _Output) -> Offer:
+        """One graph, or with no graph named the whole store, for the Graph Store Protocol."""
+        name = job.get("graph")
+        if name is None and not job["default"]:
+            offer = _chosen(job["accept"], negotiation.DATASET)
+            source = None
+        else:
+            offer = _chosen(job["accept"], negotiation.GRAPH[:-1])
+            source = ox.DefaultGraph() if name is None else ox.NamedNode(name)
+            if isinstance(source, ox.NamedNode) and not self._store.contains_named_graph(source):
+                raise Problem("not-found", f"There is no graph <{name}>.")
+        form = cast(ox.RdfFormat, offer.format)
+        prefixes = self._prefixes if form in _WITH_PREFIXES else None
+        written = _Output(output.left)
+        if source is None or not form.supports_datasets:
+            self._store.dump(cast(IO[bytes], written), form, from_graph=source, prefixes=prefixes)
+        else:
+            quads = self._store.quads_for_pattern(None, None, None, source)
+            ox.serialize((quad.triple for quad in quads), cast(IO[bytes], written), form, prefixes=prefixes)
+        body = written.getvalue()
+        output.write(without_unused_prefixes(body) if prefixes else body)
+        return offer
+
+
+def _dataset(job: Head, query: str) -> dict[str, Any]:
+    """The engine's dataset arguments: the protocol's graphs, the query's own, or the union."""
+    default, named = job.get("default_graphs"), job.get("named_graphs")
+    if default or named:
+        return {
+            "default_graph": [ox.NamedNode(iri) for iri in default or ()],
+            "named_graphs": [ox.NamedNode(iri) for iri in named or ()],
+        }
+    return {"use_default_graph_as_union": bool(job["union"]) and not scan.names_dataset(query)}
+
+
+def _chosen(accept: str, offers: tuple[Offer, ...]) -> Offer:
+    offer = negotiation.choose(accept, offers)
+    if offer is None:
+        names = [entry.media_type for entry in offers]
+        raise Problem("not-acceptable", f"This can be given as {', '.join(names)}.", {"available": names})
+    return offer
+
+
+def refuse_remote(text: str, allowed: Any) -> None:
+    """Raises `Problem` if the text would reach out to anything that is not on the list."""
+    try:
+        reached = scan.remote_iris(text)
+    except scan.AmbiguousTextError as error:
+        raise Problem("bad-request", str(error)) from None
+    for iri in reached:
+        if iri not in allowed:
+            target = f"<{iri}>" if iri else "an address that is not spelt out"
+            raise Problem("remote-access", f"SERVICE and LOAD of {target} are not allowed on this server.")
+    if scan.file_iris(text):
+        raise Problem("remote-access", "IRIs that begin with file: are not allowed on this server.")
+
+
+def without_unused_prefixes(turtle: bytes) -> bytes:
+    r"""Turtle or TriG with its prefixes in order and without those that nothing uses.
+
+    >>> without_unused_prefixes(b"@prefix b: <http://b/> .\n@prefix a: <http://a/> .\na:x a:y a:z .\n")
+    b'@prefix a: <http://a/> .\na:x a:y a:z .\n'
+    """
+    end = 0
+    lines = []
+    while turtle.startswith(b"@prefix ", end):
+        stop = turtle.index(b"\n", end) + 1
+        lines.append(turtle[end:stop])
+        end = stop
+    used = [line for line in lines if turtle.find(line.split(b" ", 2)[1], end) >= 0]
+    return b"".join(sorted(used)) + turtle[end:]
+
+
+def syntax_problem(error: SyntaxError) -> Problem:
+    """The engine's message with its position, without the character classes of its grammar."""
+    match = _PLACE.search(str(error))
+    if match is None:
+        return Problem("syntax-error", str(error))
+    line, column = int(match[1]), int(match[2])
+    expected = [part.strip() for part in re.split(r",(?=\s)|\n", match[3].removeprefix("expected one of "))]
+    readable = [part for part in expected if part and "[" not in part and "'\\u" not in part]
+    detail = f"Line {line}, column {column}: "
+    if len(readable) == 1:
+        detail += f"{readable[0] if ' ' in readable[0] else 'expected ' + readable[0]}."
+    elif readable:
+        detail += f"expected one of {', '.join(readable)}."
+    else:
+        detail += "this is not expected here."
+    return Problem("syntax-error", detail, {"line": line, "column": column})

@@ -1,0 +1,145 @@
+"""Content negotiation: which of the formats at hand a client wants (RFC 9110, section 12.5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pyoxigraph import QueryResultsFormat, RdfFormat
+
+HTML = "text/html"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A format the server can write: what it answers to, and the engine's name for it."""
+
+    media_type: str
+    aliases: tuple[str, ...]
+    format: QueryResultsFormat | RdfFormat | None
+
+    @property
+    def content_type(self) -> str:
+        """The Content-Type header, with the charset where the type is text."""
+        return f"{self.media_type}; charset=utf-8" if self.media_type.startswith("text/") else self.media_type
+
+
+TABULAR: tuple[Offer, ...] = (
+    Offer("application/sparql-results+json", ("application/json",), QueryResultsFormat.JSON),
+    Offer("application/sparql-results+xml", ("application/xml", "text/xml"), QueryResultsFormat.XML),
+    Offer("text/csv", (), QueryResultsFormat.CSV),
+    Offer("text/tab-separated-values", ("text/plain",), QueryResultsFormat.TSV),
+    Offer(HTML, ("application/xhtml+xml",), None),
+)
+"""For SELECT and ASK, the most liked first."""
+
+GRAPH: tuple[Offer, ...] = (
+    Offer("text/turtle", ("application/x-turtle", "text/n3"), RdfFormat.TURTLE),
+    Offer("application/ld+json", ("application/json",), RdfFormat.JSON_LD),
+    Offer("application/n-triples", ("text/plain",), RdfFormat.N_TRIPLES),
+    Offer("application/rdf+xml", ("application/xml", "text/xml"), RdfFormat.RDF_XML),
+    Offer("application/n-quads", (), RdfFormat.N_QUADS),
+    Offer("application/trig", (), RdfFormat.TRIG),
+    Offer(HTML, ("application/xhtml+xml",), None),
+)
+"""For CONSTRUCT and DESCRIBE and the graph store."""
+
+DATASET: tuple[Offer, ...] = (
+    Offer("application/trig", (), RdfFormat.TRIG),
+    Offer("application/n-quads", ("text/plain",), RdfFormat.N_QUADS),
+    Offer("application/ld+json", ("application/json",), RdfFormat.JSON_LD),
+)
+"""For the whole store with its graphs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """One media range of an Accept header."""
+
+    media_type: str
+    quality: float
+    specificity: int
+    place: int
+
+
+@lru_cache(maxsize=256)
+def _ranges(accept: str) -> tuple[_Range, ...]:
+    found = []
+    for place, part in enumerate(accept.split(",")):
+        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        if not name:
+            continue
+        name = "*/*" if name == "*" else name
+        specificity = 0 if name == "*/*" else 1 if name.endswith("/*") else 2
+        found.append(_Range(name, _quality(parameters), specificity, place))
+    return tuple(found)
+
+
+def _quality(parameters: Sequence[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return min(1.0, max(0.0, float(value)))
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+@lru_cache(maxsize=512)
+def choose(accept: str, offers: tuple[Offer, ...]) -> Offer | None:
+    """The offer a client likes best, None if none will do; without a wish, the first.
+
+    Ties go to the range that is more specific, then to the one that stands first in the header,
+    then to the first offer.
+
+    >>> choose("text/html;q=0.5, text/csv", TABULAR).media_type
+    'text/csv'
+    >>> choose("image/png", TABULAR) is None
+    True
+    """
+    ranges = _ranges(accept)
+    if not ranges:
+        return offers[0]
+    best: tuple[float, int, int, int] | None = None
+    chosen = None
+    for place, offer in enumerate(offers):
+        match = _match(offer, ranges)
+        if match is None or match.quality <= 0:
+            continue
+        score = (match.quality, match.specificity, -match.place, -place)
+        if best is None or score > best:
+            best, chosen = score, offer
+    return chosen
+
+
+def _match(offer: Offer, ranges: Sequence[_Range]) -> _Range | None:
+    """The most specific range that covers an offer; a range for its own name beats its aliases."""
+    fitting = [
+        entry
+        for entry in ranges
+        if _covers(entry.media_type, offer.media_type) or entry.media_type in offer.aliases
+    ]
+    exact = [entry for entry in fitting if entry.media_type == offer.media_type]
+    if exact:
+        return exact[0]
+    return max(fitting, key=lambda entry: (entry.specificity, entry.quality, -entry.place), default=None)
+
+
+def _covers(media_range: str, media_type: str) -> bool:
+    if media_range in ("*/*", media_type):
+        return True
+    return media_range.endswith("/*") and media_type.startswith(media_range[:-1])
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether the client takes gzip.
+
+    >>> accepts_gzip("br, gzip;q=0.8"), accepts_gzip("gzip;q=0"), accepts_gzip("")
+    (True, False, False)
+    """
+    if "gzip" not in accept_encoding and "*" not in accept_encoding:
+        return False
+    qualities = {entry.media_type: entry.quality for entry in _ranges(accept_encoding)}
+    return qualities.get("gzip", qualities.get("*/*", 0.0)) > 0

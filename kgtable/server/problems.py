@@ -1,0 +1,92 @@
+"""What went wrong with a request, as RFC 9457 problem details."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from starlette.responses import Response
+
+PROBLEM_TYPE = "https://w3id.org/kgtable/problems#"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of problem: its name, its HTTP status and its title."""
+
+    name: str
+    status: int
+    title: str
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("bad-request", 400, "The request is malformed"),
+        Kind("syntax-error", 400, "The query or update has a syntax error"),
+        Kind("bad-data", 400, "The RDF in the request cannot be read"),
+        Kind("unauthorized", 401, "A token is needed"),
+        Kind("forbidden", 403, "This is not allowed here"),
+        Kind("remote-access", 403, "The request would make the server fetch something"),
+        Kind("not-found", 404, "There is nothing here"),
+        Kind("method-not-allowed", 405, "The method does not fit this address"),
+        Kind("not-acceptable", 406, "None of the accepted formats can be given"),
+        Kind("precondition-failed", 412, "The graph has changed"),
+        Kind("too-large", 413, "The request is too large"),
+        Kind("unsupported-media-type", 415, "The request's content type is not understood"),
+        Kind("misdirected", 421, "This server does not answer to that host name"),
+        Kind("evaluation-error", 500, "The store could not evaluate the request"),
+        Kind("internal-error", 500, "The server made a mistake"),
+        Kind("timeout", 503, "The request took too long"),
+        Kind("memory-limit", 503, "The request needed too much memory"),
+        Kind("result-too-large", 503, "The result is too large"),
+        Kind("busy", 503, "The server is busy"),
+        Kind("crashed", 503, "The process that worked on the request died"),
+        Kind("unavailable", 503, "The graph cannot be used right now"),
+        Kind("storage-full", 507, "The write could not be stored"),
+    )
+}
+
+
+class Problem(Exception):
+    """A request that is answered with an error; `extra` joins the JSON body, `headers` the response."""
+
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        extra: Mapping[str, Any] = MappingProxyType({}),
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(detail)
+        self.kind, self.detail, self.extra, self.headers = kind, detail, extra, headers
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return KINDS[self.kind].status
+
+    def body(self) -> bytes:
+        """The problem as ``application/problem+json``."""
+        kind = KINDS[self.kind]
+        value = {
+            "type": PROBLEM_TYPE + kind.name,
+            "title": kind.title,
+            "status": kind.status,
+            "detail": self.detail,
+            **self.extra,
+        }
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+    def response(self) -> Response:
+        """The problem as a response."""
+        headers = {"cache-control": "no-store", **self.headers}
+        return Response(self.body(), self.status, headers, "application/problem+json")
+
+
+def busy(detail: str, seconds: int = 1) -> Problem:
+    """A refusal that invites the client to come back in so many seconds."""
+    return Problem("busy", detail, headers={"retry-after": str(seconds)})

@@ -1,0 +1,145 @@
+"""Reading HTTP requests with care: headers, parameters and bodies within limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+from starlette.types import Receive, Scope
+
+from kgtable.server.problems import Problem
+
+Parameters: TypeAlias = dict[str, list[str]]
+
+FORM = "application/x-www-form-urlencoded"
+
+_MAX_FIELDS = 512
+_HOST = re.compile(r"[A-Za-z0-9.\-_]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^<>\"{}|\\^`\x00-\x20]*")
+
+
+def header_map(scope: Scope) -> dict[bytes, bytes]:
+    """The headers by lower-case name; of a repeated one, all values joined by commas."""
+    headers: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        headers[name] = headers[name] + b", " + value if name in headers else value
+    return headers
+
+
+def text(headers: Mapping[bytes, bytes], name: bytes) -> str:
+    """A header as text, empty where it is absent."""
+    return headers.get(name, b"").decode("latin-1")
+
+
+def origin_of(scope: Scope, headers: Mapping[bytes, bytes]) -> str:
+    """Scheme and host under which the server was addressed, such as ``http://127.0.0.1:7878``."""
+    host = text(headers, b"host")
+    if not _HOST.fullmatch(host):
+        server = scope.get("server") or ("localhost", None)
+        host = server[0] if server[1] is None else f"{server[0]}:{server[1]}"
+    return f"{scope['scheme']}://{host}"
+
+
+def media_type(content_type: str) -> str:
+    """The media type without its parameters. Raises `Problem` for a charset other than UTF-8."""
+    name, *parameters = (part.strip() for part in content_type.split(";"))
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        charset = value.strip().strip('"').lower()
+        if key.strip().lower() == "charset" and charset not in ("utf-8", "utf8", "us-ascii"):
+            raise Problem("unsupported-media-type", f"The body must be UTF-8, not {charset}.")
+    return name.lower()
+
+
+def parameters(encoded: bytes) -> Parameters:
+    """Query string or form as lists of values by name. Raises `Problem` if it is not UTF-8."""
+    if not encoded:
+        return {}
+    try:
+        pairs = parse_qsl(
+            encoded.decode("ascii", "strict") if encoded.isascii() else encoded.decode("utf-8"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MAX_FIELDS,
+        )
+    except UnicodeDecodeError:
+        raise Problem("bad-request", "The parameters are not percent-encoded UTF-8.") from None
+    except ValueError:
+        raise Problem("bad-request", f"There are more than {_MAX_FIELDS} parameters.") from None
+    found: Parameters = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def single(found: Parameters, name: str) -> str | None:
+    """The one value of a parameter, None if it is absent. Raises `Problem` if it is repeated."""
+    values = found.get(name)
+    if values is None:
+        return None
+    if len(values) > 1:
+        raise Problem("bad-request", f"The parameter {name} may be given once, not {len(values)} times.")
+    return values[0]
+
+
+def iris(found: Parameters, name: str) -> tuple[str, ...]:
+    """The IRIs of a repeatable parameter. Raises `Problem` for anything that is not an absolute IRI."""
+    values = found.get(name, ())
+    for value in values:
+        check_iri(value, name)
+    return tuple(values)
+
+
+def check_iri(value: str, name: str) -> None:
+    """Raises `Problem` unless the value is an absolute IRI that does not point to a file."""
+    if not _IRI.fullmatch(value):
+        raise Problem("bad-request", f"{name} needs an absolute IRI, not {value[:200]!r}.")
+    if value[:5].lower() == "file:":
+        raise Problem("remote-access", "IRIs that begin with file: are not allowed on this server.")
+
+
+async def body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> bytes:
+    """The whole body. Raises `Problem` if it is longer than the limit or compressed."""
+    if text(headers, b"content-encoding").strip().lower() not in ("", "identity"):
+        raise Problem(
+            "unsupported-media-type", "Send the body uncompressed.", {}, {"accept-encoding": "identity"}
+        )
+    too_large = Problem(
+        "too-large", f"The body is longer than {limit:,} bytes.", {"limit": limit}, {"connection": "close"}
+    )
+    length = text(headers, b"content-length")
+    if length.isascii() and length.isdigit() and int(length[:20]) > limit:
+        raise too_large
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Problem("bad-request", "The client went away before its request was complete.")
+        part: bytes = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise too_large
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def utf8(content: bytes) -> str:
+    """A body as text. Raises `Problem` if it is not UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None
+
+
+def until_disconnect(receive: Receive) -> Callable[[], Awaitable[None]]:
+    """Waits until the client closes its connection."""
+
+    async def wait() -> None:
+        message: Any = {}
+        while message.get("type") != "http.disconnect":
+            message = await receive()
+
+    return wait

@@ -1,0 +1,95 @@
+"""Starting the server: checks of the options, the listening socket, and the event loop."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TextIO
+
+import uvicorn
+
+from kgtable.errors import ServerError
+from kgtable.server.app import Server
+from kgtable.server.corking import CorkedProtocol
+from kgtable.server.security import is_loopback
+from kgtable.server.settings import ServerSettings
+from kgtable.server.sources import Source
+from kgtable.server.state import ServerState
+
+GRACE_SECONDS = 10
+"""How long requests that are under way may take when the server is told to stop."""
+
+
+def with_token(settings: ServerSettings) -> ServerSettings:
+    """The settings with a token made up where one is needed and none is given."""
+    needed = settings.writable or not is_loopback(settings.host)
+    if settings.token is not None and len(settings.token) < 8:
+        raise ServerError("The token is too short.", hint="Use at least 8 characters.")
+    if needed and settings.token is None:
+        return replace(settings, token=secrets.token_urlsafe(24))
+    return settings
+
+
+def bind(settings: ServerSettings) -> socket.socket:
+    """The listening socket. Raises `ServerError` where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(1_024)
+    except OSError as error:
+        listener.close()
+        raise ServerError(
+            f"Cannot listen on {settings.host}, port {settings.port}: {error.strerror or error}.",
+            hint="Choose another one with --port, or --port 0 for any that is free.",
+        ) from error
+    return listener
+
+
+def address(listener: socket.socket) -> str:
+    """Where a browser finds the server."""
+    host, port = listener.getsockname()[:2]
+    host = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - shown, not bound
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def run(
+    settings: ServerSettings,
+    source: Source,
+    *,
+    log: TextIO | None = sys.stdout,
+    ready: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Serves until told to stop by a signal; `ready` is told the address once it listens.
+
+    Raises `ServerError` if the server cannot start.
+    """
+    listener = bind(settings)
+    server = make_server(Server(ServerState(settings, source), log))
+    ready(address(listener))
+    with listener:
+        server.run(sockets=[listener])
+    if not server.started:
+        raise ServerError("The server could not start.", hint="The lines above say why.")
+
+
+def make_server(app: Server) -> uvicorn.Server:
+    """The HTTP server around the application."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=CorkedProtocol,
+            proxy_headers=False,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            lifespan="on",
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            backlog=1_024,
+        )
+    )

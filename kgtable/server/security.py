@@ -1,0 +1,135 @@
+"""Who may do what: tokens, host names, origins, and the headers every page is sent with."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from functools import cache
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.types import Scope
+
+from kgtable.server.problems import Problem
+from kgtable.server.requests import text
+from kgtable.server.settings import ServerSettings
+
+COOKIE = "kgtable-token"
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self' data:; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+SECURITY_HEADERS = (
+    (b"content-security-policy", CONTENT_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+
+
+@cache
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server bound to the host.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def same_secret(given: str, expected: str | None) -> bool:
+    """Whether a token is the right one, compared in constant time; never where there is none."""
+    if not expected:
+        return False
+    return hmac.compare_digest(given.encode("utf-8"), expected.encode("utf-8"))
+
+
+def bearer(headers: Mapping[bytes, bytes]) -> str:
+    """The token of the Authorization header, empty where there is none."""
+    scheme, _, value = text(headers, b"authorization").partition(" ")
+    return value.strip() if scheme.lower() == "bearer" else ""
+
+
+def cookie_token(headers: Mapping[bytes, bytes]) -> str:
+    """The token a browser was given for reading."""
+    try:
+        morsel = SimpleCookie(text(headers, b"cookie")).get(COOKIE)
+    except CookieError:
+        return ""
+    return morsel.value if morsel else ""
+
+
+def require_write_token(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
+    """Raises `Problem` unless the server takes writes and the request carries the bearer token."""
+    if not settings.writable:
+        raise Problem("forbidden", "This server was not started with --writable.")
+    _require(same_secret(bearer(headers), settings.token), "Writing needs the server's bearer token.")
+
+
+def require_read_token(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
+    """Raises `Problem` if reading needs a token, as it does beyond loopback, and there is none."""
+    if is_loopback(settings.host):
+        return
+    allowed = same_secret(bearer(headers), settings.token) or same_secret(
+        cookie_token(headers), settings.token
+    )
+    _require(allowed, "This server needs its bearer token. In a browser, open /?token=… once.")
+
+
+def _require(allowed: bool, detail: str) -> None:
+    if not allowed:
+        raise Problem("unauthorized", detail, {}, {"www-authenticate": 'Bearer realm="kgtable"'})
+
+
+def require_known_host(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
+    """Raises `Problem` for a host name that is not ours: a page elsewhere may point its name at us."""
+    if not is_loopback(settings.host) and not settings.hosts:
+        return
+    host = text(headers, b"host").lower()
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    if is_loopback(name) or name == settings.host or name in settings.hosts or host in settings.hosts:
+        return
+    detail = f"This server is not known as {name[:100]!r}. Name it with --allow-host if it should be."
+    raise Problem("misdirected", detail)
+
+
+def cors_headers(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+    """What lets pages of an allowed origin read the response."""
+    origin = text(headers, b"origin")
+    if not settings.origins or not origin:
+        return []
+    every = "*" in settings.origins
+    if not every and origin not in settings.origins:
+        return []
+    return [
+        (b"access-control-allow-origin", b"*" if every else origin.encode("latin-1")),
+        (b"access-control-expose-headers", b"ETag, Location, Retry-After"),
+        *([] if every else [(b"vary", b"Origin")]),
+    ]
+
+
+def preflight_headers(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+    """What a browser that asks whether it may send a request is told beside `cors_headers`."""
+    if not cors_headers(settings, headers):
+        return []
+    return [
+        (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE, OPTIONS"),
+        (b"access-control-allow-headers", b"Accept, Authorization, Content-Type, If-None-Match"),
+        (b"access-control-max-age", b"600"),
+    ]
+
+
+def is_login(scope: Scope, settings: ServerSettings) -> bool:
+    """Whether a browser presents the token in the address, once, to be given a cookie."""
+    if scope["path"] != "/" or b"token=" not in scope["query_string"]:
+        return False
+    given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
+    return same_secret(given[0], settings.token)

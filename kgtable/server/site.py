@@ -1,0 +1,47 @@
+"""Everything but SPARQL: pages, files, health and metrics."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from kgtable.server.metrics import CONTENT_TYPE
+from kgtable.server.problems import KINDS, Problem
+from kgtable.server.state import ServerState
+
+_KIND_OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
+
+
+def make_site(state: ServerState) -> Starlette:
+    """The application for everything that is not SPARQL."""
+
+    async def health(request: Request) -> Response:
+        """Whether queries can be answered: 200 with the graph's version, or 503."""
+        job = {"op": "query", "query": "ASK {}", "union": False, "accept": "", "result_limit": 1_000}
+        view = state.view()
+        await state.read(job, view)
+        return JSONResponse({"status": "ok", "version": view.version})
+
+    async def metrics(request: Request) -> Response:
+        """The counters in Prometheus's text format."""
+        return PlainTextResponse(state.metrics.text(state), media_type=CONTENT_TYPE)
+
+    return Starlette(
+        routes=[Route("/health", health), Route("/metrics", metrics)],
+        exception_handlers={HTTPException: _http_exception, Problem: _problem},
+    )
+
+
+async def _http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    kind = _KIND_OF_STATUS.get(error.status_code, "bad-request")
+    detail = f"There is nothing at {request.url.path[:200]}." if kind == "not-found" else KINDS[kind].title
+    return Problem(kind, detail, {}, dict(error.headers or {})).response()
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    return error.response()

@@ -1,0 +1,98 @@
+"""A worker process: reads jobs from a socket, one at a time, and answers each with one frame.
+
+Started as ``python -m kgtable.server.worker ROLE DESCRIPTOR``. It bounds itself as well as being
+bounded from outside: an alarm ends it when a job overruns, whatever native code is running, and it
+ends when its server does.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO, Protocol, TypeAlias
+
+from kgtable.server import frames
+from kgtable.server.frames import Head
+from kgtable.server.problems import Problem
+
+GRACE_SECONDS = 2.0
+"""How much longer than its limit a job may run before the process ends itself."""
+
+Emit: TypeAlias = Callable[[Head, bytes], None]
+
+
+class Worker(Protocol):
+    """What a role does with its jobs."""
+
+    def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
+        """The answer to a job; `emit` sends events ahead of it. Raises `Problem`."""
+        ...
+
+
+def serve(worker: Worker, connection: socket.socket) -> None:
+    """Answers jobs until the other side closes."""
+    with connection.makefile("rb") as incoming, connection.makefile("wb") as outgoing:
+        outgoing.write(frames.encode({"ready": True}))
+        outgoing.flush()
+        while (frame := frames.read(incoming)) is not None:
+            job, body = frame
+            signal.setitimer(signal.ITIMER_REAL, job["seconds"] + GRACE_SECONDS)
+            head, content = _answer(worker, job, body, outgoing)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            outgoing.write(frames.encode(head, content))
+            outgoing.flush()
+
+
+def _answer(worker: Worker, job: Head, body: bytes, outgoing: BinaryIO) -> tuple[Head, bytes]:
+    def emit(head: Head, content: bytes) -> None:
+        outgoing.write(frames.encode({**head, "event": True}, content))
+        outgoing.flush()
+
+    try:
+        return worker.answer(job, body, emit)
+    except Problem as problem:
+        return _failure(problem)
+    except MemoryError:
+        return _failure(Problem("memory-limit", "The request needed more memory than one request may use."))
+    except Exception as error:
+        return _failure(Problem("evaluation-error", f"{type(error).__name__}: {error}"))
+
+
+def _failure(problem: Problem) -> tuple[Head, bytes]:
+    head = {"problem": problem.kind, "extra": dict(problem.extra), "headers": dict(problem.headers)}
+    return head, problem.detail.encode("utf-8", "backslashreplace")
+
+
+def bound(memory: int) -> None:
+    """Bounds the process's memory, and makes the alarm deadly even inside native code."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _role(name: str) -> Any:
+    if name == "read":
+        from kgtable.server.reader import Reader
+
+        return Reader()
+    from kgtable.server.writer import Writer
+
+    return Writer()
+
+
+def main(arguments: list[str]) -> None:
+    """Runs a worker of the given role on the given descriptor."""
+    role, descriptor, memory = arguments[0], int(arguments[1]), int(arguments[2])
+    worker: Worker = _role(role)
+    bound(memory)
+    with socket.socket(fileno=descriptor) as connection:
+        serve(worker, connection)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

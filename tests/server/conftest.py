@@ -1,0 +1,38 @@
+"""Servers the tests of this folder share: one that reads, one that also writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kgtable.server.settings import DefaultGraph, Lanes, Limits, ServerSettings
+from tests.server.serving import TOKEN, Running, running, store_with
+
+DATA = """
+<http://example.org/a> <http://example.org/p> 1 .
+<http://example.org/g1> { <http://example.org/b> <http://example.org/p> 2 }
+<http://example.org/g2> { <http://example.org/c> <http://example.org/p> 3 }
+"""
+SMALL = Limits(query_seconds=2.0, memory=600 << 20, result=1 << 20, query_text=20_000, upload=200_000)
+LANES = Lanes(fast=2, slow=1, slow_after=0.3, waiting=8, patience=3.0)
+
+
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A read-only server on a small store, with tight limits."""
+    source = store_with(tmp_path_factory.mktemp("reading") / "store", DATA)
+    settings = ServerSettings(port=0, limits=SMALL, lanes=LANES, origins=("https://app.example",))
+    with running(settings, source) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A writable server whose queries see the store's own default graph."""
+    source = store_with(tmp_path_factory.mktemp("writing") / "store", DATA)
+    settings = ServerSettings(
+        port=0, writable=True, token=TOKEN, limits=SMALL, lanes=LANES, default_graph=DefaultGraph.OWN
+    )
+    with running(settings, source) as server:
+        yield server
