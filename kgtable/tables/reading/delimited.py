@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import IO, Any, Protocol
 
 from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError
 from kgtable.tables.limits import Limits
@@ -66,8 +66,8 @@ class DelimitedRows:
     def __iter__(self) -> Iterator[Row]:
         try:
             yield from self.dialect.rows(self.text.lines())
-        except (OSError, EOFError) as error:
-            raise unreadable(self.text.file, error) from error
+        except (OSError, EOFError, csv.Error) as error:
+            raise unreadable(self.text.file, error, "Did it change meanwhile?") from error
 
 
 def read_delimited(file: TableFile, limits: Limits) -> list[Grid]:
@@ -120,6 +120,22 @@ def _read_streamed(file: TableFile, limits: Limits) -> Grid:
     return _grid(file, DelimitedRows(text, dialect), encoding, dialect, width, notices)
 
 
+class _BytesUpTo(io.RawIOBase):
+    """The first bytes of a stream."""
+
+    def __init__(self, stream: IO[bytes], count: int) -> None:
+        self._stream, self._left = stream, count
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._stream.read(min(len(buffer), self._left))
+        buffer[: len(content)] = content
+        self._left -= len(content)
+        return len(content)
+
+
 @dataclass(frozen=True, slots=True)
 class _TextUpTo:
     """The text of a file up to a byte, and one more character."""
@@ -128,15 +144,21 @@ class _TextUpTo:
     end: int
 
     def lines(self) -> Iterator[str]:
-        seen = 0
-        codec = self.text.encoding.codec
-        for line in self.text.lines():
-            start, seen = seen, seen + len(line.encode(codec, "replace"))
-            if seen > self.end:
-                yield line[: max(self.end - start, 0)] + "x"
-                return
+        encoding, line = self.text.encoding, ""
+        with (
+            open_content(self.text.file) as stream,
+            io.TextIOWrapper(
+                io.BufferedReader(_BytesUpTo(stream, self.end)), encoding.codec, encoding.errors, newline=""
+            ) as text,
+        ):
+            for number, following in enumerate(text):
+                if number > self.text.skip:
+                    yield line
+                line = following
+        if line.endswith(("\r", "\n")):
             yield line
-        yield "x"
+            line = ""
+        yield line + "x"
 
 
 def _encoding(file: TableFile, content: Iterator[bytes]) -> Encoding:

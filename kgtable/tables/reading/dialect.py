@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kgtable.tables.model import Row
 
-DELIMITERS = (",", "\t", ";", "|", "\x1f", "^", "~")
+DELIMITERS = (",", "\t", ";", "|", "\x1f")
 """In order of preference; comma wins unless another one clearly fits better."""
 
 MAX_CELL = 1 << 28
@@ -71,15 +71,17 @@ def detect_dialect(sample: str, *, whole: bool, preferred: str = ",") -> Dialect
 
 
 def _is_better(rival: _Fit, own: _Fit) -> bool:
-    if rival.consistent < 0.9 and own.splits:
-        return False
-    if own.splits and own.consistent >= rival.consistent:
+    """Whether a delimiter fits clearly better than the preferred one."""
+    if not own.splits:
+        if len(rival.rows) == 1 and rival.delimiter not in "\t\x1f":
+            return not any(cell.startswith(" ") for cell in rival.rows[0])
+        # two cells a row may be text with a semicolon: the first row, a header most often, must have them too
+        return rival.consistent >= 0.5 and (rival.width > 2 or len(rival.rows[0]) > 1)
+    if rival.consistent <= own.consistent:
         return rival.consistent == 1 and _commas_are_decimal(rival, own.delimiter)
-    if not own.splits and rival.delimiter not in "\t\x1f" and len(rival.rows) == 1:
-        return not any(cell.startswith(" ") for cell in rival.rows[0])
-    if own.splits and not own.broken:
-        return rival.consistent - own.consistent > 0.25 or _commas_are_decimal(rival, own.delimiter)
-    return rival.consistent >= 0.5
+    if rival.consistent == 1:
+        return len(rival.rows) > 2 or rival.width > own.width
+    return rival.consistent - own.consistent > 0.2 and rival.width >= own.width
 
 
 def _commas_are_decimal(rival: _Fit, delimiter: str) -> bool:

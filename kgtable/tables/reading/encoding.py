@@ -111,7 +111,7 @@ def _with_first(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 def _utf16_without_mark(start: bytes) -> str | None:
     sample = start[:4096]
     half = len(sample) // 2
-    if half == 0 or b"\0" not in sample:
+    if half < 4 or b"\0" not in sample:
         return None
     low, high = sample[1::2].count(0), sample[0::2].count(0)
     if low > 0.4 * half and high <= 0.02 * half:

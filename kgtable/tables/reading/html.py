@@ -21,6 +21,7 @@ from kgtable.tables.walk import TableFile
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TEXTS = ("p", "figcaption")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_DIGITS = re.compile(r"\s*(\d{1,9})")
 _MOST_COLUMNS_SPANNED = 1_000
 _MOST_ROWS_SPANNED = 65_534
 _BEFORE, _AFTER = 3, 2
@@ -250,5 +251,5 @@ class _Layout:
 
 
 def _number(text: str | None, default: int) -> int:
-    match = re.match(r"\s*(\d{1,9})", text or "")
+    match = _DIGITS.match(text) if text else None
     return int(match[1]) if match else default

@@ -32,6 +32,8 @@ def visible_text(element: etree._Element) -> str:
     Runs of spaces and line ends become one space, ``<br>`` and the edges of blocks a line end;
     a no-break space stays. A picture counts by its alternative text where there is no other text.
     """
+    if not len(element):
+        return sound_text(_collapsed(element.text).strip(" "))
     text = _joined(_pieces(element))
     if not text:
         alternatives = (
@@ -43,6 +45,8 @@ def visible_text(element: etree._Element) -> str:
 
 def indent_of(element: etree._Element) -> int:
     """The level of indentation that the styles of a cell and of what it begins with add up to."""
+    if not len(element) and element.get("style") is None:
+        return 0
     points = 0.0
     part: etree._Element | None = element
     for _ in range(4):

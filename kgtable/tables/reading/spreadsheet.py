@@ -19,6 +19,7 @@ from kgtable.tables.reading.archive import check_archive
 from kgtable.tables.reading.content import read_bytes, unreadable
 from kgtable.tables.reading.delimited import read_delimited_bytes
 from kgtable.tables.reading.html import read_html
+from kgtable.tables.reading.old_workbook import PasswordNeededError, read_old_workbook
 from kgtable.tables.reading.opendocument import document_sheets
 from kgtable.tables.reading.sheet_details import SheetDetails
 from kgtable.tables.reading.workbook import WorkbookParts
@@ -29,12 +30,8 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _DAMAGED = "Get a complete copy, or open and save it again in a spreadsheet program."
 _PARTS_FAULTS = (
-    zipfile.BadZipFile,
-    KeyError,
-    ValueError,
-    etree.XMLSyntaxError,
-    NotImplementedError,
-    EOFError,
+    *(zipfile.BadZipFile, EOFError, KeyError, ValueError, NotImplementedError),
+    *(etree.XMLSyntaxError, AttributeError, TypeError),  # the latter from entities where elements belong
 )
 _DEFAULT_SHEET_NAME = re.compile(r"[^\W\d]+\s*\d+")
 
@@ -56,7 +53,7 @@ def read_spreadsheet(file: TableFile, limits: Limits) -> list[Grid]:
     if start.startswith(_OLE):
         if _ENCRYPTED in read_bytes(file, limits):
             raise _protected(file)
-        return _read_workbook(file, {})
+        return _read_old_workbook(file, limits)
     return _read_text(file, limits)
 
 
@@ -121,12 +118,24 @@ def _within(
 
 def _open_workbook(file: TableFile) -> CalamineWorkbook:
     """The workbook; by its name, which gives the better errors, unless that contradicts the content."""
+    if file.suffix != ".xls":
+        return CalamineWorkbook.from_path(file.path)
     with file.path.open("rb") as stream:
-        old = stream.read(len(_OLE)) == _OLE
-        if old == (file.suffix == ".xls"):
-            return CalamineWorkbook.from_path(file.path)
-        stream.seek(0)
         return CalamineWorkbook.from_filelike(stream)
+
+
+def _read_old_workbook(file: TableFile, limits: Limits) -> list[Grid]:
+    try:
+        sheets = read_old_workbook(file.path, limits)
+    except PasswordNeededError as error:
+        raise _protected(file) from error
+    except ValueError as error:
+        raise _damaged(file, error) from error
+    found = (
+        _grid(file, sheet.name, sheet.number, sheet.rows, SheetDetails(merged=sheet.merged))
+        for sheet in sheets
+    )
+    return _filled(file, [grid for grid in found if grid is not None], [])
 
 
 def _read_workbook(file: TableFile, details: Mapping[str, SheetDetails | TableError]) -> list[Grid]:
@@ -141,7 +150,10 @@ def _read_workbook(file: TableFile, details: Mapping[str, SheetDetails | TableEr
                 if isinstance(detail, TableError):
                     faults.append(detail)
                     continue
-                grid = _grid(file, workbook.get_sheet_by_index(number), number, detail)
+                sheet = workbook.get_sheet_by_index(number)
+                detail.merged.extend(_areas(sheet))
+                rows = [_texts(row) for row in sheet.to_python(skip_empty_area=False)] if sheet.start else []
+                grid = _grid(file, sound_text(sheet.name), number, rows, detail)
                 if grid is not None:
                     grids.append(grid)
     except PasswordError as error:
@@ -151,6 +163,11 @@ def _read_workbook(file: TableFile, details: Mapping[str, SheetDetails | TableEr
         if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
             raise
         raise _damaged(file, error) from error
+    return _filled(file, grids, faults)
+
+
+def _filled(file: TableFile, grids: list[Grid], faults: list[TableError]) -> list[Grid]:
+    """The grids, the faults of other sheets as notices; raises `TableError` where there is no grid."""
     if not grids:
         empty = EmptyTableError("no sheet holds a cell.", path=file.relative, hint="Put a table into it.")
         raise faults[0] if faults else empty
@@ -158,30 +175,28 @@ def _read_workbook(file: TableFile, details: Mapping[str, SheetDetails | TableEr
     return [replace(grids[0], notices=grids[0].notices + notices), *grids[1:]]
 
 
-def _grid(file: TableFile, sheet: CalamineSheet, number: int, details: SheetDetails) -> Grid | None:
-    rows = [_texts(row) for row in sheet.to_python(skip_empty_area=False)] if sheet.start else []
+def _grid(file: TableFile, name: str, number: int, rows: list[Row], details: SheetDetails) -> Grid | None:
     rows = _with_errors(rows, details)
     width = max(map(len, rows), default=0)
-    if width == 0:
+    if not any(map(any, rows)):
         return None
-    name = sound_text(sheet.name)
-    merged = [
-        Area(top, left, bottom, right) for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()
-    ]
+    marked = (cell for cell in details.header_cells if cell[0] < len(rows) and cell[1] < width)
     return Grid(
         file.id,
         Source(file.relative, sheet=name, number=number, media_type=file.media_type),
         tuple(rows),
         width,
         context=Context(title="" if _DEFAULT_SHEET_NAME.fullmatch(name) else name),
-        merged=_clipped(merged or details.merged, len(rows), width),
+        merged=_clipped(details.merged, len(rows), width),
         formats=MappingProxyType(details.formats),
         indents=MappingProxyType(details.indents),
-        header_cells=frozenset(
-            cell for cell in details.header_cells if cell[0] < len(rows) and cell[1] < width
-        ),
+        header_cells=frozenset(marked),
         notices=_notices(file, name, details),
     )
+
+
+def _areas(sheet: CalamineSheet) -> list[Area]:
+    return [Area(top, left, bottom, right) for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()]
 
 
 def _texts(values: Sequence[object]) -> Row:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import IO
 
 from lxml import etree
 from openpyxl.styles.numbers import BUILTIN_FORMATS
@@ -55,17 +57,14 @@ class WorkbookParts:
         details = SheetDetails()
         position = (-1, -1)
         with self._archive.open(part) as stream:
-            for event, element in _walk(stream, ("row", "c", "autoFilter")):
-                name = etree.QName(element).localname
-                if event == "start":
-                    if name == "row":
-                        position = (_row_number(element.get("r"), position[0] + 1), -1)
-                    continue
-                if name == "c":
-                    position = _position(element.get("r")) or (position[0], position[1] + 1)
-                    self._add_cell(details, element, position)
-                elif name == "autoFilter":
+            for element in _walk(stream, ("row", "autoFilter")):
+                if etree.QName(element).localname == "autoFilter":
                     details.header_cells |= _first_row(element.get("ref"))
+                    continue
+                position = (_row_number(element.get("r"), position[0] + 1), -1)
+                for cell in element:
+                    position = _position(cell.get("r")) or (position[0], position[1] + 1)
+                    self._add_cell(details, cell, position)
         for table in self._related(part, "/table"):
             root = etree.fromstring(self._archive.read(table), _parser())
             if root.get("headerRowCount", "1") != "0":
@@ -73,13 +72,23 @@ class WorkbookParts:
         return details
 
     def _add_cell(self, details: SheetDetails, cell: etree._Element, position: Position) -> None:
-        parts = {etree.QName(part).localname: part for part in cell.iterchildren("{*}*")}
-        value = parts["v"].text if "v" in parts else None
-        if value is None and "is" not in parts:
-            if "f" in parts:
+        value: str | None = None
+        inline = formula = False
+        for part in cell:
+            if part.tag.endswith("}v"):
+                value = part.text
+            elif part.tag.endswith("}is"):
+                inline = True
+            elif part.tag.endswith("}f"):
+                formula = True
+        if value is None and not inline:
+            if formula:
                 details.unresolved.append(position)
             return
-        details.bottom, details.right = max(details.bottom, position[0]), max(details.right, position[1])
+        if position[0] > details.bottom:
+            details.bottom = position[0]
+        if position[1] > details.right:
+            details.right = position[1]
         if cell.get("t") == "e":
             details.errors[position] = sound_text(value or "")
         style = cell.get("s")
@@ -142,20 +151,20 @@ class WorkbookParts:
         }
 
 
-def _walk(stream: object, names: tuple[str, ...]) -> Iterator[tuple[str, etree._Element]]:
-    """Starts and ends of the named elements, forgetting each one that is done."""
+def _walk(stream: IO[bytes], names: tuple[str, ...]) -> Iterator[etree._Element]:
+    """The named elements when they are complete, forgetting each one afterwards."""
     events = etree.iterparse(
         stream,
-        events=("start", "end"),
         tag=[f"{{*}}{name}" for name in names],
+        remove_comments=True,
+        remove_pis=True,
         resolve_entities=False,
         no_network=True,
         huge_tree=True,
     )
-    for event, element in events:
-        yield event, element
-        if event == "end":
-            forget(element)
+    for _, element in events:
+        yield element
+        forget(element)
 
 
 def _parser() -> etree.XMLParser:
@@ -168,14 +177,22 @@ def _row_number(reference: str | None, default: int) -> int:
 
 def _position(reference: str | None) -> Position | None:
     """Row and column of a reference such as ``B4``; None if it is none."""
-    letters = (reference or "").rstrip("0123456789")
-    digits = (reference or "")[len(letters) :]
-    if not (letters.isascii() and letters.isalpha() and digits and len(letters) < 4 and len(digits) < 8):
+    reference = reference or ""
+    letters = reference.rstrip("0123456789")
+    column = _column(letters)
+    digits = len(reference) - len(letters)
+    return (int(reference[-digits:]) - 1, column) if column is not None and 0 < digits < 8 else None
+
+
+@lru_cache(maxsize=20_000)
+def _column(letters: str) -> int | None:
+    """The column of letters such as ``AB``; None if they are none."""
+    if not re.fullmatch("[A-Za-z]{1,3}", letters):
         return None
     column = 0
     for letter in letters.upper():
         column = column * 26 + ord(letter) - ord("A") + 1
-    return int(digits) - 1, column - 1
+    return column - 1
 
 
 def _first_row(area: str | None) -> set[Position]:

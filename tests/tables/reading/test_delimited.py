@@ -48,7 +48,7 @@ def test_any_grid_comes_back_exactly(rows: list[list[str]], codec: str) -> None:
     assert read_delimited_bytes(text.encode(codec), FILE).rows == as_rows(rows)
 
 
-@given(st.data(), st.sampled_from([d for d in DELIMITERS if d not in "^~"]), st.integers(2, 4))
+@given(st.data(), st.sampled_from(DELIMITERS), st.integers(2, 4))
 def test_the_delimiter_is_found(data: st.DataObject, delimiter: str, width: int) -> None:
     cell = st.text(st.sampled_from('abcXYZ0189.-é \n"'), min_size=1, max_size=8)
     rows = data.draw(st.lists(st.lists(cell, min_size=width, max_size=width), min_size=2, max_size=8))
@@ -57,7 +57,7 @@ def test_the_delimiter_is_found(data: st.DataObject, delimiter: str, width: int)
 
 @given(st.data(), st.integers(2, 5))
 def test_commas_win_over_other_delimiters_inside_cells(data: st.DataObject, width: int) -> None:
-    cell = st.text(st.sampled_from('abc;|\t,"~^'), max_size=6)
+    cell = st.text(st.sampled_from('abc;|\t,"'), max_size=6)
     rows = data.draw(st.lists(st.lists(cell, min_size=width, max_size=width), min_size=1, max_size=8))
     assert read_delimited_bytes(written(rows).encode(), FILE).rows == as_rows(rows)
 

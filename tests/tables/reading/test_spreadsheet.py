@@ -206,7 +206,7 @@ def test_a_billion_laughs_stay_unheard(tmp_path: Path) -> None:
         read_one(tmp_path / "t.xlsx", content)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_damaged_bytes_give_grids_or_a_table_error(tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(SOUND)
@@ -219,7 +219,7 @@ def test_damaged_bytes_give_grids_or_a_table_error(tmp_path: Path, data: st.Data
     assert all(grid.width == max(map(len, grid.rows)) for grid in grids)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300), st.sampled_from([b"", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"]))
 def test_any_bytes_give_grids_or_a_table_error(tmp_path: Path, content: bytes, start: bytes) -> None:
     for name in ("t.xlsx", "t.xls", "t.ods"):
