@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kgtable.ontology.column_prints import column_prints
+from kgtable.ontology.column_prints import ColumnPrint, column_prints
 from kgtable.ontology.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.ontology.surroundings import Stated, currency_of_texts, table_statements
-from kgtable.ontology.units import UnitPhrase, parse_unit_text
+from kgtable.ontology.text_amounts import scale_of_amounts
+from kgtable.ontology.units import UnitPhrase, parse_unit_text, without_exception
 from kgtable.tables.model import Table
 from kgtable.tables.periods import find_period
 
@@ -38,7 +39,7 @@ def read_clue(name: str, source: str) -> Clue | None:
     >>> read_clue("Basic EPS (pence)", "row").phrase.scale, read_clue("Turnover", "row")
     (-2, None)
     """
-    phrase, measure = parse_unit_text(name), find_measure(name)
+    phrase, measure = parse_unit_text(name), find_measure(without_exception(name))
     if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
         phrase, measure = UnitPhrase("PERCENT", 0), Measure.PERCENT
     if phrase is None and measure is None:
@@ -59,13 +60,20 @@ class TableClues:
         self.prints = column_prints(table)
         units = list(self._unit_texts())
         self.columns = tuple(
-            tuple(_column_clues((*column.path, unit))) if column.index != structure.label_column else ()
-            for column, unit in zip(table.columns, units, strict=True)
+            tuple(_column_clues((*column.path, unit), printed))
+            if column.index != structure.label_column
+            else ()
+            for column, unit, printed in zip(table.columns, units, self.prints, strict=True)
         )
+        self.columns_alike = len({_unit_of(clues) for clues in self.columns if clues}) <= 1
         self.periods = tuple(find_period(column.name) for column in table.columns)
         self.scale = next(
-            (s for s in self.statements if s.phrase.scale is not None and s.measure is None), None
+            (s for s in self.statements if s.phrase.scale is not None and not s.is_percent), None
         )
+        if self.scale is None and not any(clue.phrase.scale for clues in self.columns for clue in clues):
+            power = scale_of_amounts(table)
+            self.scale = Stated(UnitPhrase(None, power), "amounts in text") if power else None
+        self.counts = next((s for s in self.statements if s.measure in {Measure.SHARES, Measure.COUNT}), None)
         self.share_scale = next((s for s in self.statements if s.phrase.share_scale is not None), None)
         self.percent = self._stated_percent()
         self.currency, self.currency_from = self._find_currency()
@@ -105,7 +113,7 @@ class TableClues:
 
     def _stated_percent(self) -> Stated | None:
         """The statement that the whole table is in percent, unless one as near gives a scale."""
-        percent = next((s for s in self.statements if s.measure is Measure.PERCENT), None)
+        percent = next((s for s in self.statements if s.is_percent), None)
         return None if percent is None or (self.scale and self.scale.source == percent.source) else percent
 
     def _find_currency(self) -> tuple[str | None, str]:
@@ -125,10 +133,21 @@ class TableClues:
         return (text, "text") if text else (None, "")
 
 
-def _column_clues(path: tuple[str, ...]) -> Iterator[Clue]:
-    """The clues of a header path, the lowest level first."""
+def _column_clues(path: tuple[str, ...], printed: ColumnPrint) -> Iterator[Clue]:
+    """The clues of a header path, the lowest level first.
+
+    A year stands in the lowest level only; a percentage in a higher one is not this column's if its cells
+    print a currency.
+    """
     names = [name for name in path if name]
     for name in reversed(names):
         clue = read_clue(name, "column")
-        if clue is not None and (clue.measure is not Measure.YEAR or name is names[-1]):
+        if clue is None:
+            continue
+        foreign = clue.measure is Measure.YEAR or (clue.measure is Measure.PERCENT and printed.currency)
+        if name is names[-1] or not foreign:
             yield clue
+
+
+def _unit_of(clues: tuple[Clue, ...]) -> tuple[str | None, Measure | None]:
+    return clues[0].phrase.unit, clues[0].measure

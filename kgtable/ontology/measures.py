@@ -76,7 +76,7 @@ _NO_SHARES = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(
-    r"(?:number|no\.?|nos\.|#|count) of\b.*|head ?counts?|(?:total |average |full[- ]time "
+    r"(?:number|no\.?|nos\.|#|count) of\b.*|numbers?|quantity|qty\.?|head ?counts?|(?:total |average |full[- ]time "
     r"|part[- ]time |permanent |active |paid |other |group )*"
     r"(?:employees|workforce|staff|headcount|stores|restaurants|locations|customers|subscribers"
     r"|members|vehicles|properties|hotels|rooms"

@@ -114,8 +114,10 @@ class QuantityResolver:
             unit, unit_from = shown.unit, "format"
         if unit == "M" and amount.unit.startswith("CCY_"):
             return amount._replace(scale=6, scale_from="cell")
-        if unit == "CCY_USD" and self._clues.currency in _DOLLARS:
-            unit = self._clues.currency
+        if unit == "CCY_USD" and (
+            dollars := next((u for u in (amount.unit, self._clues.currency) if u in _DOLLARS), "")
+        ):
+            unit = dollars
         if unit is None:
             reading = bare
             if measure in {Measure.RATE, Measure.YEAR} and not _is_apt(number, measure):

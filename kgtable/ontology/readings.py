@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kgtable.ontology.clues import Clue, TableClues
 from kgtable.ontology.measures import Measure
+from kgtable.ontology.surroundings import Stated
 
 UNKNOWN = "UNITLESS"
 COUNTED = "NUM"
@@ -40,7 +41,10 @@ def read_context(table: TableClues, row: int, column: int, of_row: Clue | None) 
     amount = _amount(table, clues, column)
     measured = next((clue for clue in clues if clue.measure is not None), None)
     if measured is None:
-        return CellContext(_percent_of_table(table, clues, column) or amount, amount)
+        bare = _percent_of_table(table, clues, column) or amount
+        if table.counts is not None and bare.unit == UNKNOWN:
+            bare = _counted(bare, table.counts)
+        return CellContext(bare, amount)
     measure, source = measured.measure, measured.source
     if measure is Measure.PER_SHARE:
         scale = measured.phrase.scale if measured.phrase.scale is not None else 0
@@ -49,25 +53,30 @@ def read_context(table: TableClues, row: int, column: int, of_row: Clue | None) 
         return CellContext(amount, amount, measure)
     if measure in {Measure.PERCENT, Measure.RATE}:
         return CellContext(Reading("PERCENT", 0, source, source), amount, measure)
-    if measure in {Measure.SHARES, Measure.COUNT}:
+    if measure in _COUNTS:
         return CellContext(_count(table, measured, clues), amount, measure)
     return CellContext(Reading(measured.phrase.unit or UNKNOWN, 0, source, source), amount, measure)
+
+
+_COUNTS = frozenset({Measure.SHARES, Measure.COUNT})
 
 
 def _ordered(table: TableClues, row: int, column: int, of_row: Clue | None) -> tuple[Clue, ...]:
     """The clues, the weightiest first: the column's, the row's, the groups'.
 
-    A column that names no more than a currency or a scale yields to a row that says what it measures.
+    A column that names no more than a currency or a scale yields to a row, or a group, that says what it
+    measures. Where the columns differ ("Number", "$m"), what rows and groups count is not in a currency's
+    column.
     """
     own = table.columns[column] if column < len(table.columns) else ()
     above = table.of_groups(row)
-    if of_row is None:
-        if above and above[0].measure is not None and all(clue.is_plain_money for clue in own):
-            return (*above, *own)
-        return (*own, *above)
-    if all(clue.is_plain_money for clue in own):
-        return (of_row, *own, *above)
-    return (*own, of_row, *above)
+    others = above if of_row is None else (of_row, *above)
+    if not table.columns_alike and any(clue.phrase.unit is not None for clue in own):
+        others = tuple(clue for clue in others if clue.measure not in _COUNTS)
+    if not others or not all(clue.is_plain_money for clue in own):
+        return (*own, *others)
+    yields = others[0].measure is not None or others[0].source == "row"
+    return (*others, *own) if yields else (*own, *others)
 
 
 def _amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
@@ -120,9 +129,19 @@ def _percent_of_table(table: TableClues, clues: Sequence[Clue], column: int) -> 
     return None
 
 
+def _counted(bare: Reading, stated: Stated) -> Reading:
+    """A number of a table that is said to hold counts, such as "Number of shares (1,000)"."""
+    scale = stated.phrase.share_scale
+    if scale is None:
+        return bare._replace(unit=COUNTED, unit_from=stated.source)
+    return Reading(COUNTED, scale, stated.source, stated.source)
+
+
 def _count(table: TableClues, measured: Clue, clues: Sequence[Clue]) -> Reading:
     """Counts stand as they are unless said to be in thousands; counts of shares follow the table's scale."""
     for clue in clues:
+        if measured.measure in clue.phrase.exceptions:
+            return Reading(COUNTED, 0, measured.source, clue.source)
         own = clue.phrase.scale if clue.phrase.unit is None else None
         if measured.measure is Measure.SHARES and clue.phrase.share_scale is not None:
             own = clue.phrase.share_scale

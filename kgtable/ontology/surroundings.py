@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kgtable.ontology.measures import Measure, find_measure
-from kgtable.ontology.units import UnitPhrase, parse_unit_phrase, parse_unit_text
+from kgtable.ontology.units import UnitPhrase, parse_unit_phrase, parse_unit_text, without_exception
 from kgtable.tables.currencies import SIGNS, currency_unit
 from kgtable.tables.model import Context
 
@@ -39,11 +39,16 @@ _SIGN = re.compile(r"(?:US|A|C|HK|NZ|S|R)?\$(?=\s?\d)|[€£¥₹](?=\s?\d)|(?:R
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A unit phrase, where it was found, and whether it says that the whole table is in percent."""
+    """A unit phrase, where it was found, and what it says that the whole table measures."""
 
     phrase: UnitPhrase
     source: str
     measure: Measure | None = None
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether the whole table is said to be in percent."""
+        return self.measure is Measure.PERCENT
 
 
 def table_statements(context: Context, corner: str, titles: Iterable[str]) -> tuple[Stated, ...]:
@@ -73,10 +78,12 @@ def _from_names(texts: Iterable[str], source: str) -> Iterator[Stated]:
     for text in texts:
         if not text or len(text) > LONGEST_TEXT:
             continue
-        phrase = parse_unit_text(text)
-        if phrase is not None:
-            yield Stated(phrase, source, Measure.PERCENT if phrase.unit == "PERCENT" else None)
-        elif _PERCENT_TABLE.search(text) or find_measure(text) is Measure.PERCENT:
+        phrase, measure = parse_unit_text(text), find_measure(without_exception(text))
+        if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
+            yield Stated(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
+        elif phrase is not None:
+            yield Stated(phrase, source, measure if measure in {Measure.SHARES, Measure.COUNT} else None)
+        elif _PERCENT_TABLE.search(text):
             yield Stated(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
         else:
             yield from _from_prose((text,), source)

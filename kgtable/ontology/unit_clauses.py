@@ -11,7 +11,7 @@ from kgtable.ontology.unit_symbols import needs_support, unit_of_symbol
 from kgtable.tables.currencies import BASIS_POINTS, CENTS, SCALE_WORDS, WORDS, currency_names, currency_unit
 
 _TOKEN = re.compile(
-    r"(?P<zeros>['’‘`´]?0{3}(?:,000)?['’]?s?(?![\w]))"
+    r"(?P<zeros>(?:['’‘`´]|(?<!\d)1[,.]?)?0{3}(?:,000)?['’]?s?(?![\w,.]))"
     r"|(?P<sign>(?:US|A|AU|C|CA|Cdn|NZ|HK|S|SG|R|NT|MX|U\.S\. ?)?\$|[€£¥￥₹₩₽₺₪₫฿₦₱₴]|¢)"
     r"|(?P<percent>%|‰)|(?P<word>[^\W\d_](?:[\w.·/²³°^]|['’](?=s\b))*|°[CF]?|#)"
     r"|(?P<space>[\s,;:'’‘`´.()/–—-]+)|(?P<other>.)",
@@ -79,7 +79,7 @@ class _Reader:
     def token(self, printed: str, kind: str) -> None:
         """One token: a sign, a scale, a word."""
         if kind == "zeros":
-            self.scale = 6 if "," in printed else 3
+            self.scale = 6 if printed.count("0") > 3 else 3
         elif kind == "sign" and printed not in CENTS:
             names = currency_names()
             self.unit = names.get(printed.replace(" ", "")) or names.get(printed) or self.unit

@@ -11,7 +11,15 @@ from kgtable.ontology.unit_clauses import parse_clause
 from kgtable.ontology.unit_symbols import NAMES_NOT_UNITS
 from kgtable.tables.units import Unit, find_unit, units
 
-__all__ = ["Unit", "UnitPhrase", "find_unit", "parse_unit_phrase", "parse_unit_text", "units"]
+__all__ = [
+    "Unit",
+    "UnitPhrase",
+    "find_unit",
+    "parse_unit_phrase",
+    "parse_unit_text",
+    "units",
+    "without_exception",
+]
 
 LONGEST_PHRASE = 160
 
@@ -47,6 +55,12 @@ _TRAILING_SIGN = re.compile(r"(?<=[\d)] )(?:(?:US|A|C|HK|S|NZ)?[$€£¥]|%)$")
 _ABOUT_SHARES = re.compile(
     r"\W*(?:number of )?(?:shares?|units|options)\b(?: amounts?| data| counts?| numbers)?", re.IGNORECASE
 )
+_CLAUSE_END = re.compile(r",(?!\d{3})|;| and (?=shares?\b|dollars|amounts)", re.IGNORECASE)
+_DOLLARS_AND_SHARES = re.compile(r"\b(?:dollars?|amounts?) and shares?\b", re.IGNORECASE)
+_MONEY_INSIDE = re.compile(
+    r"(?<!\w)(?:US|A|C|HK|S|NZ|NT)?[$€£¥] ?(?:['’‘]?000s?|mm|mn|m|bn|millions?|thousands?|billions?)(?!\w)",
+    re.IGNORECASE,
+)
 _AFTER = re.compile(r"(?:,| in| -| –| —|:)\s+([^,:()]{1,60})$")
 
 
@@ -70,7 +84,7 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
         exceptions = _excepted(match["what"])
         text = text[: match.start()]
     found, shares = UnitPhrase(), None
-    for clause in re.split(r"[,;]| and (?=shares|dollars|amounts)", text):
+    for clause in _CLAUSE_END.split(text):
         if not clause.strip(" ()[]."):
             continue
         about_shares = _ABOUT_SHARES.match(clause)
@@ -85,6 +99,8 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
             )
     if found == UnitPhrase() and shares is None:
         return None
+    if found.scale is None and shares is not None and _DOLLARS_AND_SHARES.search(text):
+        found = UnitPhrase(found.unit, shares)
     return UnitPhrase(found.unit, found.scale, exceptions, shares)
 
 
@@ -108,8 +124,19 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
             return phrase
     if phrase := _trailing_money(outside):
         return phrase
+    if inside := _MONEY_INSIDE.search(outside):
+        return parse_unit_phrase(inside[0])
     after = _AFTER.search(outside.strip())
     return parse_unit_phrase(after[1], outside[: after.start()]) if after else None
+
+
+def without_exception(text: str) -> str:
+    """The text without "except …" and what follows, which names what its unit does not hold for.
+
+    >>> without_exception("(in thousands, except percentages)")
+    '(in thousands'
+    """
+    return _EXCEPTION.sub("", text)
 
 
 def _trailing_money(text: str) -> UnitPhrase | None:
@@ -122,8 +149,8 @@ def _trailing_money(text: str) -> UnitPhrase | None:
             phrase = parse_unit_phrase(" ".join(words[-count:]))
             if (
                 phrase is not None
-                and phrase.unit
-                and phrase.unit.startswith("CCY_")
+                and phrase.unit is not None
+                and phrase.is_money
                 and phrase.scale is not None
             ):
                 return phrase

@@ -25,7 +25,8 @@ WORDS = {
     "yen": "JPY", "japanese yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rupee": "INR", "rupees": "INR",
     "indian rupees": "INR", "swiss francs": "CHF", "won": "KRW", "korean won": "KRW", "rand": "ZAR",
     "swedish krona": "SEK", "swedish kronor": "SEK", "norwegian kroner": "NOK", "danish kroner": "DKK",
-    "rubles": "RUB", "roubles": "RUB", "new taiwan dollars": "TWD", "mexican pesos": "MXN", "zloty": "PLN",
+    "rubles": "RUB", "roubles": "RUB", "new taiwan dollars": "TWD", "nt dollars": "TWD",
+    "mexican pesos": "MXN", "zloty": "PLN",
     "new israeli shekels": "ILS", "brazilian reais": "BRL",
 }  # fmt: skip
 """Names of currencies in lower case → ISO 4217."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -273,3 +274,52 @@ def test_period_of_header_label_and_group() -> None:
     assert resolver.period(1, 2, "Balance at 31 December 2018") == "2018-12-31"
     assert resolver.period(3, 2, "Sales") == "2017"
     assert resolver.period(1, 9, "Sales") is None
+
+
+def test_amounts_that_the_text_repeats_tell_the_scale() -> None:
+    rows = (("", "2019"), ("Net income", "24,193"), ("Depreciation", "47,625"), ("Cash", "1,200"))
+    text = "Cash of $45.0 million: net income of $24.2 million and depreciation of $47.6 million."
+    assert read(table(*rows, context=Context(paragraphs=(text,))), 3, 1) == ("1200000", "CCY_USD", 3)
+    unrelated = "Cash of $45.0 million: net income of $84.2 million and depreciation of $97.6 million."
+    assert read(table(*rows, context=Context(paragraphs=(unrelated,))), 3, 1) == ("1200", "UNITLESS", 0)
+
+
+def test_exceptions_in_a_row_of_units() -> None:
+    made = table(
+        ("", "2019", "Change"),
+        ("", "Amount", "(%)"),
+        ("", "(In thousands, except percentages)", ""),
+        ("Interest income", "$30,182", "127"),
+        header=3,
+        unit_rows=frozenset({2}),
+    )
+    assert read(made, 3, 1) == ("30182000", "CCY_USD", 3)
+    assert read(made, 3, 2) == ("127", "PERCENT", 0)
+
+
+def test_counts_of_groups_are_not_in_a_column_of_money() -> None:
+    made = table(
+        ("", "Number", "$m"),
+        ("Shares held in trust", "", ""),
+        ("Balance at end of period", "6.9", "205"),
+        groups=frozenset({1}),
+        parents={2: 1},
+    )
+    assert read(made, 2, 2) == ("205000000", "CCY_USD", 6)
+
+
+def test_corner_that_counts() -> None:
+    made = table(("Number of shares (1,000)", "2019"), ("Granted", "1,001.1"))
+    assert read(made, 1, 1) == ("1001100.0", "NUM", 3)
+
+
+def test_percent_heading_that_is_another_columns() -> None:
+    made = table(
+        ("", "", "Percent change", "Percent change"),
+        ("(Dollars in millions)", "2019", "Actual", "2018"),
+        ("Americas", "$ 410", "2%", "$ 400"),
+        ("Asia", "168", "0%", "163"),
+        header=2,
+    )
+    made = Table(made.grid, replace(made.structure, corner="(Dollars in millions)"))
+    assert read(made, 3, 3) == ("163000000", "CCY_USD", 6)
