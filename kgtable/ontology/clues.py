@@ -10,7 +10,7 @@ from kgtable.ontology.column_prints import ColumnPrint, column_prints
 from kgtable.ontology.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.ontology.surroundings import Stated, currency_of_texts, table_statements
 from kgtable.ontology.text_amounts import scale_of_amounts
-from kgtable.ontology.units import UnitPhrase, parse_unit_text, without_exception
+from kgtable.ontology.units import UnitPhrase, parse_unit_phrase, parse_unit_text, without_exception
 from kgtable.tables.model import Table
 from kgtable.tables.periods import find_period
 
@@ -95,9 +95,11 @@ class TableClues:
     def _unit_texts(self) -> Iterator[str]:
         """For each column the text of the rows of units above it.
 
-        A text covers the columns up to the next; one that stands alone in its row covers all columns.
+        A text covers the columns up to the next text or to a column whose name is a unit itself; one that
+        stands alone in its row covers all columns.
         """
         structure = self._table.structure
+        named = [bool(column.path and parse_unit_phrase(column.path[-1])) for column in structure.columns]
         found: list[list[str]] = []
         for row in sorted(structure.unit_rows):
             texts = [
@@ -106,7 +108,8 @@ class TableClues:
             ]
             single = "".join(texts) if sum(map(bool, texts)) == 1 else ""
             for column, text in enumerate(texts):
-                texts[column] = single or text or (texts[column - 1] if column else "")
+                before = texts[column - 1] if column and not (column < len(named) and named[column]) else ""
+                texts[column] = single or text or before
             found.append(texts)
         for column in range(len(structure.columns)):
             yield " ".join(texts[column] for texts in found if column < len(texts)).strip()

@@ -76,8 +76,8 @@ _NO_SHARES = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(
-    r"(?:number|no\.?|nos\.|#|count) of\b.*|numbers?|quantity|qty\.?|head ?counts?|(?:total |average |full[- ]time "
-    r"|part[- ]time |permanent |active |paid |other |group )*"
+    r"(?:number|no\.?|nos\.|#|count) of\b.*|numbers?|quantity|qty\.?|head ?counts?"
+    r"|(?:total |average |full[- ]time |part[- ]time |permanent |active |paid |other |group )*"
     r"(?:employees|workforce|staff|headcount|stores|restaurants|locations|customers|subscribers"
     r"|members|vehicles|properties|hotels|rooms"
     r"|branches|offices|countries|people|persons|inhabitants|population|vessels|aircraft|households"

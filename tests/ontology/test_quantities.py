@@ -310,7 +310,7 @@ def test_counts_of_groups_are_not_in_a_column_of_money() -> None:
 
 def test_corner_that_counts() -> None:
     made = table(("Number of shares (1,000)", "2019"), ("Granted", "1,001.1"))
-    assert read(made, 1, 1) == ("1001100.0", "NUM", 3)
+    assert read(made, 1, 1) == ("1001100", "NUM", 3)
 
 
 def test_percent_heading_that_is_another_columns() -> None:
