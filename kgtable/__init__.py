@@ -1,3 +1,23 @@
 """kgtable turns folders of tables into a QUDT knowledge graph and answers questions from it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgtable.api import KnowledgeGraph as KnowledgeGraph
+    from kgtable.api import build as build
+    from kgtable.api import convert as convert
+    from kgtable.api import open as open
+
 __version__ = "0.1.0"
+__all__ = ["KnowledgeGraph", "build", "convert", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    # pandas and rdflib take most of a second to import: only who uses the façade pays for them.
+    if name in __all__:
+        from kgtable import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'kgtable' has no attribute {name!r}")

@@ -157,6 +157,9 @@ def decimal_text(plain: str) -> str:
 class Namespaces:
     """The dataset's own namespaces below one base IRI: predicates in `ex`, data in `data`.
 
+    Ids of tables are encoded here; names of predicates and entities come as local names from
+    `kgtable.ontology.naming` and stand in an IRI as they are.
+
     Raises `UsageError` for a base that is not an absolute IRI.
     """
 
@@ -211,12 +214,12 @@ class Namespaces:
         return f"{self.table_iri(table)}/cell/{row}/{column}"
 
     def entity_iri(self, slug: str) -> str:
-        """What a label names, shared by all tables that use the label."""
-        return f"{self.data}{encode(slug)}"
+        """What a label names, shared by all tables that use the label; `slug` is a local name."""
+        return f"{self.data}{slug}"
 
     def predicate_iri(self, name: str) -> str:
-        """A generated predicate by its name; a full IRI from an edited mapping stays as it is."""
-        return name if "://" in name and is_valid_iri(name) else f"{self.ex}{encode(name)}"
+        """A generated predicate by its local name; a full IRI from an edited mapping stays as it is."""
+        return name if ":" in name and is_valid_iri(name) else f"{self.ex}{name}"
 
     @cached_property
     def _table_pattern(self) -> re.Pattern[str]:

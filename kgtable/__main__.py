@@ -1,0 +1,6 @@
+"""``python -m kgtable``."""
+
+from kgtable.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""The one façade: a knowledge graph to build, open, ask and export. The command line calls nothing else."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from collections.abc import Mapping as MappingOf
+from contextlib import nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+import rdflib
+
+from kgtable import __version__
+from kgtable.errors import GraphNotFoundError, UsageError
+from kgtable.graph.assembly import Progress, silent
+from kgtable.graph.build import BuildReport, build_graph
+from kgtable.graph.catalogue import Catalogue
+from kgtable.graph.conversion import Settings
+from kgtable.graph.convert import convert_tables
+from kgtable.graph.export import write_csv_folder, write_rdf
+from kgtable.graph.generation import Generation, GraphDirectory
+from kgtable.graph.reading_back import read_table
+from kgtable.graph.report import ConversionReport
+from kgtable.graph.results import ResultFormat, to_python, to_text
+from kgtable.graph.storage import whole_file
+from kgtable.graph.store import Bound, EmbeddedStore, TripleStore
+from kgtable.graph.tally import Tally
+from kgtable.graph.terms import DEFAULT_BASE, Namespaces
+from kgtable.graph.views import Tables
+from kgtable.graph.writing import Format
+from kgtable.ontology.mapping import Mapping
+
+
+class KnowledgeGraph:
+    """A graph opened for reading: one complete state of it, whatever is built beside.
+
+    `built` is the report of the build that this was opened after, if it was.
+
+    Raises `GraphNotFoundError` where there is none, `GraphVersionError` for a foreign directory.
+    """
+
+    def __init__(self, directory: Path | str, built: BuildReport | None = None) -> None:
+        self.path = Path(directory)
+        self.built = built
+        self.generation: Generation = GraphDirectory(directory).current()
+        self.names = Namespaces(self.generation.base)
+
+    @cached_property
+    def store(self) -> TripleStore:
+        """The store behind the graph."""
+        return EmbeddedStore(self.generation.store_path, self.names.prefixes)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What the graph was made from."""
+        return Catalogue.load(self.generation.catalogue_path)
+
+    @property
+    def tables(self) -> Tables:
+        """The tables by id."""
+        return Tables(self.catalogue.tables, lambda id: read_table(self.store, id, self.names))
+
+    @cached_property
+    def ontology(self) -> rdflib.Graph:
+        """The generated ontology."""
+        graph = rdflib.Graph()
+        graph.parse(self.generation.path / "ontology.ttl", format="turtle")
+        return graph
+
+    def sparql(
+        self, query: str, *, bindings: MappingOf[str, Bound] | None = None
+    ) -> pd.DataFrame | bool | rdflib.Graph:
+        """The results of a SPARQL query: a frame for SELECT, a bool for ASK, else an rdflib graph.
+
+        kgtable's prefixes need no declaration; `bindings` gives values to variables by name. Raises
+        `QueryError` for a query that cannot be parsed or evaluated.
+        """
+        return to_python(self.store.query(query, bindings=bindings), self.names.prefixes)
+
+    def sparql_text(self, query: str, format: str | None = None) -> str:
+        """The results of a query printed as table, json, csv, tsv, xml or turtle."""
+        wanted = None if format is None else ResultFormat.of(format)
+        return to_text(self.store.query(query), wanted, self.names.prefixes)
+
+    def to_rdflib(self) -> rdflib.Dataset:
+        """The whole graph in memory, each table in its named graph."""
+        dataset = rdflib.Dataset()
+        for name, namespace in self.names.prefixes.items():
+            dataset.bind(name, namespace)
+        pieces = write_rdf(self.store, self.catalogue.tables, self.names, Format.NQUADS)
+        dataset.parse(data="".join(pieces), format="nquads")
+        return dataset
+
+    def export(self, out: Path | str, *, table: str | None = None, format: str | None = None) -> list[Path]:
+        """Writes the graph, or one table of it, to `out`; gives the files written.
+
+        `format` is csv (a folder with one file a table, or one file for one table) or an RDF format;
+        None goes by the suffix of `out`. Raises `GraphNotFoundError` for a table that is not there,
+        `UsageError`, `StorageError`.
+        """
+        out = Path(out)
+        ids = self._ids(table)
+        if (format or out.suffix.lstrip(".") or "csv").lower() in ("csv", "text/csv"):
+            if table is None or not out.suffix:
+                return write_csv_folder(self.store, ids, self.names, out)
+            pieces: Iterator[str] = iter([self.tables[table].to_csv()])
+        else:
+            pieces = self.rdf(format or out.suffix, table=table)
+        with whole_file(out) as handle:
+            for piece in pieces:
+                handle.write(piece.encode("utf-8", "surrogatepass"))
+        return [out]
+
+    def rdf(self, format: str, *, table: str | None = None) -> Iterator[str]:
+        """The graph, or the graph of one table, as RDF text piece by piece."""
+        ids = self._ids(table)
+        return write_rdf(self.store, ids, self.names, Format.of(format), description=table is None)
+
+    def _ids(self, table: str | None) -> list[str]:
+        if table is None:
+            return list(self.catalogue.tables)
+        if table not in self.catalogue.tables:
+            raise GraphNotFoundError(
+                f"The graph holds no table {table!r}.", hint="kgtable info --json lists the tables."
+            )
+        return [table]
+
+    def info(self) -> dict[str, Any]:
+        """What the graph holds: tables, cells by kind, quads, units, errors."""
+        tables = self.catalogue.tables
+        tally = Tally()
+        for record in tables.values():
+            tally.add(Tally.from_json(record.tally))
+        counts = tally.to_json()
+        return {
+            "path": str(self.path),
+            "kgtable": __version__,
+            "generation": self.generation.number,
+            "base": self.names.base,
+            "files": len(self.catalogue.files),
+            "tables": len(tables),
+            "rows": sum(record.rows for record in tables.values()),
+            "cells": tally.cells,
+            "quads_of_tables": tally.predicates.total(),
+            "kinds": counts["kinds"],
+            "units": {unit: sum(sources.values()) for unit, sources in counts["units"].items()},
+            "errors": [file.error for file in self.catalogue.files.values() if file.error],
+            "table_ids": list(tables),
+        }
+
+    def __repr__(self) -> str:
+        return f"KnowledgeGraph({str(self.path)!r}, {len(self.catalogue.tables):,} tables)"
+
+    def _repr_html_(self) -> str:
+        info = self.info()
+        facts = ", ".join(f"{info[name]:,} {name}" for name in ("tables", "rows", "cells"))
+        return f"<p><b>{html.escape(info['path'])}</b>: {facts}</p>{self.tables._repr_html_()}"
+
+
+def open(directory: Path | str) -> KnowledgeGraph:
+    """Opens the graph in a directory; see `KnowledgeGraph`."""
+    return KnowledgeGraph(directory)
+
+
+def build(
+    paths: Path | str | Sequence[Path | str],
+    directory: Path | str,
+    *,
+    mapping: Path | str | None = None,
+    base: str | None = None,
+    embedding: str = "minilm",
+    workers: int = 1,
+    progress: Progress = silent,
+) -> KnowledgeGraph:
+    """Brings the graph in `directory` up to date with the tables under `paths` and opens it.
+
+    `mapping` is a CSV or XLSX file of decisions about columns, `embedding` the name of the model of
+    the search index (``"none"`` for a lexical one), `workers` the number of processes.
+    See `kgtable.graph.build.build_graph` for what is done and which errors are raised.
+    """
+    built = build_graph(
+        _paths(paths),
+        directory,
+        mapping=_mapping(mapping),
+        base=base,
+        workers=workers,
+        progress=progress,
+    )
+    return KnowledgeGraph(directory, built)
+
+
+def convert(
+    paths: Path | str | Sequence[Path | str],
+    out: Path | str | IO[bytes],
+    *,
+    format: str | None = None,
+    mapping: Path | str | None = None,
+    base: str = DEFAULT_BASE,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> ConversionReport:
+    """Writes the tables under `paths` as RDF to a file or an open stream.
+
+    `format` is a name, suffix or media type; None goes by the suffix of `out`. The file appears when
+    it is complete. See `kgtable.graph.convert.convert_tables`.
+    """
+    chosen = Format.of(format) if format else Format.from_suffix(str(out))
+    if chosen is None:
+        raise UsageError(f"The suffix of {out} names no RDF format.", hint="Give a format, such as turtle.")
+    settings = Settings(Namespaces(base), chosen, _mapping(mapping))
+    with whole_file(Path(out)) if isinstance(out, Path | str) else nullcontext(out) as handle:
+        return convert_tables(_paths(paths), handle, settings, workers=workers, progress=progress)
+
+
+def _paths(paths: Path | str | Sequence[Path | str]) -> Sequence[Path | str]:
+    return [paths] if isinstance(paths, Path | str) else paths
+
+
+def _mapping(path: Path | str | None) -> Mapping | None:
+    return None if path is None else Mapping.load(Path(path))

@@ -1,0 +1,181 @@
+"""The commands that make a graph and look into it: convert, build, sparql, export, validate, info."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import IO
+
+import click
+
+from kgtable import api
+from kgtable.cli.progress import ProgressLine
+from kgtable.errors import UsageError
+from kgtable.graph.report import ConversionReport
+from kgtable.graph.storage import whole_file
+from kgtable.graph.terms import DEFAULT_BASE
+from kgtable.graph.writing import Format
+
+paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+kg_option = click.option(
+    "--kg", required=True, type=click.Path(path_type=Path), help="The directory of the graph."
+)
+mapping_option = click.option(
+    "--mapping", type=click.Path(path_type=Path), help="A CSV or XLSX file of decisions about columns."
+)
+workers_option = click.option(
+    "--workers", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes that convert tables."
+)
+report_option = click.option(
+    "--report", type=click.Path(path_type=Path), help="Write the conversion report here: .json, or text."
+)
+
+
+@click.command()
+@paths_argument
+@click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
+@click.option("-f", "--format", help=f"{', '.join(Format)}; by default the suffix of the output tells.")
+@mapping_option
+@click.option(
+    "--base", default=DEFAULT_BASE, show_default=True, help="The IRI that generated IRIs begin with."
+)
+@workers_option
+@report_option
+def convert(
+    paths: tuple[Path, ...],
+    output: str,
+    format: str | None,
+    mapping: Path | None,
+    base: str,
+    workers: int,
+    report: Path | None,
+) -> None:
+    """Write the tables in files and folders as RDF."""
+    if output == "-" and format is None:
+        raise UsageError("Standard output has no suffix.", hint="Say --format turtle, or another one.")
+    target: Path | IO[bytes] = sys.stdout.buffer if output == "-" else Path(output)
+    with ProgressLine() as progress:
+        done = api.convert(
+            paths, target, format=format, mapping=mapping, base=base, workers=workers, progress=progress
+        )
+    _finish(done, report)
+
+
+@click.command()
+@paths_argument
+@kg_option
+@mapping_option
+@click.option("--base", help="The IRI that generated IRIs begin with; kept from the last build.")
+@click.option(
+    "--embedding", default="minilm", show_default=True, help="The model of the search index, or none."
+)
+@workers_option
+@report_option
+def build(
+    paths: tuple[Path, ...],
+    kg: Path,
+    mapping: Path | None,
+    base: str | None,
+    embedding: str,
+    workers: int,
+    report: Path | None,
+) -> None:
+    """Bring a graph up to date with the tables in files and folders.
+
+    Only what changed is read again. A build that is interrupted leaves the graph as it was.
+    """
+    with ProgressLine() as progress:
+        built = api.build(
+            paths, kg, mapping=mapping, base=base, embedding=embedding, workers=workers, progress=progress
+        ).built
+    assert built is not None
+    changes = built.changes
+    click.echo(
+        f"{kg}: {len(changes.added):,} tables added, {len(changes.changed):,} changed, "
+        f"{len(changes.removed):,} removed, {changes.unchanged:,} unchanged.",
+        err=True,
+    )
+    for message in built.messages:
+        click.echo(f"Warning: {message}", err=True)
+    _finish(built.conversion, report)
+
+
+def _finish(done: ConversionReport, path: Path | None) -> None:
+    """Writes the report where one is wanted, names what could not be read, and ends with 1 if anything."""
+    if path is not None:
+        text = json.dumps(done.to_json(), ensure_ascii=False, indent=1) + "\n"
+        with whole_file(path) as handle:
+            handle.write((text if path.suffix == ".json" else done.to_text()).encode("utf-8"))
+    for error in done.errors:
+        click.echo(f"Warning: {error}", err=True)
+    if done.errors and not done.tables:
+        raise UsageError("None of the files could be read as a table.")
+    if done.errors:
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option(
+    "-f",
+    "--file",
+    type=click.File("r", encoding="utf-8"),
+    help="Read the query from a file; - for standard input.",
+)
+@kg_option
+@click.option("--format", help="table, json, csv, tsv, xml; turtle for triples.")
+def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None) -> None:
+    """Ask a graph in SPARQL.
+
+    The prefixes csvw, data, dcterms, ex, kgt, qudt, rdfs, unit and xsd need no declaration.
+    """
+    if (query is None) == (file is None):
+        raise UsageError("Give a query, or a file with one.", hint="Use - to read it from standard input.")
+    text = file.read() if file is not None else sys.stdin.read() if query == "-" else str(query)
+    click.echo(api.open(kg).sparql_text(text, format), nl=False)
+
+
+@click.command()
+@kg_option
+@click.option("-o", "--output", required=True, help="The file or folder to write; - for standard output.")
+@click.option("--table", help="One table, by its id.")
+@click.option("--as", "format", help=f"csv, {', '.join(Format)}; by default the suffix of the output tells.")
+def export(kg: Path, output: str, table: str | None, format: str | None) -> None:
+    """Write a graph, or one table of it, to files: as RDF, or back to CSV."""
+    graph = api.open(kg)
+    if output != "-":
+        graph.export(output, table=table, format=format)
+        return
+    if format is None:
+        raise UsageError("Standard output has no suffix.", hint="Say --as turtle, or another format.")
+    if format == "csv":
+        if table is None:
+            raise UsageError("Standard output takes one table as CSV.", hint="Name it with --table.")
+        click.echo(graph.tables[table].to_csv(), nl=False)
+        return
+    for piece in graph.rdf(format, table=table):
+        click.echo(piece, nl=False)
+
+
+@click.command()
+@kg_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(kg: Path, as_json: bool) -> None:
+    """Tell what a graph holds."""
+    facts = api.open(kg).info()
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
+        return
+    for name in ("path", "tables", "rows", "cells", "quads_of_tables", "base", "generation"):
+        value = facts[name]
+        click.echo(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+    for name in ("kinds", "units"):
+        counts = ", ".join(f"{key} {count:,}" for key, count in list(facts[name].items())[:12])
+        click.echo(f"{name}: {counts}")
+    for error in facts["errors"]:
+        click.echo(f"not read: {error}")
+
+
+COMMANDS = (convert, build, sparql, export, info)

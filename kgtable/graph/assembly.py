@@ -1,0 +1,142 @@
+"""The content of a new generation: which files to convert, their text, the description of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from kgtable.graph.blocks import WHOLE, Blocks, Share
+from kgtable.graph.catalogue import Catalogue, FileRecord
+from kgtable.graph.conversion import Settings, plan_jobs, run_jobs
+from kgtable.graph.description import dataset_blocks, ontology_blocks
+from kgtable.graph.merging import merge_shares
+from kgtable.graph.storage import storage_errors
+from kgtable.graph.writing import writer_for
+from kgtable.ontology.owl import GeneratedOntology, generate
+from kgtable.tables.walk import TableFile, file_digest
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with a stage's name, how many files are done, and how many there are."""
+
+CONVERT_ALL_ABOVE = 0.3
+"""With a greater share of its quads gone or changed, a graph is converted and loaded anew."""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """The progress report that says nothing."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which files to convert, with their digests, and which records of the last build to keep.
+
+    `order` are the paths of all files in reading order, `unreadable` records of files that could
+    not even be opened.
+    """
+
+    kept: tuple[FileRecord, ...]
+    convert: tuple[tuple[TableFile, str], ...]
+    order: tuple[str, ...]
+    unreadable: tuple[FileRecord, ...] = ()
+
+    def is_done(self, before: Catalogue) -> bool:
+        """Whether the graph with this catalogue already holds what was planned."""
+        found = {record.path: record.location for record in (*self.kept, *self.unreadable)}
+        known = {record.path: record.location for record in before.files.values()}
+        return not self.convert and found == known
+
+
+def make_plan(files: Sequence[TableFile], before: Catalogue, settings: Settings) -> Plan:
+    """Compares the files with the catalogue of the last build, by content and settings."""
+    kept: list[FileRecord] = []
+    changed: list[tuple[TableFile, str]] = []
+    digests: dict[str, str] = {}
+    unreadable: list[FileRecord] = []
+    for file in files:
+        try:
+            digest = digests[file.relative] = file_digest(file)
+        except OSError as error:
+            message = f"{file.relative}: the file cannot be read ({error.strerror})."
+            unreadable.append(FileRecord(file.relative, file.id, "", "", str(file.path), (), message))
+            continue
+        record = before.files.get(file.relative)
+        if record is not None and _is_same(record, file, digest, settings):
+            kept.append(replace(record, location=str(file.path)))
+        else:
+            changed.append((file, digest))
+    order = tuple(file.relative for file in files)
+    quads = sum(table.quads for table in before.tables.values())
+    if sum(table.quads for record in kept for table in record.tables) < (1 - CONVERT_ALL_ABOVE) * quads:
+        changed = [(file, digests[file.relative]) for file in files if file.relative in digests]
+        kept = []
+    return Plan(tuple(kept), tuple(changed), order, tuple(unreadable))
+
+
+def _is_same(record: FileRecord, file: TableFile, digest: str, settings: Settings) -> bool:
+    if (record.id, record.digest) != (file.id, digest):
+        return False
+    return record.settings == settings.key(fact for table in record.tables for fact in table.facts)
+
+
+class Assembly:
+    """Converts what is planned; the rest follows once `texts` was walked to its end."""
+
+    def __init__(
+        self, plan: Plan, settings: Settings, folder: Path, workers: int = 1, progress: Progress = silent
+    ) -> None:
+        self._plan = plan
+        self._settings = settings
+        self._folder = folder
+        self._workers = workers
+        self._progress = progress
+        self._records: list[FileRecord] = []
+
+    def texts(self) -> Iterator[tuple[Path, Share]]:
+        """The text of the tables as files in `folder`, and of the default graph as the last one.
+
+        Shares of one table follow each other; between other texts, unless one is empty, belongs the
+        writer's `between`.
+        """
+        total = len(self._plan.convert)
+        done = 0
+        self._progress("converting", 0, total)
+        jobs = plan_jobs(self._plan.convert, self._folder, self._workers)
+        for converted in run_jobs(jobs, self._settings, self._workers):
+            self._records += converted.records
+            done += len(converted.records) if converted.job.share.is_last else 0
+            self._progress("converting", done, total)
+            yield converted.job.output, converted.job.share
+        path = self._folder / "description"
+        with storage_errors(path), path.open("w", encoding="utf-8", newline="") as output:
+            output.writelines(
+                writer_for(self._settings.format, self._settings.names).graph(None, self.default_graph())
+            )
+        yield path, WHOLE
+
+    def default_graph(self) -> Blocks:
+        """The dataset's description and its ontology."""
+        tables = self.catalogue().tables.values()
+        return [
+            *dataset_blocks(tables, self._settings.names),
+            *ontology_blocks(self.ontology.ntriples.decode("utf-8")),
+        ]
+
+    @cached_property
+    def ontology(self) -> GeneratedOntology:
+        """The ontology of all tables."""
+        return generate(self.catalogue().facts(), self._settings.names.ex)
+
+    def catalogue(self) -> Catalogue:
+        """The records of all files, kept and new, in reading order."""
+        records = {record.path: record for record in (*self._plan.kept, *self._plan.unreadable)}
+        records.update({record.path: record for record in merge_shares(self._records)})
+        return Catalogue(records[path] for path in self._plan.order)
+
+    def save_ontology(self, folder: Path) -> None:
+        """Writes ``ontology.ttl`` and ``ontology.owl``."""
+        with storage_errors(folder):
+            (folder / "ontology.ttl").write_bytes(self.ontology.turtle)
+            (folder / "ontology.owl").write_bytes(self.ontology.rdf_xml)

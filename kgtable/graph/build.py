@@ -1,0 +1,125 @@
+"""Building a graph directory: only what changed is converted, and readers see all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeAlias
+
+from kgtable.errors import UsageError
+from kgtable.graph.assembly import Assembly, Plan, Progress, make_plan, silent
+from kgtable.graph.catalogue import Catalogue, Changes
+from kgtable.graph.conversion import Settings
+from kgtable.graph.generation import Generation, GraphDirectory
+from kgtable.graph.loading import change_store, fill_store
+from kgtable.graph.report import ConversionReport
+from kgtable.graph.storage import storage_errors
+from kgtable.graph.terms import DEFAULT_BASE, Namespaces
+from kgtable.graph.writing import Format
+from kgtable.ontology.facts import by_name
+from kgtable.ontology.mapping import Mapping, load_edits, save_mapping
+from kgtable.tables.limits import Limits
+from kgtable.tables.model import Notice
+from kgtable.tables.walk import walk
+
+Step: TypeAlias = Callable[[Generation], None]
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did: the changes to the tables, and the report over all that is in the graph now.
+
+    `messages` tell of an editable mapping that could not be brought up to date.
+    """
+
+    generation: Generation
+    changes: Changes
+    conversion: ConversionReport
+    messages: tuple[str, ...] = ()
+
+
+def build_graph(
+    paths: Sequence[Path | str],
+    directory: Path | str,
+    *,
+    mapping: Mapping | None = None,
+    base: str | None = None,
+    limits: Limits | None = None,
+    workers: int = 1,
+    after: Sequence[Step] = (),
+    progress: Progress = silent,
+) -> BuildReport:
+    """Brings the graph in `directory` up to date with the tables under `paths`.
+
+    The decisions in `mapping` win over those edited in the directory's own ``ontology.csv``, and these
+    over the generator. Without `base` the one the graph was built with counts, or `DEFAULT_BASE`.
+    `after` are further steps on the new generation before readers see it. A table that cannot be read
+    is reported and the others are built. Killed at any instant, the directory still holds the last
+    complete graph, and the next build does the work.
+
+    Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `StorageError`, `MappingError`.
+    """
+    place = GraphDirectory(directory)
+    found = walk(paths)
+    if not found.files:
+        raise UsageError(
+            f"There are no tables in {', '.join(map(str, paths))}.",
+            hint="Give files or folders with .csv, .xlsx, .html or other tables.",
+        )
+    with place.building() as current:
+        names = Namespaces(base or (current.base if current else DEFAULT_BASE))
+        edited = load_edits(place.path)
+        if mapping is not None:
+            edited = edited.under(mapping)
+        settings = Settings(names, Format.NQUADS, edited.mapping, limits or Limits())
+        before = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
+        plan = make_plan(found.files, before, settings)
+        if current is not None and plan.is_done(before):
+            changes = Changes(unchanged=len(before.tables))
+            report = ConversionReport.of(before.files.values(), found.notices)
+            messages = save_mapping(place.path, edited, by_name(before.facts()))
+            return BuildReport(replace(current, changes=changes), changes, report, messages)
+        generation = place.begin(current, names.base)
+        try:
+            made = _make(generation, before, plan, settings, found.notices, workers, progress)
+            for step in after:
+                step(made.generation)
+        except BaseException:
+            shutil.rmtree(generation.path, ignore_errors=True)
+            raise
+        place.point_to(made.generation, names.base)
+        facts = Catalogue.load(made.generation.catalogue_path).facts()
+        return replace(made, messages=save_mapping(place.path, edited, by_name(facts)))
+
+
+def _make(
+    generation: Generation,
+    before: Catalogue,
+    plan: Plan,
+    settings: Settings,
+    notices: tuple[Notice, ...],
+    workers: int,
+    progress: Progress,
+) -> BuildReport:
+    previous = generation.previous
+    with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
+        assembly = Assembly(plan, settings, Path(folder), workers, progress)
+        texts = (path for path, _ in assembly.texts())
+        if previous is None or not plan.kept:
+            fill_store(generation.store_path, texts)
+        else:
+            gone = sorted(before.tables.keys() - {table.id for file in plan.kept for table in file.tables})
+            change_store(previous.store_path, generation.store_path, gone, texts, settings.names)
+    assembly.save_ontology(generation.path)
+    catalogue = assembly.catalogue()
+    catalogue.save(generation.catalogue_path)
+    report = ConversionReport.of(catalogue.files.values(), notices)
+    with storage_errors(generation.path):
+        text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
+        generation.report_path.write_text(text + "\n", encoding="utf-8")
+    changes = catalogue.changes_since(before)
+    return BuildReport(replace(generation, changes=changes), changes, report)

@@ -1,0 +1,203 @@
+"""Files to statements, one file after another, in this process or in several."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+
+from kgtable import __version__
+from kgtable.errors import StorageError, TableError
+from kgtable.graph.blocks import WHOLE, Block, Share
+from kgtable.graph.catalogue import FileRecord, TableRecord
+from kgtable.graph.shape import TableShape
+from kgtable.graph.storage import storage_errors
+from kgtable.graph.tally import Tally, counted
+from kgtable.graph.terms import Namespaces
+from kgtable.graph.writing import Format, writer_for
+from kgtable.ontology.annotation import annotate
+from kgtable.ontology.facts import ColumnFact
+from kgtable.ontology.mapping import Mapping
+from kgtable.tables.folder import read_file
+from kgtable.tables.limits import Limits
+from kgtable.tables.model import Grid, Row
+from kgtable.tables.structure import make_table
+from kgtable.tables.walk import TableFile
+
+SHAPE_VERSION = 1
+"""Raised whenever the same file would become other statements, so that graphs are built anew."""
+
+SPLIT_ABOVE = 4_000_000
+"""Delimited files of more bytes are shared out among the processes by rows."""
+
+_BATCHES_A_WORKER = 12
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides, beside a file's content, which text it becomes."""
+
+    names: Namespaces = field(default_factory=Namespaces)
+    format: Format = Format.NQUADS
+    mapping: Mapping | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    def key(self, facts: Iterable[ColumnFact]) -> str:
+        """A hash of all that decides how columns of these names are converted."""
+        names: dict[str, list[str]] = {}
+        for fact in facts:
+            names.setdefault(fact.table, []).append(fact.name)
+        mapping = self.mapping or Mapping()
+        decisions = [mapping.fingerprint(columns, table) for table, columns in names.items()]
+        text = json.dumps([SHAPE_VERSION, __version__, self.names.base, repr(self.limits), decisions])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Job:
+    """Files to convert into one text, or a share of the rows of a single file."""
+
+    files: tuple[TableFile, ...]
+    digests: tuple[str, ...]
+    output: Path
+    share: Share = WHOLE
+
+
+@dataclass(frozen=True)
+class Converted:
+    """The text of a job and the records of its files."""
+
+    job: Job
+    records: tuple[FileRecord, ...]
+
+
+def plan_jobs(files: Sequence[tuple[TableFile, str]], folder: Path, workers: int) -> list[Job]:
+    """Jobs of about equal size in the order of the files; each writes to a file of its own in `folder`."""
+    sizes = [file.path.stat().st_size if file.path.exists() else 0 for file, _ in files]
+    share = max(sum(sizes) // (workers * _BATCHES_A_WORKER), 1) if workers > 1 else SPLIT_ABOVE
+    jobs: list[Job] = []
+    batch: list[tuple[TableFile, str]] = []
+    size = 0
+
+    def close() -> None:
+        nonlocal size
+        if batch:
+            found, digests = zip(*batch, strict=True)
+            jobs.append(Job(found, digests, folder / str(len(jobs))))
+            batch.clear()
+            size = 0
+
+    for (file, digest), bytes_in_file in zip(files, sizes, strict=True):
+        if workers > 1 and bytes_in_file > SPLIT_ABOVE and file.media_type.startswith("text/"):
+            close()
+            for part in range(workers):
+                jobs.append(Job((file,), (digest,), folder / str(len(jobs)), Share(part, workers)))
+            continue
+        batch.append((file, digest))
+        size += bytes_in_file
+        if size >= share:
+            close()
+    close()
+    return jobs
+
+
+def run_jobs(jobs: Sequence[Job], settings: Settings, workers: int) -> Iterator[Converted]:
+    """Runs the jobs and gives what they made in order; parts of one file come as separate results."""
+    if workers <= 1 or len(jobs) <= 1:
+        for job in jobs:
+            yield run_job(job, settings)
+        return
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(run_job, job, settings) for job in jobs]
+        try:
+            for future in futures:
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise StorageError(
+                "A process that converted tables was ended from outside.",
+                hint="Perhaps memory ran out: try --workers 1.",
+            ) from error
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def run_job(job: Job, settings: Settings) -> Converted:
+    """Converts the files of one job; a file that cannot be read leaves a record with its error."""
+    records = []
+    with storage_errors(job.output), job.output.open("wb") as output:
+        for file, digest in zip(job.files, job.digests, strict=True):
+            start = output.tell()
+            tables: list[TableRecord] = []
+            error = None
+            try:
+                for grid in read_file(file, settings.limits):
+                    conversion = TableConversion(grid, settings, job.share)
+                    if output.tell():
+                        output.write(conversion.between)
+                    for piece in conversion:
+                        output.write(piece.encode("utf-8"))
+                    tables.append(conversion.record())
+            except TableError as caught:
+                error = str(caught)
+                tables.clear()
+                output.seek(start)
+                output.truncate()
+            facts = [fact for table in tables for fact in table.facts]
+            records.append(
+                FileRecord(
+                    file.relative, file.id, digest, settings.key(facts), str(file.path), tuple(tables), error
+                )
+            )
+    return Converted(job, tuple(records))
+
+
+class TableConversion:
+    """One table, or a share of its rows, as pieces of text; `record` tells what they hold in the end."""
+
+    def __init__(self, grid: Grid, settings: Settings, share: Share = WHOLE) -> None:
+        self._grid = grid
+        self._share = share
+        self._shape = TableShape(annotate(make_table(grid), settings.mapping), settings.names)
+        self._writer = writer_for(settings.format, settings.names)
+        self._tally = Tally()
+        self._rows = 0
+
+    @property
+    def between(self) -> bytes:
+        """What stands between this table and the one before."""
+        return self._writer.between.encode("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        return self._writer.graph(self._shape.graph, counted(self._blocks(), self._tally), self._share)
+
+    def _blocks(self) -> Iterator[Block]:
+        if self._share.is_first:
+            yield from self._shape.description()
+        yield from self._shape.rows(self._shared_rows())
+
+    def _shared_rows(self) -> Iterator[tuple[int, Row]]:
+        rows: Iterator[tuple[int, Row]] = enumerate(self._grid.rows)
+        if self._share.parts > 1:
+            total = sum(1 for _ in self._grid.rows)
+            first, last = (total * (self._share.part + step) // self._share.parts for step in (0, 1))
+            rows = islice(rows, first, last)
+        for index, row in rows:
+            self._rows += 1
+            yield index, row
+
+    def record(self) -> TableRecord:
+        """What was converted; rows and counts are those of this share."""
+        grid, cells = self._grid, self._shape.cells
+        self._tally.add(cells.tally())
+        source = grid.source
+        return TableRecord(
+            grid.id, source.path, source.sheet, source.number, source.media_type, source.sha256,
+            grid.context.title, self._rows, grid.width, self._tally.cells, self._tally.predicates.total(),
+            cells.facts(), self._tally.to_json(), grid.notices if self._share.is_first else (),
+        )  # fmt: skip

@@ -1,0 +1,88 @@
+"""A graph back to files: RDF in any format, or one CSV file a table."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+from kgtable.graph.ordering import collect, plain_blocks, table_blocks
+from kgtable.graph.reading_back import read_table
+from kgtable.graph.storage import storage_errors, whole_file
+from kgtable.graph.store import TripleStore
+from kgtable.graph.terms import Namespaces, encode
+from kgtable.graph.writing import Format, writer_for
+from kgtable.tables.model import Table
+
+_LONGEST_NAME = 120
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+
+
+def write_rdf(
+    store: TripleStore, tables: Iterable[str], names: Namespaces, format: Format, *, description: bool = True
+) -> Iterator[str]:
+    """The graphs of the tables, and the default graph unless `description` is false, piece by piece."""
+    writer = writer_for(format, names)
+    yield writer.start()
+    for id in tables:
+        iri = names.table_iri(id)
+        yield from writer.graph(f"<{iri}>", table_blocks(store.graph(iri)))
+    if description:
+        yield from writer.graph(None, plain_blocks(collect(store.graph(None))))
+    yield writer.end()
+
+
+def csv_text(table: Table) -> str:
+    """The table as CSV (RFC 4180, lines end with a line feed): every cell's text as it was read."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerows(table.grid.rows)
+    return buffer.getvalue()
+
+
+def write_csv_folder(
+    store: TripleStore, tables: Iterable[str], names: Namespaces, folder: Path
+) -> list[Path]:
+    """One CSV file a table, named after its id; gives the paths. Raises `StorageError`."""
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    taken: set[str] = set()
+    for id in tables:
+        name = safe_file_name(id)
+        if name.casefold() in taken:
+            name = _with_digest(name, id)
+        taken.add(name.casefold())
+        path = folder / f"{name}.csv"
+        with whole_file(path) as handle:
+            write_csv(read_table(store, id, names), handle)
+        paths.append(path)
+    return paths
+
+
+def write_csv(table: Table, handle: IO[bytes]) -> None:
+    """Writes one table as UTF-8 CSV."""
+    handle.write(csv_text(table).encode("utf-8", "surrogatepass"))
+
+
+def safe_file_name(id: str) -> str:
+    """A file name for a table id on any system, different for different ids; never a path.
+
+    >>> safe_file_name("balance-2016"), safe_file_name("../../etc/passwd"), safe_file_name("a:b")
+    ('balance-2016', '%2E.%2F..%2Fetc%2Fpasswd', 'a%3Ab')
+    """
+    name = encode(id).replace("~", "%7E")
+    if name.startswith("."):
+        name = "%2E" + name[1:]
+    if name.lower().partition(".")[0] in _RESERVED or name.endswith("."):
+        name = f"{name}%"
+    return name if len(name.encode("utf-8")) <= _LONGEST_NAME else _with_digest(name, id)
+
+
+def _with_digest(name: str, id: str) -> str:
+    digest = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    cut = name.encode("utf-8")[: _LONGEST_NAME - 17].decode("utf-8", "ignore")
+    return f"{cut}~{digest}"

@@ -1,0 +1,205 @@
+"""A graph on disk: a directory of complete generations and a pointer to the current one.
+
+``kgtable.json`` names the format and the current generation and is replaced atomically, so readers
+always find a complete graph; what is not pointed to was left by a build that did not end.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kgtable.errors import GraphNotFoundError, GraphVersionError
+from kgtable.graph.catalogue import Changes
+from kgtable.graph.storage import exclusive_lock, storage_errors, whole_file
+from kgtable.graph.terms import DEFAULT_BASE
+
+FORMAT = "kgtable graph"
+FORMAT_VERSION = 1
+POINTER = "kgtable.json"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One complete state of the graph. `previous` is the generation it was made from, if any."""
+
+    number: int
+    path: Path
+    base: str = DEFAULT_BASE
+    previous: Generation | None = None
+    changes: Changes = field(default_factory=Changes)
+
+    @property
+    def store_path(self) -> Path:
+        """The Oxigraph store."""
+        return self.path / "store"
+
+    @property
+    def catalogue_path(self) -> Path:
+        """What was read: an SQLite file, see `kgtable.graph.catalogue`."""
+        return self.path / "catalogue.sqlite"
+
+    @property
+    def report_path(self) -> Path:
+        """The report of the conversion as JSON."""
+        return self.path / "report.json"
+
+    @property
+    def index_path(self) -> Path:
+        """The folder of the search indexes."""
+        return self.path / "index"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A SPARQL endpoint that a graph directory points to instead of holding a store."""
+
+    url: str
+    dialect: str = "generic"
+    base: str = DEFAULT_BASE
+
+
+class GraphDirectory:
+    """The directory a user chose for a graph."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def generations_path(self) -> Path:
+        """The folder of the generations."""
+        return self.path / "generations"
+
+    def current(self) -> Generation:
+        """The complete generation readers should use.
+
+        Raises `GraphNotFoundError` where there is none and `GraphVersionError` for a directory of
+        another kind or version.
+        """
+        pointer = self._pointer()
+        generation = self._pointed_generation(pointer)
+        if generation is None:
+            raise GraphNotFoundError(
+                f"The graph in {self.path} was never completed.",
+                hint=f"Run: kgtable build PATH --kg {self.path}",
+            )
+        return generation
+
+    def endpoint(self) -> Endpoint | None:
+        """The endpoint the directory points to, if it does."""
+        pointer = self._pointer()
+        url = pointer.get("endpoint")
+        if not isinstance(url, str):
+            return None
+        return Endpoint(url, str(pointer.get("dialect", "generic")), str(pointer.get("base", DEFAULT_BASE)))
+
+    def _pointed_generation(self, pointer: dict[str, Any]) -> Generation | None:
+        number = pointer.get("generation")
+        if not isinstance(number, int):
+            return None
+        path = self.generations_path / str(number)
+        if not path.is_dir():
+            raise GraphVersionError(
+                f"{self.path / POINTER} points to generation {number}, which is gone.",
+                hint="Build the graph again in an empty directory.",
+            )
+        return Generation(number, path, str(pointer.get("base", DEFAULT_BASE)))
+
+    def _pointer(self) -> dict[str, Any]:
+        path = self.path / POINTER
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise GraphNotFoundError(
+                f"There is no graph in {self.path}.",
+                hint=f"Make one with: kgtable build PATH --kg {self.path}",
+            ) from error
+        except OSError as error:
+            raise GraphNotFoundError(f"{path} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise GraphVersionError(
+                f"{path} is not a kgtable graph's description: it is not JSON."
+            ) from error
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise GraphVersionError(f"{path} was not written by kgtable.", hint="Choose another directory.")
+        if content.get("version") != FORMAT_VERSION:
+            raise GraphVersionError(
+                f"The graph in {self.path} has format version {content.get('version')!r}; "
+                f"this kgtable reads version {FORMAT_VERSION}.",
+                hint="Build it again in an empty directory.",
+            )
+        return content
+
+    @contextmanager
+    def building(self) -> Iterator[Generation | None]:
+        """Holds the graph for one build; gives the current generation, None at the first build.
+
+        Raises `GraphLockedError`, `GraphVersionError` for a foreign directory, `StorageError`.
+        """
+        if (self.path / POINTER).exists():
+            self._pointer()
+        elif self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
+            raise GraphVersionError(
+                f"{self.path} is not empty and holds no kgtable graph.",
+                hint="Choose a new or empty directory for the graph.",
+            )
+        with storage_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with exclusive_lock(self.path / ".kgtable.lock"):
+            if not (self.path / POINTER).exists():
+                self.point_to(None, DEFAULT_BASE)
+            current = self._pointed_generation(self._pointer())
+            with storage_errors(self.path):
+                self._clean(current)
+            yield current
+
+    def _clean(self, current: Generation | None) -> None:
+        """Removes what unfinished builds left and generations older than the one before the current."""
+        self.generations_path.mkdir(exist_ok=True)
+        for stray in self.path.glob(".*.tmp"):
+            stray.unlink(missing_ok=True)
+        kept = set() if current is None else {str(current.number), str(current.number - 1)}
+        for entry in self.generations_path.iterdir():
+            if entry.name not in kept:
+                shutil.rmtree(entry)
+
+    def begin(self, current: Generation | None, base: str) -> Generation:
+        """An empty folder for the generation after the current one."""
+        number = 1 if current is None else current.number + 1
+        path = self.generations_path / str(number)
+        with storage_errors(path):
+            path.mkdir()
+        return Generation(number, path, base, current)
+
+    def point_to(self, generation: Generation | None, base: str) -> None:
+        """Makes a complete generation the current one, in one step."""
+        content = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "generation": None if generation is None else generation.number,
+            "base": base,
+        }
+        self._write(content)
+
+    def point_to_endpoint(self, endpoint: Endpoint) -> None:
+        """Makes the directory stand for a SPARQL endpoint."""
+        with storage_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        self._write(
+            {
+                "format": FORMAT,
+                "version": FORMAT_VERSION,
+                "endpoint": endpoint.url,
+                "dialect": endpoint.dialect,
+                "base": endpoint.base,
+            }
+        )
+
+    def _write(self, content: dict[str, Any]) -> None:
+        with whole_file(self.path / POINTER) as handle:
+            handle.write((json.dumps(content, indent=2) + "\n").encode("utf-8"))

@@ -1,0 +1,170 @@
+"""Query results as what people and programs want: frames, RDF graphs, text tables, standard formats."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Any
+
+import pandas as pd
+import pyoxigraph as ox
+import rdflib
+
+from kgtable.errors import UsageError
+from kgtable.graph.store import Results
+from kgtable.graph.terms import XSD
+
+WIDEST_COLUMN = 60
+"""Characters of a value shown in a text table before it is cut."""
+
+
+class ResultFormat(StrEnum):
+    """A way to print query results, by the name the command line uses."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    TSV = "tsv"
+    XML = "xml"
+    TURTLE = "turtle"
+
+    @classmethod
+    def of(cls, name: str) -> ResultFormat:
+        """The format by name or media type; raises `UsageError` for an unknown one."""
+        wanted = name.lower().partition(";")[0].strip()
+        for found in cls:
+            if wanted in {found.value, _MEDIA_TYPES.get(found, ""), _SHORT.get(found, found.value)}:
+                return found
+        raise UsageError(f"Unknown result format {name!r}.", hint=f"Choose one of: {', '.join(cls)}.")
+
+
+_MEDIA_TYPES = {
+    ResultFormat.JSON: "application/sparql-results+json",
+    ResultFormat.CSV: "text/csv",
+    ResultFormat.TSV: "text/tab-separated-values",
+    ResultFormat.XML: "application/sparql-results+xml",
+    ResultFormat.TURTLE: "text/turtle",
+}
+_SHORT = {ResultFormat.TURTLE: "ttl"}
+_STANDARD = {
+    ResultFormat.JSON: ox.QueryResultsFormat.JSON,
+    ResultFormat.CSV: ox.QueryResultsFormat.CSV,
+    ResultFormat.TSV: ox.QueryResultsFormat.TSV,
+    ResultFormat.XML: ox.QueryResultsFormat.XML,
+}
+
+
+def python_value(term: Any) -> Any:
+    """A term as a Python value: exact numbers, booleans, texts; None where a variable is unbound."""
+    if not isinstance(term, ox.Literal):
+        return None if term is None else str(term.value) if hasattr(term, "value") else str(term)
+    datatype = term.datatype.value
+    try:
+        if datatype in (f"{XSD}integer", f"{XSD}int", f"{XSD}long"):
+            return int(term.value)
+        if datatype == f"{XSD}decimal":
+            return Decimal(term.value)
+        if datatype in (f"{XSD}double", f"{XSD}float"):
+            return float(term.value)
+    except (ValueError, InvalidOperation):
+        return term.value
+    if datatype == f"{XSD}boolean":
+        return term.value in ("true", "1")
+    return term.value
+
+
+def to_frame(solutions: ox.QuerySolutions) -> pd.DataFrame:
+    """The solutions of a SELECT as a frame with one column a variable; numbers are exact."""
+    names = [variable.value for variable in solutions.variables]
+    rows = [[python_value(solution[name]) for name in names] for solution in solutions]
+    return pd.DataFrame(rows, columns=pd.Index(names, dtype=object))
+
+
+def to_graph(triples: ox.QueryTriples, prefixes: Mapping[str, str]) -> rdflib.Graph:
+    """The triples of a CONSTRUCT or DESCRIBE as an rdflib graph."""
+    graph = rdflib.Graph(bind_namespaces="none")
+    for name, namespace in prefixes.items():
+        graph.bind(name, namespace)
+    data = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
+    assert data is not None
+    graph.parse(data=data, format="nt")
+    return graph
+
+
+def to_python(results: Results, prefixes: Mapping[str, str]) -> pd.DataFrame | bool | rdflib.Graph:
+    """A frame for SELECT, a bool for ASK, an rdflib graph for CONSTRUCT and DESCRIBE."""
+    if isinstance(results, ox.QuerySolutions):
+        return to_frame(results)
+    if isinstance(results, ox.QueryBoolean):
+        return bool(results)
+    return to_graph(results, prefixes)
+
+
+def to_text(results: Results, format: ResultFormat | None, prefixes: Mapping[str, str]) -> str:
+    """The results printed in a format; None takes a table, or Turtle for triples.
+
+    Raises `UsageError` for a format that cannot hold this kind of result.
+    """
+    if isinstance(results, ox.QueryTriples):
+        if format not in (None, ResultFormat.TURTLE):
+            raise UsageError(f"Triples cannot be printed as {format}.", hint="Use --format turtle.")
+        data = ox.serialize(results, format=ox.RdfFormat.TURTLE, prefixes=dict(prefixes))
+        return (data or b"").decode("utf-8")
+    if format is ResultFormat.TURTLE:
+        raise UsageError("Only triples can be printed as turtle.", hint="Use table, json, csv, tsv or xml.")
+    if format is not None and format in _STANDARD:
+        data = results.serialize(format=_STANDARD[format])
+        return (data or b"").decode("utf-8")
+    if isinstance(results, ox.QueryBoolean):
+        return "true\n" if results else "false\n"
+    return _text_table(results, prefixes)
+
+
+def _text_table(solutions: ox.QuerySolutions, prefixes: Mapping[str, str]) -> str:
+    names = [variable.value for variable in solutions.variables]
+    rows = [[_shown(solution[name], prefixes) for name in names] for solution in solutions]
+    return "".join(_aligned([names, ["-" * _width(name) for name in names], *rows])) + _count(len(rows))
+
+
+def _count(rows: int) -> str:
+    return f"({rows:,} row{'' if rows == 1 else 's'})\n"
+
+
+def _shown(term: Any, prefixes: Mapping[str, str]) -> str:
+    if term is None:
+        return ""
+    text = str(term.value) if hasattr(term, "value") else str(term)
+    if isinstance(term, ox.NamedNode):
+        text = short_iri(text, prefixes)
+    text = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text)
+    return text if len(text) <= WIDEST_COLUMN else text[: WIDEST_COLUMN - 1] + "…"
+
+
+def short_iri(iri: str, prefixes: Mapping[str, str]) -> str:
+    """The IRI with the longest prefix that fits.
+
+    >>> short_iri("http://example.org/ontology#hasRank", {"ex": "http://example.org/ontology#"})
+    'ex:hasRank'
+    """
+    fitting = [(namespace, name) for name, namespace in prefixes.items() if iri.startswith(namespace)]
+    if not fitting:
+        return iri
+    namespace, name = max(fitting, key=lambda item: len(item[0]))
+    return f"{name}:{iri[len(namespace) :]}"
+
+
+def _aligned(rows: list[list[str]]) -> Iterator[str]:
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [text + " " * (width - _width(text)) for text, width in zip(row, widths, strict=True)]
+        yield "  ".join(cells).rstrip() + "\n"
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )

@@ -1,0 +1,211 @@
+"""The shape of a table in the graph: the one place that says which statements a table becomes.
+
+The thesis's shape (section 4.4, Figure 8) with rows as nodes of their own; the differences are
+listed in ``docs/differences.md``. Statements come as blocks: a subject and its pairs of predicate
+and object, in the order people read them: the table, its columns, its header, then row by row with
+the row's quantities right below it. Terms are N-Triples text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from kgtable.graph.areas import areas_text, positions_text
+from kgtable.graph.blocks import Block, Pair
+from kgtable.graph.cells import CellShaper
+from kgtable.graph.terms import (
+    CSVW,
+    DCTERMS,
+    KGT,
+    RDF,
+    RDF_TYPE,
+    RDFS,
+    Namespaces,
+    Term,
+    integer,
+    text_literal,
+)
+from kgtable.ontology.annotation import AnnotatedTable
+from kgtable.ontology.naming import slug
+from kgtable.tables.model import Row
+
+JSON_TYPE = f"{RDF}JSON"
+LABEL = f"<{RDFS}label>"
+ROW, COLUMN, TEXT, WIDTH = (f"<{KGT}{name}>" for name in ("row", "column", "text", "width"))
+GROUP, SUBJECT, TABLE = f"<{KGT}group>", f"<{KGT}subject>", f"<{KGT}table>"
+
+_ROW_TYPE = (RDF_TYPE, f"<{KGT}Row>")
+_GROUP_TYPE = (RDF_TYPE, f"<{KGT}Group>")
+_TOTAL_TYPE = (RDF_TYPE, f"<{KGT}TotalRow>")
+_FOOTNOTE_TYPE = (RDF_TYPE, f"<{KGT}FootnoteRow>")
+_HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
+_UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
+_TITLE_TYPE = (RDF_TYPE, f"<{KGT}TitleRow>")
+_HEADER_CELL = (RDF_TYPE, f"<{KGT}HeaderCell>")
+_MOST_REMEMBERED = 20_000
+
+
+class TableShape:
+    """One annotated table as blocks of statements; `cells` counts what it found on the way."""
+
+    def __init__(self, annotated: AnnotatedTable, names: Namespaces) -> None:
+        self._annotated = annotated
+        self._names = names
+        self._table = annotated.table
+        self._iri = names.table_iri(annotated.table.id)
+        self._labels: dict[str, tuple[Pair, ...]] = {}
+        self.cells = CellShaper(annotated, names)
+
+    @property
+    def graph(self) -> Term:
+        """The table's IRI, which is the name of its graph."""
+        return f"<{self._iri}>"
+
+    def __iter__(self) -> Iterator[Block]:
+        yield from self.description()
+        yield from self.rows(self._table.rows())
+
+    def description(self) -> Iterator[Block]:
+        """The table and its context, then its columns."""
+        yield self.graph, list(self._table_pairs())
+        yield from self._texts()
+        structure = self._table.structure
+        paths = {column.index: column for column in structure.columns}
+        for index in range(self._table.grid.width):
+            pairs = [
+                (RDF_TYPE, f"<{KGT}Column>"),
+                (RDF_TYPE, f"<{CSVW}Column>"),
+                (TABLE, self.graph),
+                (COLUMN, integer(index)),
+                (f"<{KGT}predicate>", self.cells.predicates[index]),
+            ]
+            column = paths.get(index)
+            if column is not None and column.path:
+                pairs.append((f"<{CSVW}titles>", text_literal(column.name)))
+                if len(column.path) > 1:
+                    pairs.append((f"<{KGT}path>", _json_literal(list(column.path))))
+            yield f"<{self._iri}/column/{index}>", pairs
+
+    def _table_pairs(self) -> Iterator[Pair]:
+        grid, structure, context = self._table.grid, self._table.structure, self._table.context
+        yield RDF_TYPE, f"<{KGT}Table>"
+        yield RDF_TYPE, f"<{CSVW}Table>"
+        yield LABEL, text_literal(context.title or grid.id)
+        yield f"<{DCTERMS}identifier>", text_literal(grid.id)
+        if context.title:
+            yield f"<{DCTERMS}title>", text_literal(context.title)
+        yield f"<{KGT}source>", text_literal(grid.source.path)
+        if grid.source.sheet is not None:
+            yield f"<{KGT}sheet>", text_literal(grid.source.sheet)
+        if not grid.streamed:
+            yield f"<{KGT}rows>", integer(len(grid.head))
+        yield WIDTH, integer(grid.width)
+        yield f"<{KGT}bodyStart>", integer(structure.body_start)
+        yield f"<{KGT}labelColumn>", integer(structure.label_column)
+        for row in structure.header:
+            yield f"<{KGT}headerRow>", integer(row)
+        if structure.corner:
+            yield f"<{KGT}corner>", text_literal(structure.corner)
+        if context.caption:
+            yield f"<{KGT}caption>", text_literal(context.caption)
+        if structure.marks:
+            yield f"<{KGT}marks>", _json_literal(dict(structure.marks))
+        if grid.merged:
+            yield f"<{KGT}merged>", text_literal(areas_text(grid.merged))
+        if grid.header_cells:
+            yield f"<{KGT}headerCells>", text_literal(positions_text(grid.header_cells))
+        if grid.formats:
+            yield f"<{KGT}formats>", _json_literal(_by_value(grid.formats))
+        if grid.indents:
+            yield f"<{KGT}indents>", _json_literal(_by_value(grid.indents))
+        for name, texts in self._text_groups():
+            for order in range(len(texts)):
+                yield f"<{KGT}{name}>", f"<{self._iri}/{name}/{order}>"
+
+    def _text_groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        context = self._table.context
+        return (
+            ("heading", context.heading),
+            ("before", context.before),
+            ("after", context.after),
+            ("paragraph", context.paragraphs),
+        )
+
+    def _texts(self) -> Iterator[Block]:
+        for name, texts in self._text_groups():
+            for order, text in enumerate(texts):
+                yield (
+                    f"<{self._iri}/{name}/{order}>",
+                    ((f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
+                )
+
+    def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:
+        """Rows by their grid index: each row's block, then those of its cells."""
+        body_start = self._table.structure.body_start
+        for index, row in rows:
+            if index < body_start:
+                yield from self._header_row(index, row)
+            else:
+                yield from self._body_row(index, row)
+
+    def _header_row(self, index: int, row: Row) -> Iterator[Block]:
+        structure = self._table.structure
+        subject = f"<{self._iri}/row/{index}>"
+        number = integer(index)
+        pairs = [_HEADER_TYPE if index in structure.header else _TITLE_TYPE]
+        if index in structure.unit_rows:
+            pairs.append(_UNIT_TYPE)
+        pairs += ((TABLE, self.graph), (ROW, number))
+        if len(row) != self._table.grid.width:
+            pairs.append((WIDTH, integer(len(row))))
+        yield subject, pairs
+        for column, text in enumerate(row):
+            if text:
+                yield (
+                    f"<{self._iri}/cell/{index}/{column}>",
+                    (_HEADER_CELL, (ROW, number), (COLUMN, integer(column)), (TEXT, text_literal(text))),
+                )
+
+    def _body_row(self, index: int, row: Row) -> Iterator[Block]:
+        structure = self._table.structure
+        pairs = [_ROW_TYPE]
+        if index in structure.groups:
+            pairs.append(_GROUP_TYPE)
+        if index in structure.totals:
+            pairs.append(_TOTAL_TYPE)
+        if index in structure.footnotes:
+            pairs.append(_FOOTNOTE_TYPE)
+        pairs += ((TABLE, self.graph), (ROW, integer(index)))
+        label = row[structure.label_column] if structure.label_column < len(row) else ""
+        if label:
+            pairs += self._labels.get(label) or self._remember_label(label)
+        parent = structure.parents.get(index)
+        if parent is not None:
+            pairs.append((GROUP, f"<{self._iri}/row/{parent}>"))
+        if len(row) != self._table.grid.width:
+            pairs.append((WIDTH, integer(len(row))))
+        below = self.cells.add(index, row, label, pairs)
+        yield f"<{self._iri}/row/{index}>", pairs
+        yield from below
+
+    def _remember_label(self, label: str) -> tuple[Pair, ...]:
+        if len(self._labels) > _MOST_REMEMBERED:
+            self._labels.clear()
+        text = label.strip()
+        pairs: tuple[Pair, ...] = ()
+        if text:
+            pairs = ((LABEL, text_literal(text)), (SUBJECT, f"<{self._names.entity_iri(slug(text))}>"))
+        self._labels[label] = pairs
+        return pairs
+
+
+def _json_literal(value: object) -> Term:
+    return f"{text_literal(json.dumps(value, ensure_ascii=True))}^^<{JSON_TYPE}>"
+
+
+def _by_value(positions: Mapping[tuple[int, int], object]) -> dict[str, str]:
+    groups: dict[str, set[tuple[int, int]]] = {}
+    for position, value in positions.items():
+        groups.setdefault(str(value), set()).add(position)
+    return {value: positions_text(groups[value]) for value in sorted(groups)}

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+PLANETS = """\
+Planet,Radius (km),Discovered,Rings
+Mercury,"2,440",—,no
+Saturn,"58,232",—,yes
+Neptune,"24,622",23 Sep. 1846,yes
+"""
+
+INCOME = """\
+$ millions,2023,2024
+Revenue,,
+- Cloud,120.5,160.0
+- Licences,(7),12%
+Total,,172
+
+,,x
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two small tables in a folder."""
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "planets.csv").write_text(PLANETS, encoding="utf-8")
+    (tables / "income.csv").write_text(INCOME, encoding="utf-8")
+    (tables / "income.json").write_text(
+        '{"title": "Income statement", "heading": ["Report", "Results"], "paragraphs": ["1", "2", "1"]}',
+        encoding="utf-8",
+    )
+    return tables
+
+
+@pytest.fixture
+def graph_path(tmp_path: Path) -> Path:
+    """Where a test may build a graph."""
+    return tmp_path / "graph"
