@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kgtable.version import __version__
+
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph as KnowledgeGraph
     from kgtable.api import build as build
     from kgtable.api import convert as convert
     from kgtable.api import open as open
 
-__version__ = "0.1.0"
-__all__ = ["KnowledgeGraph", "build", "convert", "open"]
+__all__ = ["KnowledgeGraph", "__version__", "build", "convert", "open"]
 
 
 def __getattr__(name: str) -> Any:

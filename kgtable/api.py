@@ -13,7 +13,6 @@ from typing import IO, Any
 import pandas as pd
 import rdflib
 
-from kgtable import __version__
 from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.assembly import Progress, silent
 from kgtable.graph.build import BuildReport, build_graph
@@ -32,6 +31,7 @@ from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.views import Tables
 from kgtable.graph.writing import Format
 from kgtable.ontology.mapping import Mapping
+from kgtable.version import __version__
 
 
 class KnowledgeGraph:

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from kgtable import __version__
 from kgtable.cli import graph
 from kgtable.errors import KgtableError
+from kgtable.version import __version__
 
 
 class _Commands(click.Group):

@@ -12,7 +12,6 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from kgtable import __version__
 from kgtable.errors import StorageError, TableError
 from kgtable.graph.blocks import WHOLE, Block, Share
 from kgtable.graph.catalogue import FileRecord, TableRecord
@@ -29,6 +28,7 @@ from kgtable.tables.limits import Limits
 from kgtable.tables.model import Grid, Row
 from kgtable.tables.structure import make_table
 from kgtable.tables.walk import TableFile
+from kgtable.version import __version__
 
 SHAPE_VERSION = 1
 """Raised whenever the same file would become other statements, so that graphs are built anew."""

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from kgtable import __version__
 from kgtable.graph.blocks import Block, Pair
 from kgtable.graph.catalogue import TableRecord
 from kgtable.graph.tally import Tally
@@ -27,6 +26,7 @@ from kgtable.graph.terms import (
     integer,
     text_literal,
 )
+from kgtable.version import __version__
 
 _STATEMENT = re.compile(r"(<[^>]*>) (<[^>]*>) (.*) \.")
 _SD_NAME = "<http://www.w3.org/ns/sparql-service-description#name>"
