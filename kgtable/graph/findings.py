@@ -69,8 +69,8 @@ class ValidationReport:
 
     def __str__(self) -> str:
         if self.conforms:
-            return f"Valid: {self.nodes:,} nodes meet QUDT's shapes and kgtable's."
-        lines = [f"Not valid: {self.count:,} violations in {self.nodes:,} nodes."]
+            return f"Valid: QUDT's shapes and kgtable's hold for {_counted(self.nodes, 'node')}."
+        lines = [f"Not valid: {_counted(self.count, 'violation')} in {_counted(self.nodes, 'node')}."]
         lines.extend(map(str, self.violations))
         if len(self.violations) < self.count:
             lines.append(f"… and {self.count - len(self.violations):,} more.")
@@ -120,6 +120,10 @@ def _text(store: Store, graph: GraphName, table: NamedNode, property_: str) -> s
         if isinstance(quad.object, Literal):
             return quad.object.value
     return None
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _short(iri: str) -> str:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 import unicodedata
+from pathlib import Path
 
 import pyoxigraph
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from kgtable.ontology.naming import (
     LONGEST_NAME,
+    SYMBOLS,
     base_name,
     distinct_names,
     is_local_name,
@@ -188,6 +191,16 @@ def test_slug_keeps_what_people_read() -> None:
     assert slug("Net income") == "net_income"
     assert slug("2011") == "2011"
     assert slug("東京 タワー") == "東京_タワー"
+
+
+def test_the_document_lists_every_symbol() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "ontology.md").read_text(encoding="utf-8")
+    listed = {
+        sign: words
+        for signs, words in re.findall(r"^\| ((?:`.` ?)+) \| (\w+) \|$", document, re.MULTILINE)
+        for sign in re.findall("`(.)`", signs)
+    }
+    assert listed == SYMBOLS
 
 
 def _parses(local: str) -> None:
