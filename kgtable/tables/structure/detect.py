@@ -11,6 +11,7 @@ from kgtable.tables.structure.footnotes import find_footnotes, find_marks
 from kgtable.tables.structure.groups import find_groups
 from kgtable.tables.structure.header import TOP_ROWS, HeaderRows, find_header
 from kgtable.tables.structure.labels import find_label_column
+from kgtable.tables.structure.margin import left_margin, with_margin, without_margin
 from kgtable.tables.structure.paths import make_columns
 from kgtable.tables.structure.profile import SAMPLE_ROWS, Profile, profile_rows
 
@@ -25,9 +26,19 @@ def detect_structure(grid: Grid) -> Structure:
     >>> detect_structure(Grid("t", Source("t.csv"), rows, width=3)).header
     (0,)
     """
+    margin = left_margin(grid)
+    inner = without_margin(grid, margin) if margin else grid
+    profile = profile_rows(inner.head, inner.width)
+    found = find_header(inner, inner.head[:TOP_ROWS], profile)
+    structure = _with_columns(inner, found)
+    if not grid.streamed:
+        structure = _with_body(inner, structure, found, profile)
+    return with_margin(structure, margin) if margin else structure
+
+
+def _with_columns(grid: Grid, found: HeaderRows) -> Structure:
+    """The structure as far as the first rows show it: header, columns, and the one that names rows."""
     rows = grid.head
-    profile = profile_rows(rows, grid.width)
-    found = find_header(grid, rows[:TOP_ROWS], profile)
     names = [""] * grid.width
     for row in found.header:
         for column, text in enumerate(rows[row][: grid.width]):
@@ -42,7 +53,7 @@ def detect_structure(grid: Grid) -> Structure:
             None, (rows[row][label_column].strip() for row in found.header if label_column < len(rows[row]))
         )
     )
-    structure = Structure(
+    return Structure(
         columns=columns,
         titles=found.titles,
         header=found.header,
@@ -51,7 +62,6 @@ def detect_structure(grid: Grid) -> Structure:
         label_column=label_column,
         corner=corner,
     )
-    return structure if grid.streamed else _with_body(grid, structure, found, profile)
 
 
 def _with_body(grid: Grid, structure: Structure, found: HeaderRows, profile: Profile) -> Structure:

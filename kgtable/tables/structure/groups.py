@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from kgtable.tables.model import Grid, Row
 from kgtable.tables.structure.header import HeaderRows
@@ -15,6 +14,9 @@ from kgtable.tables.structure.totals import LONGEST_SUM, Totals, adds_up_below, 
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY_WORDS = frozenset("total totals subtotal sub the of and in for from net gross all".split())  # noqa: SIM905
+
+DEEPEST = 24
+"""Groups within groups beyond this depth are not told apart."""
 
 
 @dataclass(slots=True)
@@ -79,7 +81,8 @@ def find_groups(
             _close_for_heading(stack, level, outer)
             if stack:
                 _add(groups, stack[-1], index)
-            stack.append(_Open(index, level, True, label, outer))
+            if len(stack) < DEEPEST:
+                stack.append(_Open(index, level, True, label, outer))
             continue
         _close_for_values(stack, level)
         if index in totals.rows:
@@ -89,7 +92,7 @@ def find_groups(
             _add(groups, stack[-1], index)
         if index in totals.rows:
             _close_innermost(stack, level)
-        if after is not None and levels[after] > level:
+        if after is not None and levels[after] > level and len(stack) < DEEPEST:
             stack.append(_Open(index, level, False, label))
     return groups
 
@@ -183,7 +186,7 @@ def _lower_parts_of_totals(
         ):
             continue
         below: list[int] = []
-        for after in islice(indexes, position + 1, position + 1 + LONGEST_SUM):
+        for after in indexes[position + 1 : position + 1 + LONGEST_SUM]:
             if kinds[after] is not Kind.VALUES or levels[after] != levels[index] or after in totals.rows:
                 break
             below.append(after)

@@ -136,12 +136,13 @@ def _take_back_gaps(
         if place == 0 or label.endswith(":") or label.isupper():
             continue
         near = labels[place - 1 : place + 2]
-        if len(near) < 3 or near[1] in (near[0], near[2]):
+        if len(near) < 3 or near[1] == near[0] or near[2].startswith(near[1]):
             continue
         if in_order:
             alphabetical = near[0][:1] <= near[1][:1] <= near[2][:1] and len(label) > 2
         else:
-            alphabetical = near[0] < near[1] < near[2] and _same_letter(near)
+            window = labels[max(0, place - 2) : place + 3]
+            alphabetical = window == sorted(set(window)) and _same_letter(near)
         if alphabetical or (of_text and len(headings) == 1):
             kinds[index] = Kind.VALUES
 

@@ -20,7 +20,7 @@ _STRONG_WORDS = """
 $ € £ ¥ ₹ ₩ ¢ us$ c$ a$ hk$ nz$ s$ r$ dollar dollars euro euros pounds sterling yen pence cents
 rupees yuan francs usd eur gbp jpy rmb cny chf aud cad inr sek nok dkk hkd sgd krw
 hundreds thousand thousands million millions billion billions trillion trillions inthousands inmillions mm bn
-000 000s 0 00 % ‰ percent percentage percents pct bps
+000 000s % ‰ percent percentage percents pct bps
 tonne tonnes tons kg kilograms grams lbs km kilometres kilometers metres meters cm miles acres hectares
 km² km2 m² m2 litres liters kwh mwh gwh mw gw kcal kj
 """

@@ -9,12 +9,14 @@ from decimal import Decimal
 
 from kgtable.tables.model import Row
 from kgtable.tables.numbers import NumberStyle, parse_number
-from kgtable.tables.structure.cells import Look, look
+from kgtable.tables.structure.header import filled
 from kgtable.tables.structure.kinds import cell_of
 from kgtable.tables.structure.profile import Profile
 
 LONGEST_SUM = 60
 MOST_COLUMNS = 12
+MOST_SUMS = 5_000
+"""How many rows of a table are tried as sums; later ones are totals by name only."""
 LARGEST = 30
 """Amounts of more digits than this before the point are not added up."""
 FEWEST_DIGITS = 5
@@ -57,30 +59,33 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
     """
     columns = _summed(profile, label_column)
     totals = Totals()
-    width = max((len(row) for row in rows.values()), default=0)
-    of_numbers = bool(columns) and len(profile.numeric - {label_column}) * 2 >= width - 1
+    if not columns:
+        return totals
     labels = {index: cell_of(row, label_column).strip() for index, row in rows.items()}
+    width = max((len(row) for row in rows.values()), default=0)
+    of_numbers = len(profile.numeric - {label_column}) * 2 >= width - 1
     mostly_labelled = sum(map(bool, labels.values())) >= 0.7 * len(labels)
     open_rows: list[int] = []
     amounts: dict[int, list[Decimal | None]] = {}
+    tried = 0
     for index, row in rows.items():
         label = labels[index]
         named = is_named_total(label)
-        candidate = bool(columns) and (named or not label or bool(_MAYBE.search(label)))
-        if candidate and open_rows:
-            here = [_amount(cell_of(row, column)) for column in columns]
-            amounts[index] = here
-            start = _sums_from(here, open_rows, rows, amounts, columns, labels, 1 if named else 2)
+        if named or not label or _MAYBE.search(label):
+            here = amounts[index] = [_amount(cell_of(row, column)) for column in columns]
+            tried += 1
+            start = None
+            if tried <= MOST_SUMS:
+                start = _sums_from(here, open_rows, rows, amounts, columns, labels, 1 if named else 2)
             if start is not None:
-                totals.rows.add(index)
                 totals.first[index] = open_rows[start]
                 del open_rows[start:]
-            elif (
-                named and (of_numbers or _NAMED.fullmatch(label)) and any(value is not None for value in here)
-            ) or (not label and of_numbers and mostly_labelled and here.count(None) * 2 <= len(columns)):
+            filled_share = 1 - here.count(None) / len(here)
+            by_name = named and filled_share > 0 and (of_numbers or bool(_NAMED.fullmatch(label)))
+            without_name = not label and of_numbers and mostly_labelled and bool(open_rows)
+            only_numbers = profile.numeric.issuperset(filled(row))
+            if start is not None or by_name or (without_name and only_numbers and filled_share >= 0.5):
                 totals.rows.add(index)
-        elif named and columns and any(look(cell_of(row, column)) is Look.NUMBER for column in columns):
-            totals.rows.add(index)
         open_rows.append(index)
     return totals
 

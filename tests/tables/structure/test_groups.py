@@ -105,3 +105,14 @@ def test_units_within_the_body_head_what_is_in_them() -> None:
         "Quantity||\n|grams|\nWater|411|508"
     )
     assert parents(found) == {2: 1, 3: 2, 4: 2, 6: 5, 7: 6}
+
+
+def test_nesting_is_bounded() -> None:
+    found = structure("\n".join(["|2019|2018", *(" " * depth + f"part {depth}|1|2" for depth in range(60))]))
+    deepest = max(depth_of(found, row) for row in found.parents)
+    assert deepest == 24
+
+
+def depth_of(found: Structure, row: int) -> int:
+    parent = found.parents.get(row)
+    return 0 if parent is None else 1 + depth_of(found, parent)
