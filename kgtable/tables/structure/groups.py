@@ -84,9 +84,11 @@ def find_groups(
             if len(stack) < DEEPEST:
                 stack.append(_Open(index, level, True, label, outer))
             continue
-        _close_for_values(stack, level)
         if index in totals.rows:
+            _close_deeper(stack, level)
             _close_to_total(stack, index, label, totals)
+        else:
+            _close_for_values(stack, level)
         if stack:
             stack[-1].deeper = stack[-1].deeper or level > stack[-1].level
             _add(groups, stack[-1], index)
@@ -138,6 +140,12 @@ def _close_for_values(stack: list[_Open], level: float) -> None:
     while stack and (
         stack[-1].level > level or (stack[-1].level == level and (not stack[-1].heading or stack[-1].deeper))
     ):
+        stack.pop()
+
+
+def _close_deeper(stack: list[_Open], level: float) -> None:
+    """Close what is set in further than a total; it may be the total of a heading on its own level."""
+    while stack and (stack[-1].level > level or (stack[-1].level == level and not stack[-1].heading)):
         stack.pop()
 
 

@@ -35,7 +35,7 @@ def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows
     """
     titles = _count_titles(grid, rows)
     titles_above = tuple(range(titles))
-    if titles >= len(rows):
+    if titles >= len(rows) or not filled(rows[titles]):
         return HeaderRows(titles_above, (), frozenset(), titles)
     marked = _marked_header(grid, rows, titles)
     if marked <= titles and not _starts_with_header(rows, titles, profile):

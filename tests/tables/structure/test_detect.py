@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.model import Grid, Source
+from kgtable.tables.model import Area, Grid, Source
 from kgtable.tables.structure import detect_structure, make_table
 from tests.tables.structure.grids import grid
 
@@ -34,10 +34,32 @@ def test_corner() -> None:
     assert detect_structure(grid("(in thousands)|2019\nSales|5\nCosts|3")).corner == "(in thousands)"
 
 
-@given(ROWS)
-def test_any_grid_has_a_sound_structure(rows: tuple[tuple[str, ...], ...]) -> None:
+POSITIONS = st.tuples(st.integers(0, 9), st.integers(0, 5))
+AREAS = st.builds(
+    lambda corner, height, width: Area(*corner, corner[0] + height, corner[1] + width),
+    POSITIONS,
+    st.integers(0, 4),
+    st.integers(0, 4),
+)
+
+
+@given(
+    ROWS,
+    st.lists(AREAS, max_size=3).map(tuple),
+    st.frozensets(POSITIONS, max_size=9),
+    st.dictionaries(POSITIONS, st.integers(0, 3), max_size=6),
+)
+def test_any_grid_has_a_sound_structure(
+    rows: tuple[tuple[str, ...], ...],
+    merged: tuple[Area, ...],
+    header_cells: frozenset[tuple[int, int]],
+    indents: dict[tuple[int, int], int],
+) -> None:
     width = max(map(len, rows), default=0)
-    table = make_table(Grid("t", Source("t.csv"), rows, width))
+    source = Source("t.csv")
+    table = make_table(
+        Grid("t", source, rows, width, merged=merged, header_cells=header_cells, indents=indents)
+    )
     found = table.structure
     assert [column.index for column in found.columns] == list(range(width))
     assert (*found.titles, *found.header) == tuple(range(found.body_start))

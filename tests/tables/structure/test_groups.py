@@ -116,3 +116,11 @@ def test_nesting_is_bounded() -> None:
 def depth_of(found: Structure, row: int) -> int:
     parent = found.parents.get(row)
     return 0 if parent is None else 1 + depth_of(found, parent)
+
+
+def test_a_total_set_in_like_its_heading_is_in_the_group() -> None:
+    found = structure(
+        "|2024|2023\nRevenue:||\n  Tools|1,284|1,190\n  Services|412|371\n"
+        "Total revenue|1,696|1,561\nCosts|9|8"
+    )
+    assert parents(found) == {2: 1, 3: 1, 4: 1}

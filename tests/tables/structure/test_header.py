@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.tables.model import Area
+from kgtable.tables.model import Area, Grid, Source
 from kgtable.tables.structure import detect_structure
 from tests.tables.structure.grids import grid, structure
 
@@ -102,3 +102,26 @@ def test_units_below_a_name_over_the_labels() -> None:
     found = structure("|2019|2018\nRevenue by country|$M|$M\nUK|83.2|73.5\nUS|10.1|11.2")
     assert found.unit_rows == {1}
     assert found.columns[1].path == ("2019",)
+
+
+def test_th_cells_tell_the_header() -> None:
+    rows = (("", "Men", "Women"), ("Age", "n", "n"), ("30", "5", "6"), ("40", "7", "8"))
+    cells = frozenset({(0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (3, 0)})
+    found = detect_structure(Grid("t", Source("t.html"), rows, 3, header_cells=cells))
+    assert found.header == (0, 1)
+    assert found.columns[1].path == ("Men", "n")
+
+
+def test_a_title_merged_over_the_whole_width() -> None:
+    table = grid("Sales||\nRegion|2019|2018\nNorth|10|20\nSouth|30|40", merged=(Area(0, 0, 0, 2),))
+    assert (detect_structure(table).titles, detect_structure(table).header) == ((0,), (1,))
+
+
+def test_one_line_is_a_header_unless_it_has_numbers() -> None:
+    assert structure("Name|City").header == (0,)
+    assert structure("Oslo|5|6").header == ()
+
+
+@pytest.mark.parametrize("text", ["", " ", "|", "\n\n", "||\n||"])
+def test_blank_grids(text: str) -> None:
+    assert structure(text).header == ()
