@@ -14,11 +14,11 @@ _TOKEN = re.compile(
     r"(?P<zeros>(?:['’‘`´]|(?<!\d)1[,.]?)?0{3}(?:,000)?['’]?s?(?![\w,.]))"
     r"|(?P<sign>(?:US|A|AU|C|CA|Cdn|NZ|HK|S|SG|R|NT|MX|U\.S\. ?)?\$|[€£¥￥₹₩₽₺₪₫฿₦₱₴]|¢)"
     r"|(?P<percent>%|‰)|(?P<word>[^\W\d_](?:[\w.·/²³°^]|['’](?=s\b))*|°[CF]?|#)"
-    r"|(?P<space>[\s,;:'’‘`´.()/–—-]+)|(?P<other>.)",
+    r"|(?P<space>[\s,;:'’‘`´.()/×–—-]+)|(?P<other>.)",
     re.IGNORECASE | re.DOTALL,
 )
 _GLUE_WORDS = """
-in of the a all and are is as at for to each s u.s us american united states amount amounts figure figures
+x in of the a all and are is as at for to each s u.s us american united states amount amounts figure figures
 value values number numbers unit units total totals balances data information table tables tabular expressed
 stated presented reported shown given measured rounded nearest approximately equivalent currency currencies
 unaudited audited thereof except otherwise indicated noted

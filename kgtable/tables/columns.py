@@ -24,6 +24,7 @@ class ColumnStyle:
 
     `is_year`: plain integers are years. `is_identifier`: digits are names (phone numbers, codes,
     zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
+    `is_month`: ``2011-12`` is a month, not a span of years.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -32,6 +33,7 @@ class ColumnStyle:
     is_identifier: bool = False
     is_boolean: bool = False
     is_clock: bool = False
+    is_month: bool = False
     cache: dict[str, Value] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -55,6 +57,13 @@ _YEAR_NAME = re.compile(
     r"|ended|end|start)\b.*))?",
     re.IGNORECASE,
 )
+_YEAR_HINT = re.compile(
+    r"\b(?:years?|dates?|seasons?|terms?|founded|established|disestablished|built|completed|opened|closed|created"
+    r"|published|released|service|served|inaugurated|elected|appointed|discovered|isolated|born|died|death|formed"
+    r"|disbanded|joined|built|constructed|started|starting|begins?|ends?|until|since|first|last|introduced|opening"
+    r"|closing|expir\w+|maturity|vintage)\b",
+    re.IGNORECASE,
+)
 _SCORE_NAME = re.compile(
     r"\b(?:score|scores|result|results|record|records|agg|aggregate|w[-–]l|w[-–]d[-–]l|sets?|legs?)\b",
     re.IGNORECASE,
@@ -67,7 +76,7 @@ _CLOCK_NAME = re.compile(
 _PLAIN_YEAR = re.compile(r"[12]\d{3}")
 _INTEGER = re.compile(r"-?\d{1,18}")
 _NUMERIC = re.compile(r"[($€£ -]*\d[\d,. ]*[)% ]*")
-_BETWEEN = re.compile(r"(\d{1,4})(?:\.\d+)? ?[-–—−] ?(\d{1,4})(?:\.\d+)?")
+_BETWEEN = re.compile(r"(\d{1,4}(?:\.\d{1,9})?) ?[-–—−] ?(\d{1,4}(?:\.\d{1,9})?)")
 _COMMA_DECIMAL = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})(?![\d,.])")
 _POINT_DECIMAL = re.compile(
     r"(?<![\d.,])(?:\d+|\d{1,3}(?:,\d{3})+)\.(?:\d{1,2}|\d{4,})(?![\d,.])|\d,\d{3}(?:,\d{3}|\.\d)"
@@ -75,6 +84,8 @@ _POINT_DECIMAL = re.compile(
 _LISTED = re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{1,2}){2,}(?![\d,.])")
 _ZERO_PADDED = re.compile(r"0\d+")
 _NUMBERED_MARK = re.compile(r"[($€£-]*\d[\d,.]*[)%]* ?\(\d{1,2}\)")
+_NUMBER_AND_MARK = re.compile(r"\$? ?(\d[\d,]*) ?\( ?\d{1,2} ?\)")
+_MONTH = re.compile(r"[12]\d(\d\d)-(\d\d)")
 _LETTER_MARK = re.compile(r"-?\d[\d,.]* ?([A-Za-z])")
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BOOLEANS = ({"yes", "no"}, {"true", "false"})
@@ -100,6 +111,15 @@ def _sample(table: Table) -> list[dict[str, int]]:
     samples: list[dict[str, int]] = [{} for _ in table.columns]
     rows = list(_body_rows(table))
     step = max(1, len(rows) * max(1, len(samples)) // SAMPLED_CELLS)
+    label = table.structure.label_column
+    for group in sorted(table.structure.groups)[:SAMPLED_TEXTS]:
+        cells = table.grid.head[group] if group < len(table.grid.head) else ()
+        if (
+            label < min(len(cells), len(samples))
+            and cells[label].strip()
+            and len(samples[label]) < SAMPLED_TEXTS
+        ):
+            samples[label].setdefault(cells[label].strip(), 1)
     for row in rows[::step]:
         for texts, text in zip(samples, row, strict=False):
             stripped = text.strip()
@@ -124,8 +144,8 @@ def _body_rows(table: Table) -> Iterator[Row]:
 def _profile(column: Column, texts: dict[str, int], is_label: bool) -> ColumnStyle:
     name = " ".join((column.path[-1] if column.path else "").split())
     numbers = NumberStyle(
-        ranges=not _has_scores(name, texts),
-        numbered_marks=_mostly_plain(texts, _NUMBERED_MARK),
+        ranges=not is_label and not _has_scores(name, texts),
+        numbered_marks=_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts),
         letter_marks=_has_letter_marks(texts),
     )
     identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
@@ -134,6 +154,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool) -> ColumnSty
         is_identifier=identifier,
         is_year=not identifier and _has_years(name, texts, is_label),
         is_boolean=sum(texts.values()) > 1 and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
+        is_month=_has_months(texts),
         is_clock=bool(texts) and bool(_CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
     )
 
@@ -145,17 +166,30 @@ def _has_years(name: str, texts: Iterable[str], is_label: bool) -> bool:
         return False
     if _YEAR_NAME.fullmatch(name):
         return len(years) >= 0.8 * len(integers)
-    if len(years) < len(integers) or any(_NUMERIC.fullmatch(text) for text in texts if text not in integers):
+    others = set(texts).difference(integers)
+    if len(years) < len(integers) or any(_NUMERIC.fullmatch(text) for text in others):
         return False
     if is_label:
         return min(years) >= 1800
-    return len(years) >= 5 and min(years) >= 1850 and max(years) <= 2050 and not _PLAIN_YEAR.search(name)
+    if any(character.isdigit() for character in name):
+        return False
+    if _YEAR_HINT.search(name):
+        return min(years) >= 1500
+    return len(years) >= 5 and min(years) >= 1850 and max(years) <= 2050
+
+
+def _has_months(texts: Iterable[str]) -> bool:
+    """All texts of the form ``2011-10`` can be months, and one cannot be a span to the next year."""
+    pairs = [(int(match[1]), int(match[2])) for match in map(_MONTH.fullmatch, texts) if match]
+    return all(1 <= month <= 12 for _, month in pairs) and any(
+        month != (year + 1) % 100 for year, month in pairs
+    )
 
 
 def _has_scores(name: str, texts: Iterable[str]) -> bool:
     pairs = [match for match in map(_BETWEEN.fullmatch, texts) if match]
     return bool(pairs) and (
-        _SCORE_NAME.search(name) is not None or any(int(pair[1]) >= int(pair[2]) for pair in pairs)
+        _SCORE_NAME.search(name) is not None or any(float(pair[1]) >= float(pair[2]) for pair in pairs)
     )
 
 
@@ -174,6 +208,12 @@ def _mostly_plain(texts: Iterable[str], marked: re.Pattern[str]) -> bool:
     plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
     count = sum(1 for text in texts if marked.fullmatch(text))
     return 0 < count <= 0.35 * (plain + count)
+
+
+def _marks_large_numbers(texts: Iterable[str]) -> bool:
+    """Every number has a small number in parentheses behind it, and is itself in the thousands."""
+    pairs = [match for match in map(_NUMBER_AND_MARK.fullmatch, texts) if match]
+    return bool(pairs) and all(len(pair[1].replace(",", "")) >= 4 for pair in pairs)
 
 
 def _has_letter_marks(texts: Iterable[str]) -> bool:

@@ -7,7 +7,7 @@ taken is linear in the length of the text, and longer texts than `LONGEST` are n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
@@ -83,11 +83,13 @@ _APPROXIMATE = re.compile(
     re.IGNORECASE,
 )
 _MARK = re.compile(
-    r"(?:\[[^\[\]]{1,12}\]|[*†‡§¶#^]|(?<=[\d)%])[¹²³⁴-⁹⁰ᵃ-ᶻ]|(?<=[\d)%]) ?\([a-z]\)| \( [a-z] \))$"
+    r"(?:\[[^\[\]]{1,20}\]|[*†‡§¶#^=]|(?<=^\d)\.|(?<=^\d\d)\.|(?<=[\d)%])[¹²³⁴-⁹⁰ᵃ-ᶻ]|(?<=[\d)%]) ?\([a-z]\)| \( [a-z] \))$"
 )
 _NUMBERED_MARK = re.compile(r"(?<=[\d)%]) ?\( ?\d{1,2} ?\)$")
 _LETTER_MARK = re.compile(r"(?<=\d) ?[A-Za-z]$")
 _DOUBLED = re.compile(r"([^()]*)\( ?([^()]*?) ?\)( ?%)?")
+_POINT_ONLY = re.compile(r"^[^,.]*\d\.(?:\d{1,2}|\d{4,})(?!\d)[^,.]*$")
+_EMPTY_DOUBLE = re.compile(r" ?\( ?% ?\)$")
 _RANGE = re.compile(r" ?[-–—] ?| to ")
 _CONVERTED = re.compile(r" ?\(([^()]{2,40})\)$")
 _PHONE = re.compile(r"\d{3}-\d{4}")
@@ -114,8 +116,14 @@ def parse_number(text: str, style: NumberStyle = DEFAULT_STYLE) -> Number | None
     plain = " ".join(text.translate(_NORMAL).split())
     plain, marks = _strip_marks(plain, style)
     number = _parse(plain, style)
+    if number is None and plain.endswith("+") and style.ranges:
+        number = _parse(plain[:-1].rstrip(), style)
+        number = number and number._replace(approximate=True, marks=("+",))
     if number is None:
+        plain = _EMPTY_DOUBLE.sub("", plain)
         number = _parse_doubled(plain, style) or _parse_converted(plain, style)
+    if number is None and style.decimal_comma and _POINT_ONLY.search(plain):
+        number = _parse(plain, replace(style, decimal_comma=False))
     return number._replace(marks=marks) if number is not None and marks else number
 
 
@@ -154,6 +162,8 @@ def _is_prose(text: str) -> bool:
 
 def _strip_marks(text: str, style: NumberStyle) -> tuple[str, tuple[str, ...]]:
     marks: list[str] = []
+    if text.startswith("=") and text[1:].isdecimal():
+        return text[1:], ("=",)
     while (match := _MARK.search(text)) or (style.numbered_marks and (match := _NUMBERED_MARK.search(text))):
         if match[0] in "⁰¹²³⁴⁵⁶⁷⁸⁹" and re.search(r"(?:^|[^\d.,])10[⁰¹²³⁴-⁹]*$", text[: match.start()]):
             break
@@ -279,13 +289,17 @@ def _read_scale(rest: str, attached: bool, with_currency: bool, with_point: bool
 
 
 def _parse_doubled(text: str, style: NumberStyle) -> Number | None:
-    """A negative number followed by itself in parentheses, ``-32 ( 32 )`` or ``-7.2 ( 7.2 ) %``."""
+    """A number followed by itself: ``-32 ( 32 )``, ``-7.2 ( 7.2 ) %``, and percentages, ``11% ( 11 % )``."""
+    if (number := _parse(text, style)) is not None:
+        return number
     match = _DOUBLED.fullmatch(text)
     if match is None:
         return None
     number = _parse(match[1].strip() + (match[3] or ""), style) or _parse(match[1].strip(), style)
     again = _parse(match[2].removesuffix("%").strip().lstrip("$€£ "), style)
-    if number is None or again is None or number.value >= 0 or again.value != number.value.copy_abs():
+    if number is None or again is None or again.value != number.value.copy_abs():
+        return None
+    if number.value >= 0 and not (number.unit == "PERCENT" and "%" in match[2]):
         return None
     if number.unit is None and "%" in match[2]:
         return number._replace(unit="PERCENT")

@@ -31,7 +31,8 @@ _FISCAL = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _SPAN = re.compile(
-    r"(?<![\w/–.,-])(?P<first>(?:1[5-9]|20)\d{2}) ?[-–—−/] ?(?P<last>(?:1[5-9]|20)\d{2}|\d{2})(?![\w/–-])"
+    r"(?<![\w/–.,-])(?P<first>(?:1[5-9]|20)\d{2})(?: ?[-–—−/] ?| to )"
+    r"(?P<last>(?:1[5-9]|20)\d{2}|\d{2})(?![\w/–-])"
 )
 _DAY_TEXT = (
     rf"(?:{MONTH} ?\d{{1,2}},? ?{_YEAR}"

@@ -36,9 +36,10 @@ _DATED = re.compile(
     r"[0-9][-/.][0-9]|[12][0-9]{3}|[0-9]:[0-9]|[QHqhFf][Yy1-4][ '’]?[0-9]{2}|[0-9][QHqh]|['’][0-9]{2}"
     r"|[a-z]-[0-9]{2}"
 )
-_YEAR = re.compile(r"([12][0-9]{3})(?:\s?(?:\[[^\[\]]{1,12}\]|[*†‡§#^¹²³]))*")
+_YEAR = re.compile(r"([12][0-9]{3})(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§#^¹²³]))*")
+_MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
-_MARKS = re.compile(r"(?:\s?(?:\[[^\[\]]{1,12}\]|[*†‡§]))+$")
+_MARKS = re.compile(r"(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§]))+$")
 
 
 def type_cell(text: str, style: ColumnStyle) -> Value:
@@ -89,6 +90,8 @@ def _type_date(text: str, style: ColumnStyle) -> Value | None:
     plain = _MARKS.sub("", text.strip())
     if style.is_clock and _CLOCK.fullmatch(plain):
         return Value(Kind.DATE, None, f"{plain}:00", "xsd:time")
+    if style.is_month and (month := _MONTH.fullmatch(plain)):
+        return Value(Kind.DATE, None, month[0], "xsd:gYearMonth")
     date = parse_date(plain, style.date_order)
     if date is not None:
         return Value(Kind.DATE, None, date.lexical, date.datatype)

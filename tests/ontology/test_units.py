@@ -35,6 +35,8 @@ TEXTS: list[tuple[str, str | None, int | None]] = [
     ("Revenue ($m)", "CCY_USD", 6),
     ("payments volume ( billions )", None, 9),
     ("Population (millions)", None, 6),
+    ("Average population (x 1000)", None, 3),
+    ("Number of shares (1,000)", None, None),
     ("(%)", "PERCENT", None),
     ("Δ in %", "PERCENT", None),
     ("% of Total", "PERCENT", None),
@@ -73,6 +75,7 @@ NOTHING = [
     "Amount in 2019",
     "Class A",
     "Runs (in)",
+    "Deaths (per 1000)",
     "Less than 1 year",
     "x" * 1000,
 ]

@@ -85,6 +85,9 @@ WITH_UNITS = [
     ("(12.5%)", "-12.5", "PERCENT", 0),
     ("-7.2 ( 7.2 ) %", "-7.2", "PERCENT", 0),
     ("-7.2% ( 7.2 % )", "-7.2", "PERCENT", 0),
+    ("11% ( 11 % )", "11", "PERCENT", 0),
+    ("( 2 ) % (  % )", "-2", "PERCENT", 0),
+    ("≈\u00a00.8 in", "0.8", "IN", 0),
     ("(16) bps", "-16", "PERCENT", -2),
     ("12 percent", "12", "PERCENT", 0),
     ("5‰", "5", "PERMILLE", 0),
@@ -105,7 +108,8 @@ WITH_UNITS = [
 TEXTS = [
     "1,234,56", "5 % kg",
     "", " ", "-", "$", "%", "a", "007", "$05", "1.2.3", "192.168.0.1", "555-1234", "1/2", "3–1", "2-1", 
-    "1,2", "12 (3)", "12 monkeys", "3 goals", "TOP 10", "1st", "#5", "No. 1", "12A", "5 A", "3B", "5s", "1.",
+    "1,2", "12 (3)", "12 (12)", "312 pp",
+    "12 monkeys", "3 goals", "TOP 10", "1st", "#5", "No. 1", "12A", "5 A", "3B", "5s",
     "1, 2", "2016-17", "(3) (4)", "$ 5 $", "5 % %", "((5))", "-(5)-", "--5", "5-",  "1e", "e5", "1e400",
     "1" * 19, "1" * 10_000, "(" * 100, "1 2", "12 34", "90s", "+", "1 million people", "∞", "²", "¾ ¾",
     "10:30",
@@ -184,7 +188,7 @@ def test_marks_that_the_column_allows() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["~40", "≈ 40", "c. 40", "ca. 40", "about 40", "< 40", "≥40", "approximately 40"]
+    "text", ["~40", "≈ 40", "c. 40", "ca. 40", "about 40", "< 40", "≥40", "approximately 40", "40+"]
 )
 def test_approximate(text: str) -> None:
     number = parse_number(text)
@@ -193,7 +197,13 @@ def test_approximate(text: str) -> None:
 
 
 def test_decimal_comma() -> None:
-    for text, value in [("1.234", "1234"), ("1,5", "1.5"), ("-0,25", "-0.25"), ("1 234,5", "1234.5")]:
+    for text, value in [
+        ("1.234", "1234"),
+        ("1,5", "1.5"),
+        ("-0,25", "-0.25"),
+        ("1 234,5", "1234.5"),
+        ("1.29", "1.29"),
+    ]:
         number = parse_number(text, COMMA)
         assert number is not None
         assert number.value == Decimal(value)
@@ -262,7 +272,7 @@ def test_number_like_text_is_parsed_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["1", "1,", "(", " ", "1 ", ",111", "[1]", "*", "-", "1.", "$", "1e", "(a)", "¹", "½", "x"]
+    "piece", ["1", "1,", "(", " ", "1 ", ",111", "[1]", "*", "-", "$", "1e", "(a)", "¹", "½", "x"]
 )
 def test_long_repetitions_end(piece: str) -> None:
     for length in (LONGEST, 1_000_000):

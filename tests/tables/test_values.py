@@ -75,6 +75,27 @@ def test_label_column_of_years() -> None:
     assert [style.is_year for style in profile_columns(made)] == [True, False]
 
 
+def test_columns_that_speak_of_years() -> None:
+    for name in ("Incorporation date", "Start of term", "Created", "First served", "Year appointed"):
+        assert kinds(name, "1885", "1887") == ["year"] * 2
+    assert kinds("Winner", "1985", "1987", "1990", "1995", "2001") == ["year"] * 5
+    assert kinds("Points", "1985", "1987", "1,990", "1995", "2001") == ["number"] * 5
+    assert kinds("Created", "1885", "300") == ["number"] * 2
+
+
+def test_months_and_spans_of_years() -> None:
+    assert typed_column("Date", "2011-10", "2011-12")[1] == (Kind.DATE, None, "2011-12", "xsd:gYearMonth")
+    assert typed_column("Season", "2010-11", "2011-12")[1].lexical == "2011/2012"
+
+
+def test_label_columns_keep_ranges_as_names() -> None:
+    made = table(("Age", "Persons"), ("12 to 18", "12–18"), ("65+", "7"))
+    styles = profile_columns(made)
+    assert type_cell("12 to 18", styles[0]).kind is Kind.TEXT
+    assert type_cell("65+", styles[0]).kind is Kind.TEXT
+    assert type_cell("12–18", styles[1]).kind is Kind.NUMBER
+
+
 def test_date_order_is_the_columns() -> None:
     assert typed_column("Date", "01/02/2003", "25/02/2003")[0].lexical == "2003-02-01"
     assert typed_column("Date", "01/02/2003", "02/25/2003")[0].lexical == "2003-01-02"
@@ -99,6 +120,7 @@ def test_scores_stay_text() -> None:
     assert kinds("Score", "3–1", "1–2", "2-2") == ["text"] * 3
     assert kinds("Outcome", "3–1", "1–2") == ["text"] * 2
     assert kinds("Age", "18-24", "25-34") == ["number"] * 2
+    assert kinds("Index", "0.04−0.06", "0.0−0.04") == ["number"] * 2
 
 
 def test_identifiers_stay_text() -> None:
@@ -128,6 +150,7 @@ def test_marks_are_the_columns() -> None:
     assert kinds("Share", "12.3E", "10.1", "9.8", "7.7") == ["number"] * 4
     assert kinds("House", "12A", "10", "9", "7") == ["text", "number", "number", "number"]
     assert kinds("Amount", "5 (1)", "10", "9", "7") == ["number"] * 4
+    assert kinds("Area", "40000 ( 7 )", "15000 ( 3 )") == ["number"] * 2
     assert kinds("Apps (goals)", "5 (1)", "10 (3)", "9 (2)", "7 (1)") == ["text"] * 4
 
 
