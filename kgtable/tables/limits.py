@@ -14,8 +14,8 @@ class Limits:
     `stream_above`: bytes from which a delimited, JSON Lines or columnar file is streamed.
     `max_cells`: cells of one table held in memory (a spreadsheet's used area counts its gaps).
     `max_unpacked`, `max_ratio`: bytes a compressed file may unpack to, and how many times its own
-    size once that exceeds `ratio_from` bytes. `max_memory`: bytes for a library that runs apart
-    because a damaged file can lead it astray.
+    size once that exceeds `ratio_from` bytes. `max_memory`, `max_seconds`: memory and processor
+    time for the library that reads workbooks, which a damaged file can lead astray.
     """
 
     stream_above: int = 16 * MEBIBYTE
@@ -23,7 +23,8 @@ class Limits:
     max_unpacked: int = 512 * MEBIBYTE
     max_ratio: int = 200
     ratio_from: int = 64 * MEBIBYTE
-    max_memory: int = 2048 * MEBIBYTE
+    max_memory: int = 3072 * MEBIBYTE
+    max_seconds: int = 120
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> bool:
         """Whether a file of `packed` bytes that unpacks to `unpacked` bytes is out of bounds.

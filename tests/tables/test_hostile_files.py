@@ -20,6 +20,7 @@ from kgtable.errors import EmptyTableError, NoTableError, TableError, Unreadable
 from kgtable.tables.folder import read_folder
 from kgtable.tables.limits import Limits
 from kgtable.tables.model import Grid
+from kgtable.tables.text import sound_text
 from kgtable.tables.walk import walk
 from tests.tables.reading.files import member, ods_bytes, with_member, workbook_bytes
 
@@ -55,6 +56,20 @@ def sheet_with(old: bytes, new: bytes) -> bytes:
     xml = member(book, part)
     assert old in xml
     return with_member(book, part, xml.replace(old, new))
+
+
+def with_shared_strings(count: str) -> bytes:
+    """A workbook whose table of strings states how many it holds."""
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    link = f'<Relationship Id="rId99" Type="{office}/sharedStrings" Target="/xl/sharedStrings.xml"/>'
+    book = workbook_bytes({"A1": 1})
+    part = "xl/_rels/workbook.xml.rels"
+    relations = member(book, part).replace(b"</Relationships>", f"{link}</Relationships>".encode())
+    strings = (
+        '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
+        f'count="{count}" uniqueCount="{count}"><si><t>x</t></si></sst>'
+    )
+    return with_member(with_member(book, part, relations), "xl/sharedStrings.xml", strings.encode())
 
 
 def rows_are(*rows: tuple[str, ...]) -> Callable[[list[Grid]], bool]:
@@ -153,6 +168,16 @@ CASES: dict[str, tuple[str, bytes | str, Refused | Read]] = {
         "b.xlsx",
         workbook_bytes({"A1": 1, "XFD1048576": 1}),
         Refused(UnreadableTableError, "row 1048575, column 16383"),
+    ),
+    "cell-reference-of-many-letters": (
+        "b.xlsx",
+        sheet_with(b' r="B2"', b' r="Bworksheet2"'),
+        Refused(UnreadableTableError, "no cell reference"),
+    ),
+    "shared-strings-that-claim-to-be-many": (
+        "b.xlsx",
+        with_shared_strings("99999999999"),
+        Refused(UnreadableTableError, "damaged"),
     ),
     "merged-whole-sheet": (
         "b.xlsx",
@@ -352,11 +377,28 @@ def test_a_disk_that_fails(
 
 
 @pytest.mark.parametrize(
-    "name", ["a b.csv", "ü.csv", "a#b.csv", "a%2Fb.csv", "-rf.csv", "a\nb.csv", "x" * 250 + ".csv"]
+    "name",
+    [
+        "a b.csv",
+        os.fsdecode(b"caf\xe9.csv"),
+        "ü.csv",
+        "a#b.csv",
+        "a%2Fb.csv",
+        "-rf.csv",
+        "a\nb.csv",
+        "x" * 250 + ".csv",
+    ],
 )
 def test_a_file_name_of_any_kind(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("a,b\n1,2\n")
     [grid] = read_folder(tmp_path)
     assert isinstance(grid, Grid)
-    assert grid.source.path == name
+    assert grid.source.path == sound_text(name)
     assert "#" not in grid.id
+
+
+def test_a_workbook_whose_name_is_no_utf8(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.xlsx")).write_bytes(workbook_bytes({"A1": "x"}))
+    [grid] = read_folder(tmp_path)
+    assert isinstance(grid, Grid)
+    assert grid.rows == (("x",),)

@@ -20,7 +20,7 @@ from kgtable.tables.walk import TableFile
 BATCH = 8_192
 _CELL_BYTES = 8
 """Bytes a cell is taken for when the size of a packed file says little about its table."""
-_FAULTS = (pa.ArrowException, OSError, ValueError, KeyError, RecursionError)
+_FAULTS = (pa.ArrowException, OSError, ValueError, ArithmeticError, KeyError, RecursionError)
 _INDEX_NAME = re.compile(r"__index_level_\d+__")
 _DAMAGED = "Get a complete copy of the file."
 
@@ -104,5 +104,5 @@ def _texts(column: pa.Array) -> list[str]:
         return [number_text(float(str(value))) for value in values]
     try:
         return [value_text(value) for value in column.to_pylist()]
-    except (ValueError, OverflowError):
+    except (ValueError, ArithmeticError):
         return [value_text(value) for value in column.cast(pa.string()).to_pylist()]

@@ -10,7 +10,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from lxml import etree
-from python_calamine import CalamineSheet, CalamineWorkbook, PasswordError, SheetTypeEnum
 
 from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
 from kgtable.tables.limits import Limits
@@ -19,11 +18,11 @@ from kgtable.tables.reading.archive import check_archive
 from kgtable.tables.reading.content import read_bytes, unreadable
 from kgtable.tables.reading.delimited import read_delimited_bytes
 from kgtable.tables.reading.html import read_html
-from kgtable.tables.reading.old_workbook import PasswordNeededError, read_old_workbook
 from kgtable.tables.reading.opendocument import document_sheets
 from kgtable.tables.reading.sheet_details import SheetDetails
+from kgtable.tables.reading.sheets import PasswordNeededError, SheetValues, read_sheets
 from kgtable.tables.reading.workbook import WorkbookParts
-from kgtable.tables.text import SPREADSHEET_DIGITS, sound_text, value_text
+from kgtable.tables.text import sound_text
 from kgtable.tables.walk import TableFile
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -49,11 +48,11 @@ def read_spreadsheet(file: TableFile, limits: Limits) -> list[Grid]:
         raise unreadable(file, error) from error
     if start.startswith(b"PK"):
         check_archive(file, limits)
-        return _read_workbook(file, _zipped_details(file, limits))
+        return _read_workbook(file, _zipped_details(file, limits), limits, by_name=file.suffix != ".xls")
     if start.startswith(_OLE):
         if _ENCRYPTED in read_bytes(file, limits):
             raise _protected(file)
-        return _read_old_workbook(file, limits)
+        return _read_workbook(file, {}, limits, by_name=file.suffix == ".xls")
     return _read_text(file, limits)
 
 
@@ -116,54 +115,24 @@ def _within(
     )
 
 
-def _open_workbook(file: TableFile) -> CalamineWorkbook:
-    """The workbook; by its name, which gives the better errors, unless that contradicts the content."""
-    if file.suffix != ".xls":
-        return CalamineWorkbook.from_path(file.path)
-    with file.path.open("rb") as stream:
-        return CalamineWorkbook.from_filelike(stream)
-
-
-def _read_old_workbook(file: TableFile, limits: Limits) -> list[Grid]:
+def _read_workbook(
+    file: TableFile, details: Mapping[str, SheetDetails | TableError], limits: Limits, *, by_name: bool
+) -> list[Grid]:
+    faults = {name: fault for name, fault in details.items() if isinstance(fault, TableError)}
+    grids: list[Grid] = []
     try:
-        sheets = read_old_workbook(file.path, limits)
+        for sheet in read_sheets(file.path, limits, by_name=by_name, skip=faults):
+            detail = details.get(sheet.name)
+            detail = detail if isinstance(detail, SheetDetails) else SheetDetails()
+            detail.merged.extend(sheet.merged)
+            grid = _grid(file, sheet, detail)
+            if grid is not None:
+                grids.append(grid)
     except PasswordNeededError as error:
         raise _protected(file) from error
     except ValueError as error:
         raise _damaged(file, error) from error
-    found = (
-        _grid(file, sheet.name, sheet.number, sheet.rows, SheetDetails(merged=sheet.merged))
-        for sheet in sheets
-    )
-    return _filled(file, [grid for grid in found if grid is not None], [])
-
-
-def _read_workbook(file: TableFile, details: Mapping[str, SheetDetails | TableError]) -> list[Grid]:
-    grids: list[Grid] = []
-    faults: list[TableError] = []
-    try:
-        with closing(_open_workbook(file)) as workbook:
-            for number, metadata in enumerate(workbook.sheets_metadata):
-                if metadata.typ != SheetTypeEnum.WorkSheet:
-                    continue
-                detail = details.get(metadata.name, SheetDetails())
-                if isinstance(detail, TableError):
-                    faults.append(detail)
-                    continue
-                sheet = workbook.get_sheet_by_index(number)
-                detail.merged.extend(_areas(sheet))
-                rows = [_texts(row) for row in sheet.to_python(skip_empty_area=False)] if sheet.start else []
-                grid = _grid(file, sound_text(sheet.name), number, rows, detail)
-                if grid is not None:
-                    grids.append(grid)
-    except PasswordError as error:
-        raise _protected(file) from error
-    except BaseException as error:
-        # calamine is written in Rust: besides its own errors, a panic arrives as a BaseException
-        if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
-            raise
-        raise _damaged(file, error) from error
-    return _filled(file, grids, faults)
+    return _filled(file, grids, list(faults.values()))
 
 
 def _filled(file: TableFile, grids: list[Grid], faults: list[TableError]) -> list[Grid]:
@@ -175,15 +144,16 @@ def _filled(file: TableFile, grids: list[Grid], faults: list[TableError]) -> lis
     return [replace(grids[0], notices=grids[0].notices + notices), *grids[1:]]
 
 
-def _grid(file: TableFile, name: str, number: int, rows: list[Row], details: SheetDetails) -> Grid | None:
-    rows = _with_errors(rows, details)
+def _grid(file: TableFile, sheet: SheetValues, details: SheetDetails) -> Grid | None:
+    rows = _with_errors(sheet.rows, details)
     width = max(map(len, rows), default=0)
     if not any(map(any, rows)):
         return None
+    name = sheet.name
     marked = (cell for cell in details.header_cells if cell[0] < len(rows) and cell[1] < width)
     return Grid(
         file.id,
-        Source(file.relative, sheet=name, number=number, media_type=file.media_type),
+        Source(file.relative, sheet=name, number=sheet.number, media_type=file.media_type),
         tuple(rows),
         width,
         context=Context(title="" if _DEFAULT_SHEET_NAME.fullmatch(name) else name),
@@ -193,14 +163,6 @@ def _grid(file: TableFile, name: str, number: int, rows: list[Row], details: She
         header_cells=frozenset(marked),
         notices=_notices(file, name, details),
     )
-
-
-def _areas(sheet: CalamineSheet) -> list[Area]:
-    return [Area(top, left, bottom, right) for (top, left), (bottom, right) in sheet.merged_cell_ranges or ()]
-
-
-def _texts(values: Sequence[object]) -> Row:
-    return tuple([v if type(v) is str else value_text(v, SPREADSHEET_DIGITS) for v in values])
 
 
 def _with_errors(rows: list[Row], details: SheetDetails) -> list[Row]:

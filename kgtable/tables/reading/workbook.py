@@ -63,7 +63,11 @@ class WorkbookParts:
                     continue
                 position = (_row_number(element.get("r"), position[0] + 1), -1)
                 for cell in element:
-                    position = _position(cell.get("r")) or (position[0], position[1] + 1)
+                    reference = cell.get("r")
+                    place = (position[0], position[1] + 1) if reference is None else _position(reference)
+                    if place is None:  # the library would take it for a place far away
+                        raise ValueError(f"{reference!r} is no cell reference")
+                    position = place
                     self._add_cell(details, cell, position)
         for table in self._related(part, "/table"):
             root = etree.fromstring(self._archive.read(table), _parser())
@@ -180,8 +184,10 @@ def _position(reference: str | None) -> Position | None:
     reference = reference or ""
     letters = reference.rstrip("0123456789")
     column = _column(letters)
-    digits = len(reference) - len(letters)
-    return (int(reference[-digits:]) - 1, column) if column is not None and 0 < digits < 8 else None
+    digits = reference[len(letters) :]
+    if column is None or not 0 < len(digits) < 8 or int(digits) == 0:
+        return None
+    return int(digits) - 1, column
 
 
 @lru_cache(maxsize=20_000)
