@@ -15,6 +15,7 @@ from kgtable.tables.structure.shapes import shape_votes
 
 MOST_TITLE_ROWS = 20
 _SERIES_CELL = re.compile(r"[$€£#]?\s?(\d{1,6}(?:\.\d{1,4})?)(?:\s?[A-Za-z]{1,4}\.?)?", re.ASCII)
+FEWEST_NUMBERED = 6
 TOP_ROWS = MOST_TITLE_ROWS + DEEPEST_HEADER
 
 
@@ -127,10 +128,22 @@ def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bo
         return True
     if header and row and 0 in profile.numeric and look(row[0]) in (Look.TEXT, Look.UNIT):
         return True
+    if header and _is_numbering(row):
+        return True
     series = _longest_series(row)
     if series and max(map(_longest_series, rows[first + 1 :]), default=0) < series:
         return header + series >= body - series
     return False
+
+
+def _is_numbering(row: Row) -> bool:
+    """Whether the whole numbers of a row are those of columns numbered through, in whatever order."""
+    numbers = [
+        int(text) for cell in row if (text := cell.strip()).isascii() and text.isdigit() and len(text) < 4
+    ]
+    if len(numbers) < FEWEST_NUMBERED or len(set(numbers)) < len(numbers):
+        return False
+    return max(numbers) - min(numbers) < 1.5 * len(numbers)
 
 
 def _longest_series(row: Row) -> int:
@@ -187,7 +200,8 @@ def _continues_header(rows: Sequence[Row], first: int, index: int, profile: Prof
         return False
     open_corner = all(blank(above[0]) for above in rows[first:index] if above)
     if blank(row[0]) or look(row[0]) is Look.UNIT:
-        return not complete or header * 2 >= len(profile.numeric)
+        only_above_numbers = all(column in profile.numeric for column in columns if column)
+        return not complete or (only_above_numbers and header * 2 >= len(profile.numeric))
     if complete and all(look(row[column]) is Look.YEAR for column in columns if column):
         return False
     return not complete or open_corner

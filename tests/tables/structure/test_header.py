@@ -125,3 +125,13 @@ def test_one_line_is_a_header_unless_it_has_numbers() -> None:
 @pytest.mark.parametrize("text", ["", " ", "|", "\n\n", "||\n||"])
 def test_blank_grids(text: str) -> None:
     assert structure(text).header == ()
+
+
+def test_numbered_columns_in_any_order() -> None:
+    text = "3|Driver|1|6|Points|2|5|4\n9|Hill|4|2|30|7|8|1\n5|Alesi|6|6|21|3|2|9\n7|Berger|8|5|12|4|4|3"
+    assert structure(text).header == (0,)
+
+
+def test_a_row_of_text_without_a_label_stays_in_the_body() -> None:
+    text = "Image|Place|Notes|Number\n|Wren|Choir|none\n|Gate|North|12\n|Wall|South|15\n|Arch|West|18"
+    assert structure(text).header == (0,)
