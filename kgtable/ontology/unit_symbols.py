@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kgtable.tables.units import find_printed_unit, find_unit
+from kgtable.tables.units import find_header_unit, find_unit
 
 _LENGTHS = (
     "height|length|width|depth|distance|elevation|altitude|diameter|radius|draft|beam|prominence|thickness|peak|mark"
@@ -54,11 +54,10 @@ def unit_of_symbol(text: str, name: str) -> str | None:
         return found.name if found else None
     if len(text) == 1 and text.isalpha():
         return None
-    printed = find_printed_unit(text) or find_printed_unit(text.replace(" ", ""))
+    if text.lower() in NAMES_NOT_UNITS:
+        return None
+    printed = find_header_unit(text)
     if printed is not None:
         return printed
     found = find_unit(text)
-    if found is None or found.currency or text.lower() in NAMES_NOT_UNITS:
-        return None
-    is_abbreviation = text.replace(" ", "").isalpha() and len(text) <= 4
-    return None if is_abbreviation else found.name
+    return None if found is None or found.currency or text.isalpha() else found.name

@@ -116,7 +116,7 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     text = " ".join(text.split())
     if len(text) > 2 * LONGEST_PHRASE:
         return None
-    if text.lower().strip(" ().") not in NAMES_NOT_UNITS and (phrase := parse_unit_phrase(text)):
+    if not _names_a_column(text) and (phrase := parse_unit_phrase(text)):
         return phrase
     outside = _SEGMENTS.sub(" ", text)
     for match in reversed(list(_SEGMENTS.finditer(text))):
@@ -128,6 +128,14 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
         return parse_unit_phrase(inside[0])
     after = _AFTER.search(outside.strip())
     return parse_unit_phrase(after[1], outside[: after.start()]) if after else None
+
+
+def _names_a_column(text: str) -> bool:
+    """Whether the whole of a header, though it could be a unit, is likelier a name: "Year", "GB", "M"."""
+    bare = text.strip(" .")
+    return bare.lower() in NAMES_NOT_UNITS or (
+        len(bare) <= 3 and bare.isalpha() and (bare.isupper() or bare == "k")
+    )
 
 
 def without_exception(text: str) -> str:

@@ -323,3 +323,18 @@ def test_percent_heading_that_is_another_columns() -> None:
     )
     made = Table(made.grid, replace(made.structure, corner="(Dollars in millions)"))
     assert read(made, 3, 3) == ("163000000", "CCY_USD", 6)
+
+
+def test_a_symbol_below_its_name() -> None:
+    made = table(("", "Height", "Votes"), ("", "m", "m"), ("A", "5", "6"), header=2, unit_rows=frozenset({1}))
+    assert read(made, 2, 1) == ("5", "M", 0)
+    assert read(made, 2, 2) == ("6", "UNITLESS", 0)
+
+
+def test_cents_without_a_currency_are_not_scaled() -> None:
+    assert read(table(("", "Interval (cents)"), ("fifth", "702")), 1, 1) == ("702", "UNITLESS", 0)
+
+
+def test_currency_of_dated_columns_only() -> None:
+    made = table(("", "2019", "2010 rank"), ("A", "$ 5", "1"), ("B", "3", "2"))
+    assert read(made, 2, 2) == ("2", "UNITLESS", 0)
