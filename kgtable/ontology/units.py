@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from kgtable.ontology.measures import Measure
 from kgtable.ontology.unit_clauses import parse_clause
-from kgtable.ontology.unit_symbols import NAMES_NOT_UNITS
+from kgtable.ontology.unit_symbols import NAMES_NOT_UNITS, may_name_unit
+from kgtable.tables.currencies import currency_names
 from kgtable.tables.units import Unit, find_unit, units
 
 __all__ = [
@@ -113,9 +114,9 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     >>> parse_unit_text("Wins (W)") is None
     True
     """
-    text = " ".join(text.split())
-    if len(text) > 2 * LONGEST_PHRASE:
+    if len(text) > 2 * LONGEST_PHRASE or not may_name_unit(text):
         return None
+    text = " ".join(text.split())
     if not _names_a_column(text) and (phrase := parse_unit_phrase(text)):
         return phrase
     outside = _SEGMENTS.sub(" ", text)
@@ -133,9 +134,9 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
 def _names_a_column(text: str) -> bool:
     """Whether the whole of a header, though it could be a unit, is likelier a name: "Year", "GB", "M"."""
     bare = text.strip(" .")
-    return bare.lower() in NAMES_NOT_UNITS or (
-        len(bare) <= 3 and bare.isalpha() and (bare.isupper() or bare == "k")
-    )
+    if bare.lower() in NAMES_NOT_UNITS or bare == "k":
+        return True
+    return len(bare) <= 3 and bare.isalpha() and bare.isupper() and bare not in currency_names()
 
 
 def without_exception(text: str) -> str:

@@ -61,8 +61,8 @@ ENGLISH_WORDS = frozenset(
 """Codes that are English words or names: not read as a currency before a number."""
 
 _COMMON = """
-USD EUR GBP JPY CNY INR CHF CAD AUD NZD SEK NOK DKK ISK HKD SGD KRW TWD BRL MXN ARS CLP COP PEN ZAR RUB UAH TRY
-PLN CZK HUF RON BGN HRK ILS EGP NGN KES SAR AED QAR KWD BHD OMR THB IDR MYR PHP VND PKR BDT LKR KZT BTC
+USD EUR GBP JPY CNY INR CHF CAD AUD NZD SEK NOK DKK ISK HKD SGD KRW TWD BRL MXN ARS CLP COP PEN ZAR RUB UAH
+TRY PLN CZK HUF RON BGN HRK ILS EGP NGN KES SAR AED QAR KWD BHD OMR THB IDR MYR PHP VND PKR BDT LKR KZT BTC
 """
 COMMON_CODES = frozenset(_COMMON.split())
 """Codes that name a currency beside a number; the others are too often abbreviations of something else."""

@@ -132,6 +132,11 @@ def find_printed_unit(text: str) -> str | None:
     return None
 
 
+def printed_spellings() -> tuple[str, ...]:
+    """Every curated spelling of a unit."""
+    return tuple(_printed()[1])
+
+
 def find_header_unit(text: str) -> str | None:
     """The unit whose printed spelling `text` is, in a header or beside a number; None for any other text.
 

@@ -326,7 +326,7 @@ def test_percent_heading_that_is_another_columns() -> None:
 
 
 def test_a_symbol_below_its_name() -> None:
-    made = table(("", "Height", "Votes"), ("", "m", "m"), ("A", "5", "6"), header=2, unit_rows=frozenset({1}))
+    made = table(("", "Height", "Class"), ("", "m", "m"), ("A", "5", "6"), header=2, unit_rows=frozenset({1}))
     assert read(made, 2, 1) == ("5", "M", 0)
     assert read(made, 2, 2) == ("6", "UNITLESS", 0)
 
