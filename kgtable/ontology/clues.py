@@ -41,6 +41,8 @@ def read_clue(name: str, source: str) -> Clue | None:
     (-2, None)
     """
     phrase, measure = parse_unit_text(name), find_measure(without_exception(name))
+    if source == "row" and phrase is not None and _is_bare_word(name, phrase):
+        phrase = None
     if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
         phrase, measure = UnitPhrase("PERCENT", 0), Measure.PERCENT
     if phrase is None and measure is None:
@@ -48,6 +50,13 @@ def read_clue(name: str, source: str) -> Clue | None:
     if measure is Measure.DURATION and (phrase is None or phrase.unit is None):
         phrase = UnitPhrase(duration_unit(name))
     return Clue(source, phrase or _NOTHING, measure, denominator(name))
+
+
+def _is_bare_word(label: str, phrase: UnitPhrase) -> bool:
+    """Whether a row's label is a mere word that may be a name: "Yuan", "Miles"."""
+    if phrase.unit == "PERCENT" or (phrase.unit and phrase.scale) or " in " in label:
+        return False
+    return label.replace(" ", "").isalpha()
 
 
 class TableClues:

@@ -111,13 +111,11 @@ def _unit(table: TableClues, clues: Sequence[Clue], column: int) -> tuple[str, s
     if printed is not None:
         return printed, "column cells"
     if table.currency is not None:
-        scaled = table.scale is not None or any(clue.phrase.scale is not None for clue in clues)
-        dated = column in table.temporal
-        if (
-            scaled
-            or table.currency_from not in {"column cells", "text"}
-            or (dated and table.currency_from != "text")
-        ):
+        own_scale = any(clue.phrase.scale is not None and clue.source == "column" for clue in clues)
+        guessed = table.currency_from in {"column cells", "text"}
+        scaled = table.scale is not None and not own_scale
+        dated = column in table.temporal and table.currency_from == "column cells"
+        if not guessed or scaled or dated:
             return table.currency, table.currency_from
     return UNKNOWN, ""
 
