@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 import owlready2
 import pyoxigraph
-from pyoxigraph import NamedNode, RdfFormat, Triple
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 
 from kgtable.errors import OntologyError
 from kgtable.ontology.facts import QUANTITY, ColumnFact, Summary, by_predicate, clean_text
@@ -47,6 +48,9 @@ _PREFIXES = {
     "rdfs": _RDFS,
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
+
+_LABEL = NamedNode(f"{_RDFS}label")
+_COLUMN_NAME, _TABLES, _UNIT_COUNT, _RANGE_COUNT = (NamedNode(KGT + name) for name in ANNOTATIONS[:4])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,31 +115,37 @@ class _Builder:
     def build(
         self, summaries: Mapping[str, Summary], equivalents: Mapping[str, Iterable[str]]
     ) -> list[Triple]:
-        """Adds every predicate; returns the triples that owlready2 has no Python type for."""
+        """Adds every predicate with its axioms; returns the annotations, and the ranges that owlready2
+        has no Python type for, as triples to go with them: that is several times faster."""
         families = _families(summaries)
         made: dict[str, Any] = {}
         for number, predicate in enumerate(
             sorted(summaries, key=lambda name: (base_name(name) is not None, name))
         ):
             base = base_name(predicate)
+            ranges = families[base or predicate]
             parent = made.get(base) if base else None
-            kind = parent or _kind(families[base or predicate])
-            made[predicate] = _made(self.ontology, f"generated{number}", kind)
-            self._describe(made[predicate], summaries[predicate], families[base or predicate])
+            entity = made[predicate] = _made(self.ontology, f"generated{number}", parent or _kind(ranges))
+            entity.domain = [self.classes["Row"]]
+            if _kind(ranges) is owlready2.ObjectProperty:
+                entity.range = [self.quantity]
         for predicate, entity in made.items():
             entity.iri = self._iri(predicate)
-        return [*self._literal_ranges(summaries, families), *self._proposals(equivalents)]
+        described = (self._annotations(predicate, summary) for predicate, summary in summaries.items())
+        ranges_ = self._literal_ranges(summaries, families)
+        return [*ranges_, *self._proposals(equivalents), *chain.from_iterable(described)]
 
-    def _describe(self, entity: Any, summary: Summary, ranges: Counter[str]) -> None:
+    def _annotations(self, predicate: str, summary: Summary) -> Iterator[Triple]:
         names = [clean_text(name) for name in summary.names]
-        entity.label = names[:1]
-        entity.columnName = names[:MOST_NAMES]
-        entity.tables = [len(summary.tables)]
-        entity.unitCount = [f"{unit} {count}" for unit, count in summary.units.items()]
-        entity.rangeCount = [f"{_short(range_)} {count}" for range_, count in summary.ranges.items()]
-        entity.domain = [self.classes["Row"]]
-        if _kind(ranges) is owlready2.ObjectProperty:
-            entity.range = [self.quantity]
+        subject = NamedNode(self._iri(predicate))
+        yield Triple(subject, _LABEL, Literal(names[0]))
+        yield Triple(subject, _TABLES, Literal(len(summary.tables)))
+        for name in names[:MOST_NAMES]:
+            yield Triple(subject, _COLUMN_NAME, Literal(name))
+        for unit, count in summary.units.items():
+            yield Triple(subject, _UNIT_COUNT, Literal(f"{unit} {count}"))
+        for range_, count in summary.ranges.items():
+            yield Triple(subject, _RANGE_COUNT, Literal(f"{_short(range_)} {count}"))
 
     def _literal_ranges(
         self, summaries: Mapping[str, Summary], families: Mapping[str, Counter[str]]
@@ -187,7 +197,7 @@ def _kind(ranges: Counter[str]) -> Any:
 def _core_texts() -> dict[str, tuple[str, str]]:
     texts: dict[str, dict[str, str]] = {}
     for quad in pyoxigraph.parse(read_shipped("ontologies/kgtable.ttl"), format=RdfFormat.TURTLE):
-        if isinstance(quad.subject, NamedNode) and isinstance(quad.object, pyoxigraph.Literal):
+        if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
             texts.setdefault(quad.subject.value.removeprefix(KGT), {})[quad.predicate.value] = (
                 quad.object.value
             )

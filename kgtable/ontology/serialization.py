@@ -16,7 +16,7 @@ _XMLNS = re.compile(rb'(<rdf:RDF)((?: xmlns:\w+="[^"]*")+)')
 
 
 def in_order(triples: Iterable[Triple], rank: Callable[[str], int]) -> list[Triple]:
-    """Sorted by the rank of the subject's IRI, then by subject, type first, predicate and object."""
+    """Each triple once, sorted by the subject's rank, then by subject, type first, predicate, object."""
 
     def key(triple: Triple) -> tuple[int, str, bool, str, str]:
         subject = str(triple.subject)
@@ -28,7 +28,7 @@ def in_order(triples: Iterable[Triple], rank: Callable[[str], int]) -> list[Trip
             str(triple.object),
         )
 
-    return sorted(triples, key=key)
+    return sorted(set(triples), key=key)
 
 
 def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
