@@ -35,6 +35,8 @@ from kgtable.graph.validate import validate as validate_graph
 from kgtable.graph.views import Tables
 from kgtable.graph.writing import Format
 from kgtable.ontology.mapping import Mapping
+from kgtable.retrieval.methods import Choice, Material, Retrievers
+from kgtable.retrieval.result import Retrieval
 from kgtable.version import __version__
 
 RDF_SUFFIXES = frozenset({".ttl", ".trig", ".nt", ".nq", ".jsonld", ".rdf"})
@@ -91,6 +93,29 @@ class KnowledgeGraph:
         """The results of a query printed as table, json, csv, tsv, xml or turtle."""
         wanted = None if format is None else ResultFormat.of(format)
         return to_text(self.store.query(query), wanted, self.names.prefixes)
+
+    def retrieve(
+        self,
+        question: str,
+        k: int = 1_000,
+        method: str = "hybrid",
+        *,
+        format: str | None = None,
+        embedding: str | None = None,
+    ) -> Retrieval:
+        """At most `k` triples for a question, the best first, and the tables they lie in.
+
+        `format` is the text form of whole tables for ``bm25`` and ``dense``, `embedding` the model of
+        ``dense``; None is the method's default. What a method needs is made at its first question.
+        Raises `RetrievalError` for an unknown method or format.
+        """
+        return self.retrievers.get(method, Choice(format, embedding)).retrieve(question, k)
+
+    @cached_property
+    def retrievers(self) -> Retrievers:
+        """The retrieval methods over this graph."""
+        tables = tuple(self.catalogue.tables)
+        return Retrievers(Material(self.store, self.names, tables, self.generation.index_path))
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""

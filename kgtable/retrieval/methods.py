@@ -1,0 +1,114 @@
+"""The retrieval methods by name, each made once for an open graph and the choices of its user."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from kgtable.errors import MissingExtraError, RetrievalError
+from kgtable.graph.store import TripleStore
+from kgtable.graph.terms import Namespaces
+from kgtable.index.embedding import Embedder, load_embedder
+from kgtable.llm.protocol import LLM
+from kgtable.resources import cache_folder
+from kgtable.retrieval.bm25 import BM25Retriever
+from kgtable.retrieval.dense import DenseRetriever
+from kgtable.retrieval.result import Retriever
+from kgtable.retrieval.table_triples import TableReader
+from kgtable.retrieval.whole_tables import TableTexts
+from kgtable.retrieval.written_schemas import WRITTEN_SCHEMA, write_schemas
+from kgtable.tables.formats import TableFormat
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a method may be told: the format whole tables are written in, and the embedding's name.
+
+    None stands for the method's own default.
+    """
+
+    format: str | None = None
+    embedding: str | None = None
+
+
+@dataclass(frozen=True)
+class Material:
+    """What methods are made from: a graph's store, its table ids, its index folder, a model if any."""
+
+    store: TripleStore
+    names: Namespaces
+    tables: tuple[str, ...]
+    index_path: Path
+    llm: LLM | None = None
+
+    @cached_property
+    def reader(self) -> TableReader:
+        """Tables and triples out of the store."""
+        return TableReader(self.store, self.names)
+
+    def texts(self, format: str) -> TableTexts:
+        """Every table as text. Raises `RetrievalError` for an unknown format."""
+        tables = (self.reader.table(id) for id in self.tables)
+        if format == WRITTEN_SCHEMA:
+            return write_schemas(tables, self.llm)
+        if format not in list(TableFormat):
+            known = ", ".join([*TableFormat, WRITTEN_SCHEMA])
+            raise RetrievalError(f"There is no table format {format!r}.", hint=f"There are: {known}.")
+        return TableTexts.write(tables, format)
+
+
+Maker = Callable[[Material, Choice], Retriever]
+
+
+def make_bm25(material: Material, choice: Choice) -> Retriever:
+    """Okapi BM25 over whole tables, by default as table schema (thesis, section 4.3.1)."""
+    texts = material.texts(choice.format or TableFormat.SCHEMA)
+    return BM25Retriever(texts, material.reader.triples_of)
+
+
+def make_dense(material: Material, choice: Choice) -> Retriever:
+    """Vectors of whole tables, by default as plaintext (thesis, section 4.3.2); kept on disk.
+
+    Raises `RetrievalError` where the embedding is ``none``.
+    """
+    embedder = _embedder(choice.embedding or "minilm")
+    texts = material.texts(choice.format or TableFormat.PLAINTEXT)
+    return DenseRetriever(texts, embedder, material.reader.triples_of, cache_folder() / "vectors")
+
+
+def _embedder(name: str) -> Embedder:
+    try:
+        embedder = load_embedder(name)
+    except MissingExtraError as error:
+        raise RetrievalError(f"The method dense: {error.message}", hint=error.hint) from error
+    if embedder is None:
+        raise RetrievalError(
+            "The method dense cannot do without an embedding.", hint="Name one, such as minilm."
+        )
+    return embedder
+
+
+METHODS: dict[str, Maker] = {"bm25": make_bm25, "dense": make_dense}
+"""What makes the retriever of each method."""
+
+
+class Retrievers:
+    """The retrievers of one open graph, made at their first question. May be used from several threads."""
+
+    def __init__(self, material: Material) -> None:
+        self.material = material
+        """What they are made from."""
+        self._made: dict[tuple[str, Choice], Retriever] = {}
+        self._making = threading.Lock()
+
+    def get(self, method: str, choice: Choice) -> Retriever:
+        """The retriever of a method. Raises `RetrievalError` for an unknown one."""
+        if method not in METHODS:
+            raise RetrievalError(f"There is no method {method!r}.", hint=f"There are: {', '.join(METHODS)}.")
+        with self._making:
+            if (method, choice) not in self._made:
+                self._made[method, choice] = METHODS[method](self.material, choice)
+            return self._made[method, choice]
