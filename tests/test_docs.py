@@ -79,3 +79,12 @@ def test_links_between_documents_lead_somewhere() -> None:
         if not (document.parent / target).exists()
     ]
     assert broken == []
+
+
+def test_every_command_is_described() -> None:
+    from kgtable.cli.main import main
+
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    silent = [name for name, command in main.commands.items() if not command.help]
+    absent = [name for name in main.commands if f"$ kgtable {name} --help" not in page]
+    assert (silent, absent) == ([], [])
