@@ -16,6 +16,7 @@ import rdflib
 
 from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.assembly import Progress, silent
+from kgtable.graph.binding import Bindable
 from kgtable.graph.build import BuildReport, build_graph
 from kgtable.graph.catalogue import Catalogue
 from kgtable.graph.conversion import Settings
@@ -27,7 +28,7 @@ from kgtable.graph.reading_back import read_table
 from kgtable.graph.report import ConversionReport
 from kgtable.graph.results import ResultFormat, to_python, to_text
 from kgtable.graph.storage import whole_file
-from kgtable.graph.store import Bound, EmbeddedStore, TripleStore
+from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.validate import MOST_LISTED
@@ -80,7 +81,7 @@ class KnowledgeGraph:
         return graph
 
     def sparql(
-        self, query: str, *, bindings: MappingOf[str, Bound] | None = None
+        self, query: str, *, bindings: MappingOf[str, Bindable] | None = None
     ) -> pd.DataFrame | bool | rdflib.Graph:
         """The results of a SPARQL query: a frame for SELECT, a bool for ASK, else an rdflib graph.
 

@@ -9,8 +9,8 @@ from typing import Protocol, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import GraphNotFoundError, QueryError, StorageError
+from kgtable.graph.binding import Bindable, to_term
 
-Bound: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
 
@@ -18,7 +18,7 @@ class TripleStore(Protocol):
     """A graph that answers SPARQL 1.1 queries."""
 
     def query(
-        self, text: str, *, bindings: Mapping[str, Bound] | None = None, union_default_graph: bool = True
+        self, text: str, *, bindings: Mapping[str, Bindable] | None = None, union_default_graph: bool = True
     ) -> Results:
         """The results of a query.
 
@@ -51,10 +51,10 @@ class EmbeddedStore:
             raise StorageError(f"The store in {path} cannot be opened: {error}.") from error
 
     def query(
-        self, text: str, *, bindings: Mapping[str, Bound] | None = None, union_default_graph: bool = True
+        self, text: str, *, bindings: Mapping[str, Bindable] | None = None, union_default_graph: bool = True
     ) -> Results:
         """See `TripleStore.query`."""
-        substitutions = {ox.Variable(name): term for name, term in (bindings or {}).items()}
+        substitutions = {ox.Variable(name): to_term(value) for name, value in (bindings or {}).items()}
         try:
             return self._store.query(
                 text,
