@@ -12,6 +12,7 @@ from itertools import groupby
 
 from kgtable.graph.blocks import Block, Pair
 from kgtable.graph.catalogue import TableRecord
+from kgtable.graph.self_description import self_description
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
     DCAT,
@@ -76,6 +77,7 @@ def dataset_blocks(tables: Iterable[TableRecord], names: Namespaces) -> Iterator
             f"<{names.dataset_iri}/property/{encode(iri)}>",
             [(f"<{VOID}property>", f"<{iri}>"), (f"<{VOID}triples>", integer(tally.predicates[iri]))],
         )
+    yield from self_description(names)
     yield from _sources(tables, names)
     for table in tables:
         yield from _table(table, names)

@@ -22,6 +22,7 @@ from kgtable.graph.terms import DEFAULT_BASE
 FORMAT = "kgtable graph"
 FORMAT_VERSION = 1
 POINTER = "kgtable.json"
+LOCK = ".kgtable.lock"
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class GraphDirectory:
             )
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-        with exclusive_lock(self.path / ".kgtable.lock"):
+        with exclusive_lock(self.path / LOCK):
             if not (self.path / POINTER).exists():
                 self.point_to(None, DEFAULT_BASE)
             current = self._pointed_generation(self._pointer())

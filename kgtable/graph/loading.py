@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from io import RawIOBase
 from pathlib import Path
 
@@ -55,6 +55,27 @@ def fill_store(path: Path, nquads: Iterable[Path]) -> None:
             store.flush()
         finally:
             del store
+            gc.collect()
+
+
+def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
+    """Takes the named graphs that are not `known` from one store to another: people wrote them.
+
+    Raises `StorageError`.
+    """
+    with storage_errors(path):
+        old = ox.Store.read_only(str(previous))
+        names = [name for name in old.named_graphs() if name.value not in known]
+        if not names:
+            return
+        store = ox.Store(str(path))
+        try:
+            for name in names:
+                store.add_graph(name)
+                store.bulk_extend(old.quads_for_pattern(None, None, None, name))
+            store.flush()
+        finally:
+            del store, old
             gc.collect()
 
 

@@ -42,7 +42,6 @@ _FOOTNOTE_TYPE = (RDF_TYPE, f"<{KGT}FootnoteRow>")
 _HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
 _UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
 _TITLE_TYPE = (RDF_TYPE, f"<{KGT}TitleRow>")
-_TEXT_TYPE = (RDF_TYPE, f"<{KGT}ContextText>")
 _HEADER_CELL = (RDF_TYPE, f"<{KGT}HeaderCell>")
 _MOST_REMEMBERED = 20_000
 
@@ -138,7 +137,7 @@ class TableShape:
             for order, text in enumerate(texts):
                 yield (
                     f"<{self._iri}/{name}/{order}>",
-                    (_TEXT_TYPE, (f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
+                    ((f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
                 )
 
     def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:

@@ -20,11 +20,15 @@ from kgtable.server.settings import Lanes
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The store a job looks at: where it lies, its version, and the prefixes queries may use."""
+    """The store a job looks at: where it lies, its version, and the prefixes queries may use.
+
+    `directory` is the graph directory it belongs to, None for a bare store.
+    """
 
     path: str
     version: str
     prefixes: dict[str, str]
+    directory: str | None = None
 
 
 @dataclass(slots=True)
@@ -214,7 +218,7 @@ class _Run:
         self._seconds = seconds
         job = {**job, "seconds": seconds}
         if view is not None and self._worker.opened != view.version:
-            job["open"] = {"path": view.path, "prefixes": view.prefixes}
+            job["open"] = {"path": view.path, "prefixes": view.prefixes, "directory": view.directory}
             self._worker.opened = None
         future = self._worker.submit(job, body, events)
         loop = asyncio.get_running_loop()
@@ -293,6 +297,6 @@ class _Run:
 _RETRY = {"retry-after": "1"}
 
 
-def single_file(lanes: Lanes) -> Lanes:
-    """The lanes of a role that does one thing at a time, such as writing."""
-    return replace(lanes, fast=1, slow=0)
+def single_file(lanes: Lanes, wide: int = 1) -> Lanes:
+    """The lanes of a role that does few things at a time, however long they take, such as writing."""
+    return replace(lanes, fast=wide, slow=0, patience=max(lanes.patience, 30.0))

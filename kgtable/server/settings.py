@@ -24,6 +24,7 @@ class Limits:
     write_seconds: float = 120.0
     api_seconds: float = 120.0
     memory: int = 1024 * MEBIBYTE
+    api_memory: int = 8192 * MEBIBYTE
     result: int = 64 * MEBIBYTE
     query_text: int = 1 * MEBIBYTE
     upload: int = 256 * MEBIBYTE

@@ -1,14 +1,18 @@
-"""Everything but SPARQL: pages, files, health and metrics."""
+"""Everything but SPARQL: pages, API, health and metrics."""
 
 from __future__ import annotations
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from kgtable.server.api_routes import Api
 from kgtable.server.metrics import CONTENT_TYPE
+from kgtable.server.pages import Pages
 from kgtable.server.problems import KINDS, Problem
 from kgtable.server.state import ServerState
 
@@ -23,14 +27,20 @@ def make_site(state: ServerState) -> Starlette:
         job = {"op": "query", "query": "ASK {}", "union": False, "accept": "", "result_limit": 1_000}
         view = state.view()
         await state.read(job, view)
-        return JSONResponse({"status": "ok", "version": view.version})
+        return JSONResponse({"status": "ok", "version": view.version}, headers={"cache-control": "no-store"})
 
     async def metrics(request: Request) -> Response:
         """The counters in Prometheus's text format."""
         return PlainTextResponse(state.metrics.text(state), media_type=CONTENT_TYPE)
 
     return Starlette(
-        routes=[Route("/health", health), Route("/metrics", metrics)],
+        routes=[
+            Route("/health", health),
+            Route("/metrics", metrics),
+            *Api(state).routes(),
+            *Pages(state).routes(),
+        ],
+        middleware=[Middleware(GZipMiddleware, minimum_size=1_024, compresslevel=5)],
         exception_handlers={HTTPException: _http_exception, Problem: _problem},
     )
 

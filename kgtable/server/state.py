@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -28,14 +29,17 @@ class ServerState:
     source: Source
     readers: Pool = field(init=False)
     writer: Pool | None = field(init=False)
+    explorers: Pool = field(init=False)
     cache: AnswerCache = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
     writes: int = 0
+    _warming: asyncio.Task[None] | None = None
     _nonce: str = field(default_factory=lambda: secrets.token_hex(4))
 
     def __post_init__(self) -> None:
         settings = self.settings
         self.readers = Pool("read", settings.lanes, settings.limits.memory)
+        self.explorers = Pool("explore", single_file(settings.lanes, 2), settings.limits.api_memory)
         self.writer = Pool("write", single_file(settings.lanes), 0) if settings.writable else None
         self.cache = AnswerCache(settings.answer_cache)
 
@@ -56,12 +60,21 @@ class ServerState:
         answer = Answer(head["type"].encode("latin-1"), encoding.encode() if encoding else None, body)
         return answer, not head.get("volatile")
 
+    async def explore(self, job: Head, events: Callable[[Frame], None] | None = None) -> bytes:
+        """The JSON that an operation on the open graph gives. Raises `Problem`."""
+        view = self.view()
+        if view.directory is None:
+            raise Problem("unavailable", "This server has a bare store: the API needs a graph directory.")
+        _, body = _sound(await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events))
+        return body
+
     async def write(self, job: Head, body: bytes = b"") -> int:
         """Has one write applied; its HTTP status. Raises `Problem`."""
         if self.writer is None:
             raise Problem("forbidden", "This server was not started with --writable.")
         view = self.source.view()
-        job = {**job, "prefixes": view.prefixes, "open": {"path": view.path}}
+        opening = {"path": view.path, "directory": view.directory}
+        job = {**job, "prefixes": view.prefixes, "open": opening}
         try:
             head, _ = _sound(await self.writer.run(job, self.settings.limits.write_seconds, body=body))
         finally:
@@ -72,12 +85,15 @@ class ServerState:
     async def start(self) -> None:
         """Starts the worker processes."""
         await self.readers.start()
+        if self.source.view().directory is not None:
+            self._warming = asyncio.get_running_loop().create_task(self.explorers.start())
         if self.writer is not None:
             await self.writer.start()
 
     async def close(self) -> None:
         """Finishes what is under way and ends the worker processes."""
         await self.readers.close()
+        await self.explorers.close()
         if self.writer is not None:
             await self.writer.close()
 

@@ -80,6 +80,10 @@ def _role(name: str) -> Any:
         from kgtable.server.reader import Reader
 
         return Reader()
+    if name == "explore":
+        from kgtable.server.explorer import Explorer
+
+        return Explorer()
     from kgtable.server.writer import Writer
 
     return Writer()

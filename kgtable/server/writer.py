@@ -5,12 +5,17 @@ from __future__ import annotations
 import email
 import email.policy
 import errno
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from kgtable.errors import GraphLockedError, KgtableError
+from kgtable.graph.generation import LOCK, GraphDirectory
+from kgtable.graph.storage import exclusive_lock
 from kgtable.server import rewriting, scan
 from kgtable.server.evaluation import refuse_remote, syntax_problem
 from kgtable.server.frames import Head
@@ -26,47 +31,56 @@ _DATASETS = (ox.RdfFormat.N_QUADS, ox.RdfFormat.TRIG)
 
 
 class Writer:
-    """Keeps the live store open, which no other process may write to meanwhile."""
-
-    def __init__(self) -> None:
-        self._path: Path | None = None
-        self._store: ox.Store | None = None
+    """Holds the graph and its store for the time of one write, so that a build can have its turn."""
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
         """Applies one write; when this returns, the write survives the end of any process."""
-        opening = job.get("open")
-        if opening is not None and Path(opening["path"]) != self._path:
-            self._store, self._path = None, Path(opening["path"])
+        opening = job["open"]
         try:
-            status = self._apply(self._opened(), job, body)
-            self._fold_log()
-        except OSError as error:
-            self._store = None
+            with _held(opening["directory"], opening["path"]) as path:
+                status = _write(path, job, body)
+        except GraphLockedError:
+            detail = "The graph is being built. Try again when that is done."
+            raise Problem("unavailable", detail, {}, {"retry-after": "10"}) from None
+        except KgtableError as error:
+            raise Problem("storage-full", str(error)) from error
+        except (OSError, RuntimeError) as error:
             raise _storage_problem(error) from error
         return {"status": status}, b""
 
-    def _opened(self) -> ox.Store:
-        if self._path is None:
-            raise ValueError("The first job of a writer must open a store.")
-        if self._store is None:
-            self._store = ox.Store(str(self._path))
-        return self._store
 
-    def _apply(self, store: ox.Store, job: Head, body: bytes) -> int:
-        if job["op"] == "update":
-            _update(store, job)
-            return 204
-        if job["op"] == "load":
-            quads = list(_quads(job, body, dataset=True))
-            _transact(store, [_insertion(quads)])
-            return 204
-        return _change_graph(store, job, body)
+@contextmanager
+def _held(directory: str | None, path: str) -> Iterator[Path]:
+    """The store to write to; of a graph directory the current generation's, with the graph locked."""
+    if directory is None:
+        yield Path(path)
+        return
+    place = GraphDirectory(directory)
+    with exclusive_lock(place.path / LOCK):
+        yield place.current().store_path
 
-    def _fold_log(self) -> None:
-        if self._path is not None and self._store is not None:
-            size = sum(log.stat().st_size for log in self._path.glob("*.log"))
-            if size > LOG_LIMIT:
-                self._store.flush()
+
+def _write(path: Path, job: Head, body: bytes) -> int:
+    store = ox.Store(str(path))
+    try:
+        status = _apply(store, job, body)
+        if sum(log.stat().st_size for log in path.glob("*.log")) > LOG_LIMIT:
+            store.flush()
+    finally:
+        del store
+        gc.collect()
+    return status
+
+
+def _apply(store: ox.Store, job: Head, body: bytes) -> int:
+    if job["op"] == "update":
+        _update(store, job)
+        return 204
+    if job["op"] == "load":
+        quads = list(_quads(job, body, dataset=True))
+        _transact(store, [_insertion(quads)])
+        return 204
+    return _change_graph(store, job, body)
 
 
 def _update(store: ox.Store, job: Head) -> None:
@@ -153,9 +167,9 @@ def _parts(content_type: str, body: bytes) -> Iterable[tuple[str, bytes]]:
         yield part.get_content_type(), content or b""
 
 
-def _storage_problem(error: OSError) -> Problem:
+def _storage_problem(error: OSError | RuntimeError) -> Problem:
     text = str(error)
-    if error.errno == errno.ENOSPC or "No space left" in text:
+    if getattr(error, "errno", None) == errno.ENOSPC or "No space left" in text:
         return Problem("storage-full", "The disk is full: nothing of this request was stored.")
     if "lock" in text.lower():
         retry = {"retry-after": "5"}

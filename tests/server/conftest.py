@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import kgtable
 from kgtable.server.settings import DefaultGraph, Lanes, Limits, ServerSettings
+from kgtable.server.sources import GraphFolder
 from tests.server.serving import TOKEN, Running, running, store_with
 
+SAMPLES = Path(kgtable.__file__).parent / "samples"
 DATA = """
 <http://example.org/a> <http://example.org/p> 1 .
 <http://example.org/g1> { <http://example.org/b> <http://example.org/p> 2 }
@@ -35,4 +39,19 @@ def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         port=0, writable=True, token=TOKEN, limits=SMALL, lanes=LANES, default_graph=DefaultGraph.OWN
     )
     with running(settings, source) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def graph_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph directory with the sample tables."""
+    folder = tmp_path_factory.mktemp("samples") / "graph"
+    kgtable.build(SAMPLES, folder, embedding="none")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def exploring(graph_folder: Path) -> Iterator[Running]:
+    """A server on the sample tables."""
+    with running(ServerSettings(port=0), GraphFolder(graph_folder)) as server:
         yield server

@@ -1,0 +1,239 @@
+"""The HTTP API at ``/api``: checked parameters in, JSON out; `openapi.py` describes it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from kgtable.server import requests
+from kgtable.server.frames import Head
+from kgtable.server.openapi import document
+from kgtable.server.problems import Problem
+from kgtable.server.process import Frame
+from kgtable.server.responses import not_modified
+from kgtable.server.state import ServerState
+
+LONGEST_QUESTION = 2_000
+MOST_TRIPLES = 11_000
+JSON = "application/json"
+
+
+class Api:
+    """The operations on one server's graph."""
+
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+
+    def routes(self) -> list[Route]:
+        """The routes below ``/api``."""
+        return [
+            Route("/api/openapi.json", self.openapi, methods=["GET"]),
+            Route("/api/info", self.simple, methods=["GET"]),
+            Route("/api/dataset", self.simple, methods=["GET"]),
+            Route("/api/classes", self.simple, methods=["GET"]),
+            Route("/api/tables", self.tables, methods=["GET"]),
+            Route("/api/tables/{id:path}", self.table, methods=["GET"]),
+            Route("/api/cells", self.cell, methods=["GET"]),
+            Route("/api/ontology", self.ontology, methods=["GET"]),
+            Route("/api/resource", self.resource, methods=["GET"]),
+            Route("/api/neighbours", self.neighbours, methods=["GET"]),
+            Route("/api/search", self.search, methods=["GET"]),
+            Route("/api/retrieve", self.retrieve, methods=["GET"]),
+            Route("/api/ask", self.ask, methods=["POST"]),
+        ]
+
+    async def openapi(self, request: Request) -> Response:
+        """The description of this API."""
+        return JSONResponse(document(str(request.base_url)))
+
+    async def simple(self, request: Request) -> Response:
+        """An operation without parameters, named by the path."""
+        _known(request, ())
+        return await self._give(request, {"op": request.url.path.rpartition("/")[2]})
+
+    async def tables(self, request: Request) -> Response:
+        """A list of tables."""
+        found = _known(request, ("q", "offset", "limit"))
+        return await self._give(request, {"op": "tables", **_page(found)})
+
+    async def ontology(self, request: Request) -> Response:
+        """A list of predicates."""
+        found = _known(request, ("q", "offset", "limit"))
+        return await self._give(request, {"op": "ontology", **_page(found)})
+
+    async def table(self, request: Request) -> Response:
+        """A window of a table, or the whole of it as CSV."""
+        names = ("row", "rows", "column", "columns", "around", "format")
+        found = _known(request, names)
+        id = request.path_params["id"]
+        form = found.get("format", "json")
+        if form not in ("json", "csv"):
+            raise Problem("bad-request", "format is json or csv.")
+        if form == "csv":
+            body = await self._state.explore({"op": "csv", "id": id})
+            headers = {"content-disposition": 'attachment; filename="table.csv"'}
+            return Response(body, headers=headers, media_type="text/csv; charset=utf-8")
+        job = {
+            "op": "table",
+            "id": id,
+            "row": _integer(found, "row", 0, 0, 10**9),
+            "rows": _integer(found, "rows", 200, 1, 500),
+            "column": _integer(found, "column", 0, 0, 10**6),
+            "columns": _integer(found, "columns", 60, 1, 200),
+            "around": _rows(found.get("around", "")),
+        }
+        return await self._give(request, job)
+
+    async def cell(self, request: Request) -> Response:
+        """All that is known of a cell."""
+        found = _known(request, ("table", "row", "column"))
+        job = {
+            "op": "cell",
+            "id": _required(found, "table"),
+            "row": _integer(found, "row", None, 0, 10**9),
+            "column": _integer(found, "column", None, 0, 10**6),
+        }
+        return await self._give(request, job)
+
+    async def resource(self, request: Request) -> Response:
+        """The statements about an IRI."""
+        found = _known(request, ("iri",))
+        return await self._give(request, {"op": "resource", "iri": _required(found, "iri")})
+
+    async def neighbours(self, request: Request) -> Response:
+        """The neighbourhood of an IRI."""
+        found = _known(request, ("iri", "limit"))
+        limit = _integer(found, "limit", 40, 1, 200)
+        return await self._give(request, {"op": "neighbours", "iri": _required(found, "iri"), "limit": limit})
+
+    async def search(self, request: Request) -> Response:
+        """Nodes by label."""
+        found = _known(request, ("q", "limit"))
+        job = {"op": "search", "q": _required(found, "q"), "limit": _integer(found, "limit", 12, 1, 60)}
+        return await self._give(request, job)
+
+    async def retrieve(self, request: Request) -> Response:
+        """The triples for a question."""
+        found = _known(request, ("question", "k", "method"))
+        job = {
+            "op": "retrieve",
+            "question": _question(found.get("question")),
+            "k": _integer(found, "k", 100, 1, MOST_TRIPLES),
+            "method": found.get("method", "hybrid"),
+        }
+        return await self._give(request, job)
+
+    async def ask(self, request: Request) -> Response:
+        """The answer to a question, at once or as server-sent events."""
+        _same_site(request)
+        if requests.media_type(request.headers.get("content-type", "")) != JSON:
+            raise Problem("unsupported-media-type", f"Send the question as {JSON}.")
+        content = await requests.body(request.receive, requests.header_map(request.scope), 64 << 10)
+        try:
+            given = json.loads(content)
+        except (ValueError, RecursionError):
+            raise Problem("bad-request", "The body is not JSON.") from None
+        if not isinstance(given, dict) or not set(given) <= {"question", "method", "k"}:
+            raise Problem("bad-request", "The body is an object with question and, if wanted, method and k.")
+        k, method = given.get("k", 300), given.get("method", "hybrid")
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_TRIPLES:
+            raise Problem("bad-request", f"k is a whole number from 1 to {MOST_TRIPLES:,}.")
+        if not isinstance(method, str):
+            raise Problem("bad-request", "method is the name of a way to retrieve.")
+        job = {"op": "ask", "question": _question(given.get("question")), "k": k, "method": method}
+        if "text/event-stream" in request.headers.get("accept", ""):
+            return StreamingResponse(
+                self._events(job), media_type="text/event-stream", headers={"cache-control": "no-store"}
+            )
+        body = await self._state.explore(job)
+        return Response(body, media_type=JSON, headers={"cache-control": "no-store"})
+
+    async def _events(self, job: Head) -> AsyncIterator[bytes]:
+        """What happens on the way to an answer, the answer, or the problem that came instead."""
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+        def told(frame: Frame) -> None:
+            queue.put_nowait(_event(frame[0]["name"], frame[1]))
+
+        async def work() -> None:
+            try:
+                queue.put_nowait(_event("answer", await self._state.explore(job, told)))
+            except Problem as problem:
+                queue.put_nowait(_event("problem", problem.body()))
+            finally:
+                queue.put_nowait(None)
+
+        task = asyncio.create_task(work())
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+        finally:
+            task.cancel()
+
+    async def _give(self, request: Request, job: Head) -> Response:
+        tag = f'W/"{self._state.view().version}"'
+        headers = {"etag": tag, "cache-control": "no-cache", "vary": "Accept-Encoding"}
+        if job["op"] != "retrieve" and not_modified(requests.header_map(request.scope), tag):
+            return Response(status_code=304, headers=headers)
+        return Response(await self._state.explore(job), media_type=JSON, headers=headers)
+
+
+def _event(name: str, data: bytes) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def _known(request: Request, names: tuple[str, ...]) -> Mapping[str, str]:
+    """The parameters, each given at most once. Raises `Problem` for one that is not known."""
+    found = requests.parameters(request.scope["query_string"])
+    unknown = sorted(found.keys() - set(names))
+    if unknown:
+        known = f"it takes {', '.join(names)}" if names else "it takes none"
+        raise Problem("bad-request", f"Unknown parameter {unknown[0][:100]!r}: {known}.")
+    return {name: requests.single(found, name) or "" for name in found}
+
+
+def _page(found: Mapping[str, str]) -> Head:
+    return {
+        "q": found.get("q", "")[:500],
+        "offset": _integer(found, "offset", 0, 0, 10**9),
+        "limit": _integer(found, "limit", 50, 1, 200),
+    }
+
+
+def _required(found: Mapping[str, str], name: str) -> str:
+    if not found.get(name):
+        raise Problem("bad-request", f"The parameter {name} is missing.")
+    return found[name]
+
+
+def _integer(found: Mapping[str, str], name: str, default: int | None, low: int, high: int) -> int:
+    text = found.get(name)
+    if text is None and default is not None:
+        return default
+    if not text or not text.isascii() or not text.isdigit() or len(text) > 12 or not low <= int(text) <= high:
+        raise Problem("bad-request", f"{name} is a whole number from {low:,} to {high:,}.")
+    return int(text)
+
+
+def _rows(text: str) -> list[int]:
+    parts = text.split(",") if text else []
+    if len(parts) > 50 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise Problem("bad-request", "around is at most 50 row numbers, separated by commas.")
+    return [int(part) for part in parts]
+
+
+def _question(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_QUESTION:
+        raise Problem("bad-request", f"question is a text of 1 to {LONGEST_QUESTION:,} characters.")
+    return value.strip()
+
+
+def _same_site(request: Request) -> None:
+    """Raises `Problem` for a request that a page of another site makes a browser send."""
+    if request.headers.get("sec-fetch-site", "same-origin") == "cross-site":
+        raise Problem("forbidden", "Questions are not taken from pages of other sites.")

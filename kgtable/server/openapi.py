@@ -1,0 +1,269 @@
+"""The OpenAPI 3.1 document of the HTTP API. Tests hold it against the running server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kgtable.version import __version__
+
+_TEXT = {"type": "string"}
+_WHOLE = {"type": "integer", "minimum": 0}
+_MAYBE_TEXT = {"type": ["string", "null"]}
+_TEXTS = {"type": "array", "items": _TEXT}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": sorted(properties)}
+
+
+def _array(items: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _parameter(name: str, schema: Any, about: str, *, required: bool = False, where: str = "query") -> Any:
+    return {"name": name, "in": where, "required": required, "schema": schema, "description": about}
+
+
+def _range(low: int, high: int, default: int | None = None) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "integer", "minimum": low, "maximum": high}
+    return schema if default is None else {**schema, "default": default}
+
+
+_PAGING = [
+    _parameter("q", _TEXT, "Words that all have to occur."),
+    _parameter("offset", _range(0, 10**9, 0), "How many to pass over."),
+    _parameter("limit", _range(1, 200, 50), "How many to give at most."),
+]
+_IRI = _parameter("iri", {"type": "string", "format": "iri"}, "An absolute IRI.", required=True)
+_ID = _parameter("id", {"type": "string", "minLength": 1}, "The table's id.", required=True, where="path")
+_QUESTION = {"type": "string", "minLength": 1, "maxLength": 2_000, "pattern": r"\S"}
+_METHOD = {"type": "string", "default": "hybrid"}
+
+SCHEMAS: dict[str, Any] = {
+    "Problem": _object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT),
+    "Info": _object(
+        tables=_WHOLE,
+        rows=_WHOLE,
+        cells=_WHOLE,
+        model=_MAYBE_TEXT,
+        summary=_TEXT,
+        questions=_TEXTS,
+        start=_MAYBE_TEXT,
+        base=_TEXT,
+    ),
+    "Dataset": _object(
+        prefixes={"type": "object", "additionalProperties": _TEXT},
+        examples=_array(_object(name=_TEXT, title=_TEXT, comment=_TEXT, query=_TEXT)),
+        properties=_TEXTS,
+        classes=_TEXTS,
+    ),
+    "Classes": _object(classes=_array(_object(iri=_TEXT, name=_TEXT, comment=_TEXT, entities=_WHOLE))),
+    "Tables": _object(
+        total=_WHOLE,
+        tables=_array(
+            _object(
+                id=_TEXT,
+                title=_TEXT,
+                file=_TEXT,
+                sheet=_MAYBE_TEXT,
+                rows=_WHOLE,
+                width=_WHOLE,
+                cells=_WHOLE,
+                columns=_TEXTS,
+            )
+        ),
+    ),
+    "Table": _object(
+        id=_TEXT,
+        iri=_TEXT,
+        title=_TEXT,
+        file=_TEXT,
+        sheet=_MAYBE_TEXT,
+        rows_total=_WHOLE,
+        width=_WHOLE,
+        label_column=_WHOLE,
+        body_start=_WHOLE,
+        columns=_array(_object(index=_WHOLE, title=_TEXT, predicate=_TEXT)),
+        rows=_array(_object(index=_WHOLE, kind=_TEXT, depth=_WHOLE, cells=_TEXTS)),
+    ),
+    "Term": {"type": "object", "required": ["type", "value"], "properties": {"type": _TEXT, "value": _TEXT}},
+    "Cell": _object(
+        text=_TEXT,
+        iri=_TEXT,
+        row_iri=_TEXT,
+        table=_TEXT,
+        row=_WHOLE,
+        column=_WHOLE,
+        value=_MAYBE_TEXT,
+        unit=_MAYBE_TEXT,
+        unit_from=_TEXT,
+        scale=_MAYBE_TEXT,
+        scale_from=_TEXT,
+        header=_TEXT,
+        label=_TEXT,
+        groups=_TEXTS,
+        triples=_array(_object(predicate=_TEXT, object=_ref("Term"))),
+    ),
+    "Ontology": _object(
+        total=_WHOLE,
+        predicates=_array(
+            _object(iri=_TEXT, name=_TEXT, label=_TEXT, names=_TEXTS, tables=_TEXTS, tables_total=_WHOLE)
+        ),
+    ),
+    "Resource": _object(
+        iri=_TEXT,
+        label=_TEXT,
+        outgoing=_array(_object(predicate=_TEXT, term=_ref("Term"))),
+        incoming=_array(_object(predicate=_TEXT, term=_ref("Term"))),
+        more={"type": "boolean"},
+    ),
+    "Neighbours": _object(
+        nodes=_array(_object(id=_TEXT, label=_TEXT, kind=_TEXT)),
+        edges=_array(_object(source=_TEXT, predicate=_TEXT, target=_TEXT)),
+        more={"type": "boolean"},
+    ),
+    "Hits": _object(hits=_array(_object(iri=_TEXT, label=_TEXT, kind=_TEXT))),
+    "Retrieval": _object(
+        question=_TEXT,
+        triples=_array(
+            _object(
+                table=_TEXT,
+                row=_WHOLE,
+                column=_WHOLE,
+                subject=_TEXT,
+                predicate=_TEXT,
+                object=_TEXT,
+                value=_MAYBE_TEXT,
+                unit=_MAYBE_TEXT,
+                scale=_MAYBE_TEXT,
+                group=_MAYBE_TEXT,
+                cell=_TEXT,
+                score={"type": "number"},
+            )
+        ),
+        tables=_array(_object(table=_TEXT, score={"type": "number"})),
+        timings_ms={"type": "object", "additionalProperties": {"type": "number"}},
+    ),
+    "Question": {
+        "type": "object",
+        "required": ["question"],
+        "additionalProperties": False,
+        "properties": {"question": _QUESTION, "method": _METHOD, "k": _range(1, 11_000, 300)},
+    },
+    "Answer": _object(
+        question=_TEXT,
+        answer=_MAYBE_TEXT,
+        value=_MAYBE_TEXT,
+        unit=_MAYBE_TEXT,
+        verified={"type": "boolean"},
+        citations=_array(_object(cell=_TEXT, table=_TEXT, row=_WHOLE, column=_WHOLE, text=_TEXT, file=_TEXT)),
+        calculation=_MAYBE_TEXT,
+        method=_TEXT,
+        model=_MAYBE_TEXT,
+        usage={"type": "object"},
+        timings_ms={"type": "object"},
+    ),
+}
+
+
+def _get(about: str, schema: str, parameters: list[Any], *, statuses: tuple[int, ...] = ()) -> dict[str, Any]:
+    responses = {
+        "200": {"description": "Found.", "content": {"application/json": {"schema": _ref(schema)}}},
+        "304": {"description": "Nothing has changed since the entity tag."},
+        **_problems(400, *statuses, 503),
+    }
+    return {
+        "get": {"summary": about, "operationId": schema, "parameters": parameters, "responses": responses}
+    }
+
+
+def _problems(*statuses: int) -> dict[str, Any]:
+    content = {"application/problem+json": {"schema": _ref("Problem")}}
+    return {str(status): {"description": "A problem.", "content": content} for status in statuses}
+
+
+def _table_path() -> dict[str, Any]:
+    parameters = [
+        _ID,
+        _parameter("row", _range(0, 10**9, 0), "The first row of the window."),
+        _parameter("rows", _range(1, 500, 200), "How many rows."),
+        _parameter("column", _range(0, 10**6, 0), "The first column."),
+        _parameter("columns", _range(1, 200, 60), "How many columns."),
+        _parameter(
+            "around", {"type": "string", "pattern": r"^$|^[0-9]{1,9}(,[0-9]{1,9}){0,49}$"}, "Rows to show."
+        ),
+        _parameter("format", {"enum": ["json", "csv"], "default": "json"}, "CSV gives the whole table."),
+    ]
+    found = _get("A window of one table, as printed", "Table", parameters, statuses=(404,))
+    found["get"]["responses"]["200"]["content"]["text/csv"] = {"schema": {"type": "string"}}
+    return found
+
+
+def _ask_path() -> dict[str, Any]:
+    body = {"required": True, "content": {"application/json": {"schema": _ref("Question")}}}
+    content = {
+        "application/json": {"schema": _ref("Answer")},
+        "text/event-stream": {"schema": {"type": "string"}},
+    }
+    responses = {
+        "200": {
+            "description": "The answer; as events: step, text, then answer or problem.",
+            "content": content,
+        },
+        **_problems(400, 403, 413, 415, 503),
+    }
+    return {
+        "post": {
+            "summary": "The answer to a question",
+            "operationId": "ask",
+            "requestBody": body,
+            "responses": responses,
+        }
+    }
+
+
+def document(server: str) -> dict[str, Any]:
+    """The document for a server at an address."""
+    place = [
+        _parameter("table", {"type": "string", "minLength": 1}, "The table's id.", required=True),
+        _parameter("row", _range(0, 10**9), "The row, from 0.", required=True),
+        _parameter("column", _range(0, 10**6), "The column, from 0.", required=True),
+    ]
+    question = [
+        _parameter("question", _QUESTION, "The question.", required=True),
+        _parameter("k", _range(1, 11_000, 100), "How many triples at most."),
+        _parameter("method", _METHOD, "The way to retrieve."),
+    ]
+    words = [
+        _parameter("q", {"type": "string", "minLength": 1}, "Words of a label.", required=True),
+        _parameter("limit", _range(1, 60, 12), "How many to give at most."),
+    ]
+    around = [_IRI, _parameter("limit", _range(1, 200, 40), "How many neighbours at most.")]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "kgtable",
+            "version": __version__,
+            "description": "Tables as a knowledge graph. SPARQL is at /sparql, graphs are at /store.",
+        },
+        "servers": [{"url": server.rstrip("/")}],
+        "paths": {
+            "/api/info": _get("What the graph holds", "Info", []),
+            "/api/dataset": _get("Prefixes, example queries, properties and classes", "Dataset", []),
+            "/api/classes": _get("The classes and how many entities each has", "Classes", []),
+            "/api/tables": _get("The tables, searched by words", "Tables", _PAGING),
+            "/api/tables/{id}": _table_path(),
+            "/api/cells": _get("All that is known of one cell", "Cell", place, statuses=(404,)),
+            "/api/ontology": _get("The generated predicates, searched by words", "Ontology", _PAGING),
+            "/api/resource": _get("The statements about an IRI", "Resource", [_IRI]),
+            "/api/neighbours": _get("The neighbourhood of an IRI", "Neighbours", around),
+            "/api/search": _get("Nodes by their label", "Hits", words),
+            "/api/retrieve": _get("The triples that may answer a question", "Retrieval", question),
+            "/api/ask": _ask_path(),
+        },
+        "components": {"schemas": SCHEMAS},
+    }

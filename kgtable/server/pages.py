@@ -1,0 +1,176 @@
+"""The pages for people, the files they load, and the IRIs of the data that dereference here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from string import Template
+from urllib.parse import parse_qs, quote
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from kgtable.server import negotiation, requests
+from kgtable.server.negotiation import GRAPH, HTML, Offer
+from kgtable.server.problems import Problem
+from kgtable.server.security import COOKIE, same_secret
+from kgtable.server.state import ServerState
+
+FOLDER = Path(__file__).parent
+NAVIGATION = (
+    ("ask", "/", "Ask"),
+    ("tables", "/tables", "Tables"),
+    ("graph", "/graph", "Graph"),
+    ("ontology", "/ontology", "Ontology"),
+    ("query", "/query", "SPARQL"),
+)
+_TITLES = {name: title for name, _, title in NAVIGATION} | {"table": "Table", "resource": "Resource"}
+_CURRENT = ' aria-current="page"'
+_FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
+_DEFAULT_GRAPHS = {
+    "union": "the union of all tables and the description of the dataset",
+    "own": "the description of the dataset; each table is a graph of its own",
+}
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template((FOLDER / "templates" / f"{name}.html").read_text(encoding="utf-8"))
+
+
+def page(name: str, values: Mapping[str, str] | None = None) -> bytes:
+    """A page by the name of its template; `values` are already escaped."""
+    current = {"table": "tables", "resource": "graph"}.get(name, name)
+    links = "".join(
+        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in NAVIGATION
+    )
+    styles, scripts = "", f'<script type="module" src="/static/{name}.js"></script>'
+    if name == "query":
+        styles = '<link rel="stylesheet" href="/static/vendor/yasgui.min.css">'
+        scripts = f'<script src="/static/vendor/yasgui.min.js" defer></script>\n{scripts}'
+    content = _template(name).safe_substitute(values or {})
+    whole = _template("layout").substitute(
+        title=_TITLES[name], styles=styles, scripts=scripts, navigation=links, main="", content=content
+    )
+    return whole.encode("utf-8")
+
+
+class Files(StaticFiles):
+    """The files of the pages, checked anew by the browser on each visit."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """A file, or 404."""
+        response = await super().get_response(path, scope)
+        if isinstance(response, FileResponse):
+            response.headers["cache-control"] = "no-cache"
+        return response
+
+
+class Pages:
+    """The routes of the pages of one server."""
+
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+
+    def routes(self) -> list[Route | Mount]:
+        """Everything people look at."""
+        return [
+            Route("/", self.ask, methods=["GET"]),
+            Route("/tables", self.plain, methods=["GET"]),
+            Route("/tables/{id:path}", self.table, methods=["GET"]),
+            Route("/graph", self.plain, methods=["GET"]),
+            Route("/query", self.query, methods=["GET"]),
+            Route("/ontology", self.ontology, methods=["GET"]),
+            Route("/resource", self.resource, methods=["GET"]),
+            Route("/data/{path:path}", self.data, methods=["GET"]),
+            Route("/dataset", self.data, methods=["GET"]),
+            Mount("/static", Files(directory=FOLDER / "static")),
+        ]
+
+    async def ask(self, request: Request) -> Response:
+        """The first page; with the server's token in the address, the cookie that stands for it."""
+        given = parse_qs(request.url.query).get("token", [""])[0]
+        if given and same_secret(given, self._state.settings.token):
+            response = RedirectResponse("/", 303)
+            response.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+            return response
+        return _html(request, page("ask"))
+
+    async def plain(self, request: Request) -> Response:
+        """A page without anything to fill in, named by its path."""
+        return _html(request, page(request.url.path.strip("/")))
+
+    async def table(self, request: Request) -> Response:
+        """One table."""
+        return _html(request, page("table"))
+
+    async def query(self, request: Request) -> Response:
+        """The editor."""
+        default_graph = _DEFAULT_GRAPHS[self._state.settings.default_graph]
+        return _html(request, page("query", {"default_graph": default_graph}))
+
+    async def ontology(self, request: Request) -> Response:
+        """The list of predicates, or the ontology itself for programs."""
+        offer = _wanted(request)
+        if offer.media_type == HTML:
+            return _html(request, page("ontology"))
+        query = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o FILTER(STRSTARTS(STR(?s), STR(ex:))) }"
+        return await self._rdf(query, offer, union=False)
+
+    async def resource(self, request: Request) -> Response:
+        """One IRI: a page for people, its statements for programs."""
+        iri = request.query_params.get("iri", "")
+        requests.check_iri(iri, "iri")
+        return await self._dereference(request, iri)
+
+    async def data(self, request: Request) -> Response:
+        """An IRI of the data whose path is asked for here."""
+        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
+        raw = request.scope.get("raw_path", b"").decode("latin-1").partition("?")[0]
+        iri = base + (raw or quote(request.url.path)).lstrip("/")
+        requests.check_iri(iri, "The address")
+        return await self._dereference(request, iri)
+
+    async def _dereference(self, request: Request, iri: str) -> Response:
+        offer = _wanted(request)
+        if offer.media_type == HTML:
+            return _html(request, page("resource", {"iri": escape(iri, quote=True)}))
+        return await self._rdf(f"DESCRIBE <{iri}>", offer, union=True)
+
+    async def _rdf(self, query: str, offer: Offer, *, union: bool) -> Response:
+        state = self._state
+        job = {
+            "op": "query",
+            "query": query,
+            "union": union,
+            "accept": offer.media_type,
+            "result_limit": state.settings.limits.result,
+        }
+        answer, _ = await state.read(job, state.view())
+        return Response(answer.body, headers={"vary": "Accept"}, media_type=answer.content_type.decode())
+
+
+def _wanted(request: Request) -> Offer:
+    form = request.query_params.get("format")
+    accept = _FORMATS.get(form, form) if form else request.headers.get("accept", "")
+    if accept in ("", "*/*"):
+        accept = HTML
+    offer = negotiation.choose(accept, GRAPH)
+    if offer is None:
+        names = [entry.media_type for entry in GRAPH]
+        raise Problem("not-acceptable", f"This can be given as {', '.join(names)}.", {"available": names})
+    return offer
+
+
+def _html(request: Request, content: bytes) -> Response:
+    tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+    headers = {"etag": tag, "cache-control": "no-cache", "vary": "Accept"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers, media_type="text/html; charset=utf-8")

@@ -1,0 +1,117 @@
+// The neighbourhood of a row, subject or predicate as a picture and, beside it, as a list.
+
+import cytoscape from "./vendor/cytoscape.min.js";
+import { empty, failure, fetchJson, fill, h, later, links, localName, parameters, remember } from "./shell.js";
+
+const LIMIT = 40;
+const canvas = document.querySelector("#canvas");
+const side = document.querySelector("#side");
+const input = document.querySelector("#start");
+const hits = document.querySelector("#hits");
+const status = document.querySelector("#status");
+const colours = { table: "#4467c4", row: "#0d8a84", cell: "#d89a1d", entity: "#9a5cc6", literal: "#8b93a0", other: "#7a8290" };
+const ink = () => getComputedStyle(document.body).color;
+const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+const graph = cytoscape({
+  container: canvas,
+  style: [
+    { selector: "node", style: { label: "data(short)", "font-size": 11, color: ink, "text-wrap": "ellipsis", "text-max-width": 130, "text-valign": "bottom", "text-margin-y": 4, width: 22, height: 22, "background-color": (node) => colours[node.data("kind")] ?? colours.other } },
+    { selector: 'node[kind="literal"]', style: { shape: "round-rectangle", width: 14, height: 14 } },
+    { selector: "node.expanded", style: { "border-width": 3, "border-color": ink } },
+    { selector: "node:selected", style: { width: 30, height: 30, "border-width": 4, "border-color": "#c58a00" } },
+    { selector: "edge", style: { label: "data(short)", "font-size": 9, color: ink, "text-opacity": 0.75, width: 1.2, "line-color": "#98a1ad", "target-arrow-color": "#98a1ad", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate" } },
+  ],
+});
+
+/** New neighbours start on a circle around their node; forces then spread what overlaps. */
+function arrange(iri, added) {
+  const centre = graph.getElementById(iri).position();
+  const radius = 110 + 5 * added.length;
+  added.forEach((node, place) => {
+    const angle = (2 * Math.PI * place) / added.length;
+    node.position({ x: centre.x + radius * Math.cos(angle), y: centre.y + radius * Math.sin(angle) });
+  });
+  const first = graph.nodes().length === added.length + 1;
+  if (first) graph.animate({ fit: { padding: 45 } }, { duration: calm ? 0 : 300 });
+  else graph.layout({ name: "cose", randomize: false, animate: calm ? false : "end", animationDuration: 350, nodeRepulsion: 60000, nodeOverlap: 30, idealEdgeLength: 110, padding: 45 }).run();
+}
+
+async function expand(iri) {
+  status.textContent = "Reading the neighbourhood…";
+  try {
+    const found = await fetchJson(`/api/neighbours?${new URLSearchParams({ iri, limit: LIMIT })}`);
+    const known = new Set(graph.elements().map((element) => element.id()));
+    const added = [];
+    for (const node of found.nodes) {
+      if (known.has(node.id)) continue;
+      const element = graph.add({ group: "nodes", data: { ...node, short: node.label.slice(0, 60) } });
+      if (node.id !== iri) added.push(element);
+    }
+    for (const edge of found.edges) {
+      const id = `${edge.source} ${edge.predicate} ${edge.target}`;
+      if (!known.has(id)) graph.add({ group: "edges", data: { id, source: edge.source, target: edge.target, predicate: edge.predicate, short: localName(edge.predicate) } });
+    }
+    graph.getElementById(iri).addClass("expanded");
+    arrange(iri, added);
+    const total = graph.nodes().length;
+    status.textContent = `${total} ${total === 1 ? "node" : "nodes"}${found.more ? "; only some neighbours are shown" : ""}`;
+    select(iri);
+  } catch (error) {
+    status.textContent = "";
+    fill(side, failure(error));
+  }
+}
+
+function select(id) {
+  const node = graph.getElementById(id);
+  if (!node.length) return fill(side, empty(h("p", {}, "The graph says nothing of this IRI.")));
+  graph.nodes().unselect();
+  node.select();
+  const data = node.data();
+  const open = (target) => h("button", { class: "plain", type: "button", onclick: () => select(target.id()) }, target.data("label").slice(0, 120) || "(empty)");
+  const lines = node.connectedEdges().map((edge) => {
+    const outgoing = edge.source().id() === id;
+    const other = outgoing ? edge.target() : edge.source();
+    return h("li", {}, h("span", { class: "predicate" }, outgoing ? `${edge.data("short")} →` : `← ${edge.data("short")}`), open(other));
+  });
+  fill(side,
+    h("h2", { dir: "auto" }, data.label || localName(id)),
+    data.kind === "literal" ? null : h("p", { class: "mono quiet" }, id),
+    h("p", { class: "toolbar" },
+      data.kind === "literal" || node.hasClass("expanded") ? null : h("button", { class: "primary", type: "button", id: "expand", onclick: () => expand(id) }, "Expand"),
+      data.kind === "literal" ? null : h("a", { class: "button", href: links.resource(id) }, "All statements"),
+      data.table ? h("a", { class: "button", href: links.table(data.table, data.row ?? undefined, data.column ?? 0) }, "Table") : null),
+    h("ul", { class: "triples" }, lines));
+}
+
+graph.on("tap", "node", (event) => select(event.target.id()));
+graph.on("dbltap", "node", (event) => {
+  if (event.target.data("kind") !== "literal") expand(event.target.id());
+});
+
+async function begin(iri) {
+  graph.elements().remove();
+  remember({ iri });
+  fill(hits);
+  await expand(iri);
+}
+
+input.addEventListener("input", later(async () => {
+  const words = input.value.trim();
+  if (!words) return fill(hits);
+  if (/^https?:\/\/\S+$/.test(words)) return begin(words);
+  const found = await fetchJson(`/api/search?${new URLSearchParams({ q: words, limit: 12 })}`).catch((error) => ({ error, hits: [] }));
+  if (found.error) return fill(hits, failure(found.error));
+  if (!found.hits.length) return fill(hits, h("li", { class: "quiet" }, "Nothing has such a label."));
+  fill(hits, found.hits.map((hit) => h("li", {}, h("button", { class: "chip", type: "button", onclick: () => begin(hit.iri) }, `${hit.label} `, h("small", {}, hit.kind)))));
+}, 300));
+
+const iri = parameters().get("iri");
+if (iri) begin(iri);
+else {
+  fill(side, empty(h("p", {}, "Search for a row, a subject or a predicate, or open one from a table.")));
+  const info = await fetchJson("/api/info").catch(() => null);
+  if (info?.start) begin(info.start);
+}
+window.kgtableGraph = graph;

@@ -1,0 +1,176 @@
+"""The HTTP API on the sample tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.server.serving import Running
+
+SEGMENTS = "http://example.org/data/table/halden-segments"
+
+
+def get(server: Running, path: str, **parameters: object) -> Any:
+    answer = server.client.get(
+        f"/api/{path}", params={name: str(value) for name, value in parameters.items()}
+    )
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_info_counts_and_suggests(exploring: Running) -> None:
+    info = get(exploring, "info")
+    assert info["tables"] == 6
+    assert len(info["questions"]) == 3
+    assert info["model"] is None
+
+
+def test_tables_are_searched_in_titles_files_and_columns(exploring: Running) -> None:
+    assert get(exploring, "tables")["total"] == 6
+    assert [table["id"] for table in get(exploring, "tables", q="halden revenue")["tables"]] == [
+        "halden-segments"
+    ]
+    assert [table["id"] for table in get(exploring, "tables", q="Diameter")["tables"]] == ["planets"]
+    assert get(exploring, "tables", q="nowhere at all")["total"] == 0
+    assert len(get(exploring, "tables", offset=5, limit=1)["tables"]) == 1
+
+
+def test_a_table_comes_as_printed_with_its_structure(exploring: Running) -> None:
+    table = get(exploring, "tables/halden-segments")
+    assert table["rows"][0]["cells"] == ["€ thousands", "2024", "2023", "Change in %"]
+    assert table["rows"][0]["kind"] == "header"
+    assert table["rows"][1]["kind"] == "group"
+    laboratory = table["rows"][2]
+    assert (laboratory["cells"][0], laboratory["depth"]) == ("- Laboratory", 1)
+    assert table["heading"][0] == "Halden Marine"
+
+
+def test_every_cell_of_every_window_is_the_text_that_was_read(exploring: Running) -> None:
+    import kgtable
+
+    graph = kgtable.open(exploring.state.view().directory or "")
+    for id in graph.tables:
+        grid = graph.tables[id].table.grid
+        shown = get(exploring, f"tables/{id}")
+        for row in shown["rows"]:
+            printed = [*grid.head[row["index"]], *[""] * grid.width][: grid.width]
+            assert row["cells"] == printed, (id, row["index"])
+
+
+def test_a_window_keeps_the_header_and_shows_rows_around_a_citation(exploring: Running) -> None:
+    window = get(exploring, "tables/norrvik-income-statement", row=10, rows=2, column=1, columns=2)
+    assert [row["index"] for row in window["rows"]] == [0, 1, 10, 11]
+    assert [column["index"] for column in window["columns"]] == [1, 2]
+    around = get(exploring, "tables/norrvik-income-statement", around="12")
+    assert [row["index"] for row in around["rows"]] == [0, 1, 10, 11, 12, 13, 14]
+
+
+def test_csv_is_the_file_as_it_was(exploring: Running) -> None:
+    answer = exploring.client.get("/api/tables/planets", params={"format": "csv"})
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert answer.text.splitlines()[0].startswith("Planet,Diameter (km)")
+
+
+def test_a_cell_says_value_unit_scale_and_where_from(exploring: Running) -> None:
+    cell = get(exploring, "cells", table="halden-segments", row=2, column=1)
+    assert cell["text"] == "812,400"
+    assert cell["value"] == "812400000"
+    assert (cell["unit"], cell["unit_from"]) == ("CCY_EUR", "corner")
+    assert (cell["scale"], cell["scale_from"]) == ("T", "corner")
+    assert cell["groups"] == ["Instruments"]
+    assert cell["iri"] == f"{SEGMENTS}/cell/2/1"
+    predicates = {triple["predicate"].rpartition("#")[2].rpartition("/")[2] for triple in cell["triples"]}
+    assert {"in2024", "hasUnit", "numericValue"} <= predicates
+
+
+def test_a_cell_of_text_and_an_empty_cell(exploring: Running) -> None:
+    date = get(exploring, "cells", table="tide-gauge", row=2, column=0)
+    assert date["datatype"].endswith("#date")
+    empty = get(exploring, "cells", table="halden-segments", row=1, column=2)
+    assert (empty["text"], empty["value"], empty["triples"]) == ("", None, [])
+
+
+def test_resource_neighbours_and_search(exploring: Running) -> None:
+    row = get(exploring, "resource", iri=f"{SEGMENTS}/row/2")
+    assert (row["label"], row["table"], row["row"]) == ("- Laboratory", "halden-segments", 2)
+    around = get(exploring, "neighbours", iri=f"{SEGMENTS}/row/2")
+    kinds = {node["id"]: node["kind"] for node in around["nodes"]}
+    assert kinds[f"{SEGMENTS}/cell/2/1"] == "cell"
+    assert kinds["http://example.org/data/laboratory"] == "entity"
+    predicate = get(exploring, "neighbours", iri="http://example.org/ontology#in2024", limit=5)
+    assert predicate["more"]
+    hits = get(exploring, "search", q="TOTAL instruments")["hits"]
+    assert [hit["label"] for hit in hits] == ["Total Instruments"]
+
+
+def test_ontology_classes_and_dataset(exploring: Running) -> None:
+    found = get(exploring, "ontology", q="diameter")["predicates"]
+    assert [entry["name"] for entry in found] == ["hasDiameterKm"]
+    assert found[0]["units"][0]["name"] == "KiloM"
+    classes = {entry["name"]: entry["entities"] for entry in get(exploring, "classes")["classes"]}
+    assert classes["Row"] > 0
+    dataset = get(exploring, "dataset")
+    assert dataset["prefixes"]["ex"] == "http://example.org/ontology#"
+    assert len(dataset["examples"]) >= 5
+    assert "http://example.org/ontology#hasDiameterKm" in dataset["properties"]
+
+
+def test_every_example_query_runs_and_finds_something(exploring: Running) -> None:
+    for example in get(exploring, "dataset")["examples"]:
+        answer = exploring.query(example["query"], "application/sparql-results+json, text/turtle")
+        assert answer.status_code == 200, example["name"]
+        if "json" in answer.headers["content-type"]:
+            assert answer.json()["results"]["bindings"], example["name"]
+        else:
+            assert answer.content.strip(), example["name"]
+
+
+def test_entity_tags_of_the_api(exploring: Running) -> None:
+    tag = exploring.client.get("/api/tables").headers["etag"]
+    assert exploring.client.get("/api/tables", headers={"if-none-match": tag}).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("tables/nowhere", 404),
+        ("tables?limit=0", 400),
+        ("tables?limit=٣", 400),
+        ("tables?nonsense=1", 400),
+        ("tables?q=a&q=b", 400),
+        ("tables/planets?rows=9999", 400),
+        ("tables/planets?around=1,x", 400),
+        ("tables/planets?format=exe", 400),
+        ("cells?table=planets&row=0", 400),
+        ("cells?table=planets&row=99&column=0", 404),
+        ("resource?iri=nonsense", 400),
+        ("resource", 400),
+        ("retrieve", 400),
+        ("nothing", 404),
+    ],
+)
+def test_refusals(exploring: Running, path: str, status: int) -> None:
+    answer = exploring.client.get(f"/api/{path}")
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status"),
+    [
+        (b"{}", {"content-type": "application/json"}, 400),
+        (b"[1]", {"content-type": "application/json"}, 400),
+        (b"{", {"content-type": "application/json"}, 400),
+        (b'{"question": ""}', {"content-type": "application/json"}, 400),
+        (b'{"question": "x", "k": 0}', {"content-type": "application/json"}, 400),
+        (b'{"question": "x", "k": true}', {"content-type": "application/json"}, 400),
+        (b"question=x", {"content-type": "application/x-www-form-urlencoded"}, 415),
+        (b"x" * 70_000, {"content-type": "application/json"}, 413),
+        (b'{"question": "x"}', {"content-type": "application/json", "sec-fetch-site": "cross-site"}, 403),
+    ],
+)
+def test_questions_that_are_not_taken(
+    exploring: Running, content: bytes, headers: dict[str, str], status: int
+) -> None:
+    assert exploring.client.post("/api/ask", content=content, headers=headers).status_code == status

@@ -1,0 +1,93 @@
+"""The pages and the IRIs of the data, as bytes; what they do in a browser is in `test_browser`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgtable.server import pages
+from tests.server.serving import Running
+
+PAGES = [
+    "/",
+    "/tables",
+    "/tables/planets",
+    "/graph",
+    "/query",
+    "/ontology",
+    "/resource?iri=http://x.example/",
+]
+STATIC = Path(pages.__file__).parent / "static"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_are_whole_and_strict(exploring: Running, path: str) -> None:
+    answer = exploring.client.get(path, headers={"accept": "text/html"})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "$" not in answer.text
+    assert not re.search(r"<script>|\son\w+=|\sstyle=", answer.text)
+    for address in re.findall(r'(?:src|href)="([^"#?]+)"', answer.text):
+        assert address.startswith("/"), address
+        assert exploring.client.get(address).status_code == 200, address
+
+
+def test_no_file_of_ours_names_another_host() -> None:
+    for path in [*STATIC.glob("*.js"), *STATIC.glob("*.css"), *(STATIC.parent / "templates").glob("*")]:
+        addresses = set(re.findall(r"https?://[\w.]+", path.read_text(encoding="utf-8")))
+        assert addresses <= {"http://www.w3.org"}, path
+
+
+def test_vendored_files_carry_their_licences() -> None:
+    licences = (STATIC / "vendor" / "LICENSES.txt").read_text(encoding="utf-8")
+    for name in ("@zazuko/yasgui", "cytoscape", "codemirror", "jquery"):
+        assert f"\n{name} " in licences
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"), [("text/turtle", ox.RdfFormat.TURTLE), ("application/ld+json", ox.RdfFormat.JSON_LD)]
+)
+def test_iris_dereference_for_programs(exploring: Running, accept: str, form: ox.RdfFormat) -> None:
+    for path in ("/data/table/halden-segments/row/2", "/data/table/halden-segments/cell/2/1", "/dataset"):
+        answer = exploring.client.get(path, headers={"accept": accept})
+        assert answer.status_code == 200
+        subjects = {quad.subject for quad in ox.parse(answer.content, form)}
+        assert ox.NamedNode(f"http://example.org{path}") in subjects
+
+
+def test_iris_dereference_for_people(exploring: Running) -> None:
+    answer = exploring.client.get("/data/table/halden-segments/row/2", headers={"accept": "text/html"})
+    assert 'data-iri="http://example.org/data/table/halden-segments/row/2"' in answer.text
+    hostile = exploring.client.get(
+        "/resource", params={"iri": "http://x/?\"&a='b"}, headers={"accept": "text/html"}
+    )
+    assert hostile.status_code == 400
+
+
+def test_ontology_dereferences(exploring: Running) -> None:
+    answer = exploring.client.get("/ontology", headers={"accept": "text/turtle"})
+    assert "ex:hasDiameterKm" in answer.text
+
+
+def test_unacceptable_format(exploring: Running) -> None:
+    assert exploring.client.get("/dataset", headers={"accept": "image/png"}).status_code == 406
+
+
+def test_files_outside_the_folder_stay_there(exploring: Running) -> None:
+    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd"):
+        assert exploring.client.get(path).status_code == 404
+
+
+def test_the_dataset_describes_itself_to_editors(exploring: Running) -> None:
+    prefixes = exploring.query("SELECT ?p ?n { [] sh:prefix ?p ; sh:namespace ?n }").json()
+    assert len(prefixes["results"]["bindings"]) >= 10
+    examples = exploring.query(
+        "SELECT ?c ?q { ?x a sh:SPARQLExecutable ; rdfs:comment ?c ; sh:select ?q }"
+    ).json()
+    assert len(examples["results"]["bindings"]) >= 5
+    classes = exploring.query("SELECT ?c ?n { ?p void:class ?c ; void:entities ?n }").json()
+    assert classes["results"]["bindings"]
