@@ -8,6 +8,7 @@ from collections.abc import Mapping as MappingOf
 from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import pandas as pd
@@ -21,6 +22,7 @@ from kgtable.graph.catalogue import Catalogue
 from kgtable.graph.conversion import Settings
 from kgtable.graph.convert import convert_tables
 from kgtable.graph.export import write_csv_folder, write_rdf
+from kgtable.graph.findings import ValidationReport
 from kgtable.graph.generation import Generation, GraphDirectory
 from kgtable.graph.reading_back import read_table
 from kgtable.graph.report import ConversionReport
@@ -29,12 +31,17 @@ from kgtable.graph.storage import whole_file
 from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
+from kgtable.graph.validate import MOST_LISTED
+from kgtable.graph.validate import validate as validate_graph
 from kgtable.graph.views import Tables
 from kgtable.graph.writing import Format
 from kgtable.ontology.mapping import Mapping
 from kgtable.retrieval.methods import Choice, Material, Retrievers
 from kgtable.retrieval.result import Retrieval
 from kgtable.version import __version__
+
+RDF_SUFFIXES = frozenset({".ttl", ".trig", ".nt", ".nq", ".jsonld", ".rdf"})
+"""Suffixes of files that `validate` reads as RDF; ``.json`` and ``.xml`` may be tables."""
 
 
 class KnowledgeGraph:
@@ -154,6 +161,13 @@ class KnowledgeGraph:
             )
         return [table]
 
+    def validate(self, *, most: int = MOST_LISTED) -> ValidationReport:
+        """Checks the graph with QUDT's shapes and kgtable's; lists at most `most` violations.
+
+        Raises `MissingExtraError` without pySHACL.
+        """
+        return validate_graph(self.generation.store_path, most=most)
+
     def info(self) -> dict[str, Any]:
         """What the graph holds: tables, cells by kind, quads, units, errors."""
         tables = self.catalogue.tables
@@ -239,6 +253,21 @@ def convert(
     settings = Settings(Namespaces(base), chosen, _mapping(mapping))
     with whole_file(Path(out)) if isinstance(out, Path | str) else nullcontext(out) as handle:
         return convert_tables(_paths(paths), handle, settings, workers=workers, progress=progress)
+
+
+def validate(path: Path | str, *, most: int = MOST_LISTED) -> ValidationReport:
+    """Checks an RDF file, or the graph that the tables in a file or folder become, by SHACL.
+
+    Raises `MissingExtraError` without pySHACL, `GraphError` for RDF that cannot be parsed, `UsageError`
+    where there is no table.
+    """
+    path = Path(path)
+    if path.is_file() and path.suffix.lower() in RDF_SUFFIXES:
+        return validate_graph(path, most=most)
+    with TemporaryDirectory(prefix="kgtable-") as folder:
+        text = Path(folder) / "tables.nq"
+        convert(path, text)
+        return validate_graph(text, most=most)
 
 
 def _paths(paths: Path | str | Sequence[Path | str]) -> Sequence[Path | str]:

@@ -160,6 +160,20 @@ def export(kg: Path, output: str, table: str | None, format: str | None) -> None
 
 
 @click.command()
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--kg", type=click.Path(path_type=Path), help="The directory of the graph.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def validate(path: Path | None, kg: Path | None, as_json: bool) -> None:
+    """Check a graph, an RDF file, or what tables become, with QUDT's shapes and kgtable's (SHACL)."""
+    if (path is None) == (kg is None):
+        raise UsageError("Give a file or folder, or a graph.", hint="Name the graph with --kg.")
+    report = api.open(kg).validate() if kg is not None else api.validate(str(path))
+    click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=1) if as_json else report)
+    if not report.conforms:
+        sys.exit(1)
+
+
+@click.command()
 @kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(kg: Path, as_json: bool) -> None:
@@ -178,4 +192,4 @@ def info(kg: Path, as_json: bool) -> None:
         click.echo(f"not read: {error}")
 
 
-COMMANDS = (convert, build, sparql, export, info)
+COMMANDS = (convert, build, sparql, export, validate, info)

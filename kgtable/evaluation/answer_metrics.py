@@ -30,7 +30,7 @@ SCALES = {"": 0, "percent": 0, "thousand": 3, "million": 6, "billion": 9}
 def normalized(text: str) -> str:
     """The text in WikiTableQuestions' normal form.
 
-    >>> normalized("“Café” – live (1999 version)[3]")
+    >>> normalized("“Café – Live” (1999 version)[3]")
     'cafe - live'
     """
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if unicodedata.category(c) != "Mn")

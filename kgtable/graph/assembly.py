@@ -15,6 +15,8 @@ from kgtable.graph.description import dataset_blocks, ontology_blocks
 from kgtable.graph.merging import merge_shares
 from kgtable.graph.storage import storage_errors
 from kgtable.graph.writing import writer_for
+from kgtable.ontology.equivalents import Proposals, Propose, between_predicates, propose
+from kgtable.ontology.facts import Summary, by_name
 from kgtable.ontology.owl import GeneratedOntology, generate
 from kgtable.tables.walk import TableFile, file_digest
 
@@ -85,13 +87,20 @@ class Assembly:
     """Converts what is planned; the rest follows once `texts` was walked to its end."""
 
     def __init__(
-        self, plan: Plan, settings: Settings, folder: Path, workers: int = 1, progress: Progress = silent
+        self,
+        plan: Plan,
+        settings: Settings,
+        folder: Path,
+        workers: int = 1,
+        progress: Progress = silent,
+        propose: Propose = propose,
     ) -> None:
         self._plan = plan
         self._settings = settings
         self._folder = folder
         self._workers = workers
         self._progress = progress
+        self._propose = propose
         self._records: list[FileRecord] = []
 
     def texts(self) -> Iterator[tuple[Path, Share]]:
@@ -127,7 +136,18 @@ class Assembly:
     @cached_property
     def ontology(self) -> GeneratedOntology:
         """The ontology of all tables."""
-        return generate(self.catalogue().facts(), self._settings.names.ex)
+        equivalents = between_predicates(self.proposals, self.summaries)
+        return generate(self.catalogue().facts(), self._settings.names.ex, equivalents=equivalents)
+
+    @cached_property
+    def summaries(self) -> dict[str, Summary]:
+        """What is known of the columns of each name."""
+        return by_name(self.catalogue().facts())
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        """The column names that may mean the same."""
+        return self._propose(self.summaries)
 
     def catalogue(self) -> Catalogue:
         """The records of all files, kept and new, in reading order."""

@@ -20,6 +20,7 @@ from kgtable.graph.report import ConversionReport
 from kgtable.graph.storage import storage_errors
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writing import Format
+from kgtable.ontology.equivalents import Propose, propose
 from kgtable.ontology.facts import by_name
 from kgtable.ontology.mapping import Mapping, load_edits, save_mapping
 from kgtable.tables.limits import Limits
@@ -51,12 +52,14 @@ def build_graph(
     limits: Limits | None = None,
     workers: int = 1,
     after: Sequence[Step] = (),
+    propose: Propose = propose,
     progress: Progress = silent,
 ) -> BuildReport:
     """Brings the graph in `directory` up to date with the tables under `paths`.
 
     The decisions in `mapping` win over those edited in the directory's own ``ontology.csv``, and these
     over the generator. Without `base` the one the graph was built with counts, or `DEFAULT_BASE`.
+    `propose` finds the column names that may mean the same, for the mapping and the ontology.
     `after` are further steps on the new generation before readers see it. A table that cannot be read
     is reported and the others are built. Killed at any instant, the directory still holds the last
     complete graph, and the next build does the work.
@@ -81,19 +84,21 @@ def build_graph(
         if current is not None and plan.is_done(before):
             changes = Changes(unchanged=len(before.tables))
             report = ConversionReport.of(before.files.values(), found.notices)
-            messages = save_mapping(place.path, edited, by_name(before.facts()))
+            summaries = by_name(before.facts())
+            messages = save_mapping(place.path, edited, summaries, propose(summaries))
             return BuildReport(replace(current, changes=changes), changes, report, messages)
         generation = place.begin(current, names.base)
         try:
-            made = _make(generation, before, plan, settings, found.notices, workers, progress)
+            made = _make(generation, before, plan, settings, found.notices, workers, propose, progress)
             for step in after:
                 step(made.generation)
         except BaseException:
             shutil.rmtree(generation.path, ignore_errors=True)
             raise
         place.point_to(made.generation, names.base)
-        facts = Catalogue.load(made.generation.catalogue_path).facts()
-        return replace(made, messages=save_mapping(place.path, edited, by_name(facts)))
+        summaries = by_name(Catalogue.load(made.generation.catalogue_path).facts())
+        messages = save_mapping(place.path, edited, summaries, propose(summaries))
+        return replace(made, messages=messages)
 
 
 def start_empty(directory: Path | str, base: str | None = None) -> Generation:
@@ -120,11 +125,12 @@ def _make(
     settings: Settings,
     notices: tuple[Notice, ...],
     workers: int,
+    propose: Propose,
     progress: Progress,
 ) -> BuildReport:
     previous = generation.previous
     with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
-        assembly = Assembly(plan, settings, Path(folder), workers, progress)
+        assembly = Assembly(plan, settings, Path(folder), workers, progress, propose)
         texts = (path for path, _ in assembly.texts())
         if previous is None or not plan.kept:
             fill_store(generation.store_path, texts)

@@ -33,8 +33,9 @@ SCALES = {3: "T", 6: "M", 9: "B", 12: "TN"}
 """The scale of a power of ten, by the thesis's letters."""
 
 _QUANTITY_TYPE = (RDF_TYPE, f"<{QUDT}QuantityValue>")
+_PRINTED_TYPE = (RDF_TYPE, f"<{KGT}PrintedCell>")
 _NUMERIC_VALUE, _HAS_UNIT = f"<{QUDT}numericValue>", f"<{QUDT}hasUnit>"
-_LOWER, _UPPER = f"<{QUDT}lowerBound>", f"<{QUDT}upperBound>"
+_LOWER, _UPPER = f"<{KGT}lowerBound>", f"<{KGT}upperBound>"
 _NOTE, _SIGNED, _TEXT = f"<{KGT}note>", f"<{KGT}signed_str>", f"<{KGT}text>"
 _SCALE, _PERIOD, _DENOMINATOR = f"<{KGT}scale>", f"<{KGT}period>", f"<{KGT}denominator>"
 _PRINTED, _ROW, _COLUMN = f"<{KGT}printed>", f"<{KGT}row>", f"<{KGT}column>"
@@ -95,7 +96,7 @@ class CellShaper:
                 cell = f"{prefix}{column}>"
                 pairs.append((_PRINTED, cell))
                 place = ((_ROW, integer(index)), (_COLUMN, integer(column)))
-                below.append((cell, (*place, (_TEXT, text_literal(text)))))
+                below.append((cell, (_PRINTED_TYPE, *place, (_TEXT, text_literal(text)))))
         return below
 
     def _look_at(self, column: int, text: str) -> _Seen:

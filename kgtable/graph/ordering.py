@@ -31,7 +31,7 @@ _BODY = len(_PARTS)
 _CLASSES = ("Table", "Column", "Row", "Group", "TotalRow", "FootnoteRow", "HeaderRow", "TitleRow", "UnitRow")
 _CLASS_ORDER = {f"<{KGT}{name}>": place for place, name in enumerate(_CLASSES)}
 _PREDICATES = (
-    RDF_TYPE, f"<{KGT}table>", f"<{QUDT}numericValue>", f"<{QUDT}lowerBound>", f"<{QUDT}upperBound>",
+    RDF_TYPE, f"<{KGT}table>", f"<{QUDT}numericValue>", f"<{KGT}lowerBound>", f"<{KGT}upperBound>",
     f"<{QUDT}hasUnit>", f"<{KGT}note>", f"<{KGT}signed_str>", f"<{KGT}order>", f"<{KGT}row>",
     f"<{KGT}column>", f"<{KGT}predicate>", f"<{CSVW}titles>", f"<{KGT}path>", f"<{KGT}text>",
     f"<{KGT}scale>", f"<{KGT}period>", f"<{KGT}denominator>", f"<{KGT}approximate>", f"<{KGT}mark>",

@@ -42,6 +42,7 @@ _FOOTNOTE_TYPE = (RDF_TYPE, f"<{KGT}FootnoteRow>")
 _HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
 _UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
 _TITLE_TYPE = (RDF_TYPE, f"<{KGT}TitleRow>")
+_TEXT_TYPE = (RDF_TYPE, f"<{KGT}ContextText>")
 _HEADER_CELL = (RDF_TYPE, f"<{KGT}HeaderCell>")
 _MOST_REMEMBERED = 20_000
 
@@ -137,7 +138,7 @@ class TableShape:
             for order, text in enumerate(texts):
                 yield (
                     f"<{self._iri}/{name}/{order}>",
-                    ((f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
+                    (_TEXT_TYPE, (f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
                 )
 
     def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kgtable.ontology.column_prints import ColumnPrint, column_prints
 from kgtable.ontology.measures import Measure, denominator, duration_unit, find_measure
+from kgtable.ontology.periods import is_temporal
 from kgtable.ontology.surroundings import Stated, currency_of_texts, table_statements
 from kgtable.ontology.text_amounts import scale_of_amounts
 from kgtable.ontology.units import UnitPhrase, parse_unit_phrase, parse_unit_text, without_exception
@@ -40,6 +41,8 @@ def read_clue(name: str, source: str) -> Clue | None:
     (-2, None)
     """
     phrase, measure = parse_unit_text(name), find_measure(without_exception(name))
+    if source == "row" and phrase is not None and _is_bare_word(name, phrase):
+        phrase = None
     if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
         phrase, measure = UnitPhrase("PERCENT", 0), Measure.PERCENT
     if phrase is None and measure is None:
@@ -47,6 +50,13 @@ def read_clue(name: str, source: str) -> Clue | None:
     if measure is Measure.DURATION and (phrase is None or phrase.unit is None):
         phrase = UnitPhrase(duration_unit(name))
     return Clue(source, phrase or _NOTHING, measure, denominator(name))
+
+
+def _is_bare_word(label: str, phrase: UnitPhrase) -> bool:
+    """Whether a row's label is a mere word that may be a name: "Yuan", "Miles"."""
+    if phrase.unit == "PERCENT" or (phrase.unit and phrase.scale) or " in " in label:
+        return False
+    return label.replace(" ", "").isalpha()
 
 
 class TableClues:
@@ -60,12 +70,11 @@ class TableClues:
         self.prints = column_prints(table)
         units = list(self._unit_texts())
         self.columns = tuple(
-            tuple(_column_clues((*column.path, unit), printed))
-            if column.index != structure.label_column
-            else ()
+            tuple(_column_clues(column.path, unit, printed)) if column.index != structure.label_column else ()
             for column, unit, printed in zip(table.columns, units, self.prints, strict=True)
         )
         self.columns_alike = len({_unit_of(clues) for clues in self.columns if clues}) <= 1
+        self.temporal = frozenset(column.index for column in table.columns if is_temporal(column.path))
         self.periods = tuple(find_period(column.name) for column in table.columns)
         self.scale = next(
             (s for s in self.statements if s.phrase.scale is not None and not s.is_percent), None
@@ -136,18 +145,25 @@ class TableClues:
         return (text, "text") if text else (None, "")
 
 
-def _column_clues(path: tuple[str, ...], printed: ColumnPrint) -> Iterator[Clue]:
-    """The clues of a header path, the lowest level first.
+def _column_clues(path: tuple[str, ...], unit: str, printed: ColumnPrint) -> Iterator[Clue]:
+    """The clues of a column: of its unit row, then of its header path, the lowest level first.
 
-    A year stands in the lowest level only; a percentage in a higher one is not this column's if its cells
-    print a currency.
+    A year stands in the lowest level only; what a higher level measures is not this column's if its cells
+    print a currency, values per share apart.
     """
+    stated = parse_unit_phrase(unit, " ".join(path)) if unit else None
+    if stated is not None:
+        percent = stated.unit == "PERCENT"
+        yield Clue("column", UnitPhrase("PERCENT", 0), Measure.PERCENT) if percent else Clue("column", stated)
+    elif unit and (clue := read_clue(unit, "column")):
+        yield clue
     names = [name for name in path if name]
     for name in reversed(names):
         clue = read_clue(name, "column")
         if clue is None:
             continue
-        foreign = clue.measure is Measure.YEAR or (clue.measure is Measure.PERCENT and printed.currency)
+        not_money = clue.measure not in {None, Measure.PER_SHARE}
+        foreign = clue.measure is Measure.YEAR or (not_money and printed.currency is not None)
         if name is names[-1] or not foreign:
             yield clue
 

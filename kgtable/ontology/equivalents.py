@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -25,6 +25,12 @@ from kgtable.ontology.periods import is_temporal
 
 Embed: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts → float32 vectors of length one, a row for each."""
+
+Proposals: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Column name → column names that may mean the same, the most alike first."""
+
+Propose: TypeAlias = Callable[[Mapping[str, Summary]], Proposals]
+"""`propose`, with or without an embedding bound to it."""
 
 SAYS_MORE: Final = 0.82
 """Cosine similarity from which two names are alike where the words of one are among the other's."""
@@ -83,9 +89,7 @@ def propose(summaries: Mapping[str, Summary], embed: Embed | None = None) -> dic
     }
 
 
-def between_predicates(
-    proposals: Mapping[str, Iterable[str]], summaries: Mapping[str, Summary]
-) -> dict[str, tuple[str, ...]]:
+def between_predicates(proposals: Proposals, summaries: Mapping[str, Summary]) -> dict[str, tuple[str, ...]]:
     """The proposals as predicate → predicates, sorted."""
     predicates = {name: next(iter(summary.predicates)) for name, summary in summaries.items()}
     found: dict[str, set[str]] = defaultdict(set)

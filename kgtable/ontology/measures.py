@@ -75,16 +75,17 @@ _NO_SHARES = re.compile(
     r"|amount)\b",
     re.IGNORECASE,
 )
+_COUNTED = """
+employees workforce staff headcount stores restaurants locations customers subscribers members vehicles
+properties hotels rooms branches offices countries people persons inhabitants population vessels aircraft
+households students votes seats attendance spectators goals games matches wins losses draws appearances caps
+medals gold silver bronze episodes laps starts podiums poles passengers deaths births floors storeys stories
+"""
+_COUNTED_WORDS = frozenset(_COUNTED.split())
 _COUNT = re.compile(
     r"(?:number|no\.?|nos\.|#|count) of\b.*|numbers?|quantity|qty\.?|head ?counts?"
     r"|(?:total |average |full[- ]time |part[- ]time |permanent |active |paid |other |group )*"
-    r"(?:employees|workforce|staff|headcount|stores|restaurants|locations|customers|subscribers"
-    r"|members|vehicles|properties|hotels|rooms"
-    r"|branches|offices|countries|people|persons|inhabitants|population|vessels|aircraft|households"
-    r"|students|votes|seats|attendance"
-    r"|spectators|goals|games|games played|matches|matches played|wins|losses|draws|appearances|caps"
-    r"|medals|gold|silver|bronze"
-    r"|episodes|laps|starts|podiums|poles|passengers|deaths|births|floors|storeys|stories)",
+    rf"(?:{'|'.join(_COUNTED.split())})(?: played)?",
     re.IGNORECASE,
 )
 _RATIO = re.compile(
@@ -101,6 +102,13 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:fiscal |financial |calendar |tax )?year(?: of expiry)?", re.IGNORECASE)
+_LIKELY = re.compile(
+    r"%|cent|pct|#|\brat|year|yield|volatil|return|\bper\b|\beps\b|price|fair value|share|option|unit|award"
+    r"|warrant|[rp]su|\bads|denominator|number|\bnos?\b|\bcount|quantity|qty|multiple|times|\(x\)|book|cover"
+    r"|month|days|hours|weeks|\blife|lives|\bterm|maturity|duration",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[a-z]+")
 _TRAILING = re.compile(r"\s*(?:\((?!x\)|times\)|%\))[^()]*\)|\[[^\[\]]*\]|[*†‡¹²³:])\s*$")
 _UNITS_OF_TIME = (
     ("year", "YR"),
@@ -144,9 +152,11 @@ def find_measure(name: str) -> Measure | None:
     >>> find_measure("Revenue") is None
     True
     """
-    name = " ".join(name.split())
-    if not name or len(name) > LONGEST_NAME:
+    if len(name) > LONGEST_NAME or not (
+        _LIKELY.search(name) or not _COUNTED_WORDS.isdisjoint(_WORD.findall(name.lower()))
+    ):
         return None
+    name = " ".join(name.split())
     bare = name
     while shorter := _TRAILING.sub("", bare):
         if shorter == bare:
@@ -187,7 +197,7 @@ def denominator(name: str) -> str | None:
     >>> denominator("Earnings per common share"), denominator("EPS"), denominator("Revenue")
     ('share', 'share', None)
     """
-    if match := _DENOMINATOR.search(name):
+    if "per" in name.lower() and (match := _DENOMINATOR.search(name)):
         word = match[1].lower()
         return None if word in _NO_DENOMINATOR else word.removesuffix("s") if word == "shares" else word
     return "share" if find_measure(name) is Measure.PER_SHARE else None

@@ -47,7 +47,9 @@ def read_context(table: TableClues, row: int, column: int, of_row: Clue | None) 
         return CellContext(bare, amount)
     measure, source = measured.measure, measured.source
     if measure is Measure.PER_SHARE:
-        scale = measured.phrase.scale if measured.phrase.scale is not None else 0
+        scale = measured.phrase.scale or 0
+        if amount.unit == UNKNOWN:
+            scale = max(0, scale)
         per = next((clue.per for clue in clues if clue.per), None)
         amount = Reading(amount.unit, scale, amount.unit_from, source, per)
         return CellContext(amount, amount, measure)
@@ -80,9 +82,11 @@ def _ordered(table: TableClues, row: int, column: int, of_row: Clue | None) -> t
 
 
 def _amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
-    """Currency (or other unit) and scale of an amount."""
+    """Currency (or other unit) and scale of an amount; hundredths only of a currency."""
     unit, unit_from = _unit(table, clues, column)
     for clue in clues:
+        if unit == UNKNOWN and clue.phrase.scale == -2:
+            return Reading(unit, 0, unit_from, clue.source)
         if clue.phrase.scale is not None and clue.measure in {None, Measure.PER_SHARE}:
             return Reading(unit, clue.phrase.scale, unit_from, clue.source)
         if clue.phrase.unit is not None and not clue.phrase.is_money and clue.measure is None:
@@ -107,13 +111,11 @@ def _unit(table: TableClues, clues: Sequence[Clue], column: int) -> tuple[str, s
     if printed is not None:
         return printed, "column cells"
     if table.currency is not None:
-        scaled = table.scale is not None or any(clue.phrase.scale is not None for clue in clues)
-        dated = column < len(table.periods) and table.periods[column] is not None
-        if (
-            scaled
-            or table.currency_from not in {"column cells", "text"}
-            or (dated and table.currency_from != "text")
-        ):
+        own_scale = any(clue.phrase.scale is not None and clue.source == "column" for clue in clues)
+        guessed = table.currency_from in {"column cells", "text"}
+        scaled = table.scale is not None and not own_scale
+        dated = column in table.temporal and table.currency_from == "column cells"
+        if not guessed or scaled or dated:
             return table.currency, table.currency_from
     return UNKNOWN, ""
 

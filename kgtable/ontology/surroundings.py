@@ -78,11 +78,14 @@ def _from_names(texts: Iterable[str], source: str) -> Iterator[Stated]:
     for text in texts:
         if not text or len(text) > LONGEST_TEXT:
             continue
-        phrase, measure = parse_unit_text(text), find_measure(without_exception(text))
+        phrase, measure = parse_unit_text(text), None
+        if source in {"corner", "caption"}:
+            measure = find_measure(without_exception(text))
         if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
             yield Stated(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
         elif phrase is not None:
-            yield Stated(phrase, source, measure if measure in {Measure.SHARES, Measure.COUNT} else None)
+            counts = source == "corner" and measure in {Measure.SHARES, Measure.COUNT}
+            yield Stated(phrase, source, measure if counts else None)
         elif _PERCENT_TABLE.search(text):
             yield Stated(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
         else:

@@ -8,7 +8,15 @@ from functools import cache
 from typing import NamedTuple
 
 from kgtable.ontology.unit_symbols import needs_support, unit_of_symbol
-from kgtable.tables.currencies import BASIS_POINTS, CENTS, SCALE_WORDS, WORDS, currency_names, currency_unit
+from kgtable.tables.currencies import (
+    BASIS_POINTS,
+    CENTS,
+    ENGLISH_WORDS,
+    SCALE_WORDS,
+    WORDS,
+    currency_names,
+    currency_unit,
+)
 
 _TOKEN = re.compile(
     r"(?P<zeros>(?:['’‘`´]|(?<!\d)1[,.]?)?0{3}(?:,000)?['’]?s?(?![\w,.]))"
@@ -54,6 +62,8 @@ def parse_clause(clause: str, name: str = "") -> Clause | None:
     (Clause(unit='TONNE', scale=6), None)
     """
     stripped = clause.strip(" ()[]")
+    if stripped.startswith("/") or stripped in ENGLISH_WORDS:
+        return None
     if needs_support(stripped):
         unit = unit_of_symbol(stripped, name)
         if unit is None and stripped == "m" and _PEOPLE_OR_MONEY.search(name):

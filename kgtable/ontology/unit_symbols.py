@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from kgtable.tables.units import find_printed_unit, find_unit
+from kgtable.tables.currencies import BASIS_POINTS, CENTS, SCALE_WORDS, WORDS, currency_names
+from kgtable.tables.units import find_header_unit, find_unit, printed_spellings, units
 
 _LENGTHS = (
     "height|length|width|depth|distance|elevation|altitude|diameter|radius|draft|beam|prominence|thickness|peak|mark"
@@ -34,8 +36,40 @@ _NAMES = """
 year years month week day hour minute second point points degree degrees foot number numbers count counts
 bar kilo x times ratio
 """
+_COMMON_WORDS = frozenset(["in", "a", "of", "and", "the", "per", "by", "with", "for", "at", "to", "as", "on"])
 NAMES_NOT_UNITS = frozenset(_NAMES.split())
 """Words that, alone in a header, name what the column holds and not its unit."""
+
+
+_SIGN = re.compile(r"[(\[$€£¥￥₹₩₽₺₪₫฿₦₱₴¢%‰°℃℉²³/·µμ]|000|[A-Z]{3}")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def may_name_unit(text: str) -> bool:
+    """Whether a text has a sign or a word that a unit phrase could have: a cheap look before a close one.
+
+    >>> may_name_unit("Sales, net"), may_name_unit("Sales in millions")
+    (False, True)
+    """
+    return _SIGN.search(text) is not None or not _unit_words().isdisjoint(_WORD.findall(text.lower()))
+
+
+@cache
+def _unit_words() -> frozenset[str]:
+    """Every word of units, currencies and scales, in lower case."""
+    texts = [
+        *printed_spellings(),
+        *SCALE_WORDS,
+        *WORDS,
+        *currency_names(),
+        *CENTS,
+        *BASIS_POINTS,
+        *_BORNE_OUT_BY,
+    ]
+    texts += [unit.label for unit in units().values()]
+    words = {word for text in texts for word in _WORD.findall(text.lower())}
+    singular = words | {word.replace("tre", "ter") for word in words}
+    return frozenset(singular | {f"{word}s" for word in singular}) - _COMMON_WORDS
 
 
 def needs_support(symbol: str) -> bool:
@@ -54,11 +88,10 @@ def unit_of_symbol(text: str, name: str) -> str | None:
         return found.name if found else None
     if len(text) == 1 and text.isalpha():
         return None
-    printed = find_printed_unit(text) or find_printed_unit(text.replace(" ", ""))
+    if text.lower() in NAMES_NOT_UNITS:
+        return None
+    printed = find_header_unit(text)
     if printed is not None:
         return printed
     found = find_unit(text)
-    if found is None or found.currency or text.lower() in NAMES_NOT_UNITS:
-        return None
-    is_abbreviation = text.replace(" ", "").isalpha() and len(text) <= 4
-    return None if is_abbreviation else found.name
+    return None if found is None or found.currency or text.isalpha() else found.name

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from kgtable.ontology.measures import Measure
 from kgtable.ontology.unit_clauses import parse_clause
-from kgtable.ontology.unit_symbols import NAMES_NOT_UNITS
+from kgtable.ontology.unit_symbols import NAMES_NOT_UNITS, may_name_unit
+from kgtable.tables.currencies import currency_names
 from kgtable.tables.units import Unit, find_unit, units
 
 __all__ = [
@@ -113,10 +114,10 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     >>> parse_unit_text("Wins (W)") is None
     True
     """
-    text = " ".join(text.split())
-    if len(text) > 2 * LONGEST_PHRASE:
+    if len(text) > 2 * LONGEST_PHRASE or not may_name_unit(text):
         return None
-    if text.lower().strip(" ().") not in NAMES_NOT_UNITS and (phrase := parse_unit_phrase(text)):
+    text = " ".join(text.split())
+    if not _names_a_column(text) and (phrase := parse_unit_phrase(text)):
         return phrase
     outside = _SEGMENTS.sub(" ", text)
     for match in reversed(list(_SEGMENTS.finditer(text))):
@@ -128,6 +129,14 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
         return parse_unit_phrase(inside[0])
     after = _AFTER.search(outside.strip())
     return parse_unit_phrase(after[1], outside[: after.start()]) if after else None
+
+
+def _names_a_column(text: str) -> bool:
+    """Whether the whole of a header, though it could be a unit, is likelier a name: "Year", "GB", "M"."""
+    bare = text.strip(" .")
+    if bare.lower() in NAMES_NOT_UNITS or bare == "k":
+        return True
+    return len(bare) <= 3 and bare.isalpha() and bare.isupper() and bare not in currency_names()
 
 
 def without_exception(text: str) -> str:

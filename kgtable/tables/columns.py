@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from kgtable.tables.dates import Order, figures_of
+from kgtable.tables.dates import Order, figures_of, parse_compact_date
 from kgtable.tables.model import Column, Row, Table
 from kgtable.tables.numbers import DEFAULT_STYLE, NumberStyle
 from kgtable.tables.typed import MISSING_MARKERS, Value
@@ -24,7 +24,7 @@ class ColumnStyle:
 
     `is_year`: plain integers are years. `is_identifier`: digits are names (phone numbers, codes,
     zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
-    `is_month`: ``2011-12`` is a month, not a span of years.
+    `is_month`: ``2011-12`` is a month, not a span of years. `is_compact_date`: ``20111231`` is a day.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -34,6 +34,7 @@ class ColumnStyle:
     is_boolean: bool = False
     is_clock: bool = False
     is_month: bool = False
+    is_compact_date: bool = False
     cache: dict[str, Value] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -68,6 +69,7 @@ _SCORE_NAME = re.compile(
     r"\b(?:score|scores|result|results|record|records|agg|aggregate|w[-–]l|w[-–]d[-–]l|sets?|legs?)\b",
     re.IGNORECASE,
 )
+_DATE_NAME = re.compile(r"(?:^|[\W_])(?:date|dob|day|born|birth)", re.IGNORECASE)
 _CLOCK_NAME = re.compile(
     r"\b(?:start|starts|kick-?off|departs?|departure|arrives?|arrival|sunrise|sunset|opens?|closes?"
     r"|local time|utc|gmt)\b",
@@ -155,6 +157,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool) -> ColumnSty
         is_year=not identifier and _has_years(name, texts, is_label),
         is_boolean=sum(texts.values()) > 1 and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
         is_month=_has_months(texts),
+        is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
         is_clock=bool(texts) and bool(_CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
     )
 

@@ -23,7 +23,7 @@ WORDS = {
     "australian dollars": "AUD", "hong kong dollars": "HKD", "singapore dollars": "SGD",
     "new zealand dollars": "NZD", "euro": "EUR", "euros": "EUR", "pounds sterling": "GBP", "sterling": "GBP",
     "yen": "JPY", "japanese yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rupee": "INR", "rupees": "INR",
-    "indian rupees": "INR", "swiss francs": "CHF", "won": "KRW", "korean won": "KRW", "rand": "ZAR",
+    "indian rupees": "INR", "swiss francs": "CHF", "korean won": "KRW", "south african rand": "ZAR",
     "swedish krona": "SEK", "swedish kronor": "SEK", "norwegian kroner": "NOK", "danish kroner": "DKK",
     "rubles": "RUB", "roubles": "RUB", "new taiwan dollars": "TWD", "nt dollars": "TWD",
     "mexican pesos": "MXN", "zloty": "PLN",
@@ -59,6 +59,13 @@ ENGLISH_WORDS = frozenset(
     ]
 )
 """Codes that are English words or names: not read as a currency before a number."""
+
+_COMMON = """
+USD EUR GBP JPY CNY INR CHF CAD AUD NZD SEK NOK DKK ISK HKD SGD KRW TWD BRL MXN ARS CLP COP PEN ZAR RUB UAH
+TRY PLN CZK HUF RON BGN HRK ILS EGP NGN KES SAR AED QAR KWD BHD OMR THB IDR MYR PHP VND PKR BDT LKR KZT BTC
+"""
+COMMON_CODES = frozenset(_COMMON.split())
+"""Codes that name a currency beside a number; the others are too often abbreviations of something else."""
 
 SCALE_WORDS = {
     "hundred": 2, "hundreds": 2,
@@ -101,7 +108,7 @@ def currency_unit(code: str) -> str:
 def currency_names() -> dict[str, str]:
     """Every sign and code → QUDT local name, for signs and codes that stand beside a number."""
     known = currency_codes()
-    names = {code: unit for code, unit in known.items() if len(code) == 3}
+    names = {code: known[code] for code in sorted(COMMON_CODES & known.keys())}
     names.update({sign: currency_unit(code) for sign, code in SIGNS.items() if code in known})
     return names
 

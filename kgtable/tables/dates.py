@@ -66,6 +66,7 @@ _CLOCK = re.compile(
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))? ?(?P<half>[ap])\.?m\.?",
     re.IGNORECASE | re.ASCII,
 )
+_COMPACT = re.compile(r"((?:1[5-9]|20)[0-9]{2})([0-9]{2})([0-9]{2})")
 _PLAUSIBLE = re.compile(r"\d")
 
 
@@ -98,6 +99,16 @@ def parse_date(text: str, order: Order = Order.MONTH_FIRST) -> Date | None:
     if match := _CLOCK.fullmatch(plain):
         return _from_clock(match)
     return None
+
+
+def parse_compact_date(text: str) -> Date | None:
+    """The day that eight figures print (``20241231``), or None; only a column of dates prints them so.
+
+    >>> parse_compact_date("20241231").lexical, parse_compact_date("20241331")
+    ('2024-12-31', None)
+    """
+    match = _COMPACT.fullmatch(text.strip())
+    return _day(int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 def figures_of(text: str) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ All patterns are linear: at each position one alternative at most can go on.
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import NamedTuple
 
 LARGEST_EXPONENT = 308
@@ -19,6 +19,7 @@ FRACTIONS = {
     "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5),
     "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8), "⅞": (7, 8),
 }  # fmt: skip
+_EXACT = Context(prec=100_000)
 _FRACTION_SIGNS = "".join(FRACTIONS)
 
 _POINT = re.compile(
@@ -132,8 +133,7 @@ def scaled(value: Decimal, power: int) -> Decimal:
     >>> scaled(Decimal("1.25"), 3)
     Decimal('1.25E+3')
     """
-    sign, digits, exponent = value.as_tuple()
-    return Decimal((sign, digits, exponent + power)) if isinstance(exponent, int) else value
+    return value.scaleb(power, _EXACT)
 
 
 def _without(text: str, characters: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
+from functools import lru_cache
 
 from kgtable.tables.dates import MONTH, MONTHS, Date, full_year, month_of, parse_date
 
@@ -50,6 +51,9 @@ _LENGTH = re.compile(
     r"|twenty-six|thirty-nine|fifty-two|13|26|39|52|53)[ -]weeks?)(?: period)?s? end(?:ed|ing)",
     re.IGNORECASE | re.ASCII,
 )
+_LIKELY = re.compile(
+    r"(?:1[5-9]|20)\d\d|\d ?[QH]|[QHFY][EY1-4]?[ ,/'’-]*(?:of |FY ?)?\d|\d\d-\d\d", re.IGNORECASE
+)
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _MONTHS_OF_LENGTH = {"three": 3, "six": 6, "nine": 9, "twelve": 12, "3": 3, "6": 6, "9": 9, "12": 12}
 
@@ -76,6 +80,7 @@ def parse_period(text: str) -> Date | None:
     return None
 
 
+@lru_cache(maxsize=16_384)
 def find_period(text: str) -> str | None:
     """The period a header or label speaks of, in a form that sorts: a day, month, quarter, year or span.
 
@@ -87,7 +92,7 @@ def find_period(text: str) -> str | None:
     >>> find_period("2019 (restated)"), find_period("Q3 2020 revenue"), find_period("Revenue")
     ('2019', '2020-Q3', None)
     """
-    if len(text) > LONGEST or not any(character.isdigit() for character in text):
+    if len(text) > LONGEST or not _LIKELY.search(text):
         return None
     plain = " ".join(text.split())
     for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):

@@ -132,6 +132,21 @@ def find_printed_unit(text: str) -> str | None:
     return None
 
 
+def printed_spellings() -> tuple[str, ...]:
+    """Every curated spelling of a unit."""
+    return tuple(_printed()[1])
+
+
+def find_header_unit(text: str) -> str | None:
+    """The unit whose printed spelling `text` is, in a header or beside a number; None for any other text.
+
+    >>> find_header_unit("feet"), find_header_unit("Gamma")
+    ('FT', None)
+    """
+    _, headers = _printed()
+    return headers.get(text) or headers.get(_loose(text))
+
+
 @cache
 def find_unit(text: str) -> Unit | None:
     """The unit that `text` names by QUDT name, symbol, UCUM code, English label or ISO 4217 code.
@@ -144,10 +159,8 @@ def find_unit(text: str) -> Unit | None:
     text = text.strip()
     if not text or len(text) > LONGEST_PRINTED:
         return None
-    _, headers = _printed()
     name = (
-        headers.get(text)
-        or headers.get(_loose(text))
+        find_header_unit(text)
         or _by_symbol().get(text.translate(_SUPERSCRIPTS))
         or currency_codes().get(text)
         or (text if text in units() else None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from kgtable.tables.columns import ColumnStyle, profile_columns
-from kgtable.tables.dates import Date, parse_date
+from kgtable.tables.dates import Date, parse_compact_date, parse_date
 from kgtable.tables.numbers import NumberStyle, parse_number, parse_simple
 from kgtable.tables.periods import parse_period
 from kgtable.tables.typed import MISSING_MARKERS, Kind, Value
@@ -62,6 +62,8 @@ def type_cell(text: str, style: ColumnStyle) -> Value:
 
 
 def _type(text: str, style: ColumnStyle) -> Value:
+    if style.is_compact_date and (day := parse_compact_date(text)):
+        return Value(Kind.DATE, None, day.lexical, day.datatype)
     if not (style.is_year or style.is_identifier or style.numbers.decimal_comma):
         number = parse_simple(text)
         if number is not None:

@@ -105,6 +105,8 @@ def test_a_query_from_standard_input_and_from_a_file(kg: str, tmp_path: Path) ->
             "Error: There is no graph in nowhere. Make one with: kgtable build",
         ),
         (["sparql", "ASK {}", "--kg", "KG", "--format", "pdf"], "Error: Unknown result format 'pdf'"),
+        (["validate"], "Error: Give a file or folder, or a graph."),
+        (["validate", "nowhere"], "Error: nowhere"),
         (["info", "--kg", "nowhere"], "Error: There is no graph"),
         (["convert", "nowhere", "-o", "x.ttl"], "Error: nowhere"),
         (["convert", "TABLES", "-o", "x.pdf"], "names no RDF format"),
@@ -119,6 +121,18 @@ def test_a_query_from_standard_input_and_from_a_file(kg: str, tmp_path: Path) ->
 def test_errors_say_what_is_wrong(arguments: list[str], message: str, kg: str, folder: Path) -> None:
     named = {"KG": kg, "TABLES": str(folder)}
     assert message in run(*(named.get(argument, argument) for argument in arguments), code=2).stderr
+
+
+def test_validate_tells_by_its_exit_code(kg: str, folder: Path, tmp_path: Path) -> None:
+    assert "Valid:" in run("validate", "--kg", kg).stdout
+    assert json.loads(run("validate", folder, "--json").stdout)["conforms"] is True
+    run("convert", folder, "-o", tmp_path / "good.ttl", "--workers", "1")
+    text = (tmp_path / "good.ttl").read_text(encoding="utf-8")
+    (tmp_path / "bad.ttl").write_text(text.replace("unit:KiloM", "unit:Furlongs", 1), encoding="utf-8")
+    run("validate", tmp_path / "good.ttl")
+    found = run("validate", tmp_path / "bad.ttl", code=1).stdout
+    assert "planets.csv, row 1, column 1: " in found
+    assert "unit/Furlongs" in found
 
 
 def test_version_and_help() -> None:

@@ -6,9 +6,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgtable.ontology.quantities import Override, Quantity, QuantityResolver
+from kgtable.tables.digits import scaled
 from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table
+from kgtable.tables.units import units
 from kgtable.tables.values import profile_columns, type_cell
 
 
@@ -323,3 +327,68 @@ def test_percent_heading_that_is_another_columns() -> None:
     )
     made = Table(made.grid, replace(made.structure, corner="(Dollars in millions)"))
     assert read(made, 3, 3) == ("163000000", "CCY_USD", 6)
+
+
+def test_a_symbol_below_its_name() -> None:
+    made = table(("", "Height", "Class"), ("", "m", "m"), ("A", "5", "6"), header=2, unit_rows=frozenset({1}))
+    assert read(made, 2, 1) == ("5", "M", 0)
+    assert read(made, 2, 2) == ("6", "UNITLESS", 0)
+
+
+def test_cents_without_a_currency_are_not_scaled() -> None:
+    assert read(table(("", "Interval (cents)"), ("fifth", "702")), 1, 1) == ("702", "UNITLESS", 0)
+
+
+def test_currency_of_dated_columns_only() -> None:
+    made = table(("", "2019", "2010 rank"), ("A", "$ 5", "1"), ("B", "3", "2"))
+    assert read(made, 2, 2) == ("2", "UNITLESS", 0)
+
+
+def test_a_column_with_a_scale_of_its_own_takes_no_other_columns_currency() -> None:
+    made = table(
+        ("", "Volume (billions)", "Cards (millions)"), ("A", "$ 2,457", "1,592"), ("B", "1,697", "916")
+    )
+    assert read(made, 2, 1) == ("1697000000000", "CCY_USD", 9)
+    assert read(made, 2, 2) == ("916000000", "UNITLESS", 6)
+
+
+TEXTS = st.text(max_size=40) | st.sampled_from(
+    [
+        "in millions",
+        "£m",
+        "%",
+        "$",
+        "Height (m)",
+        "EPS",
+        "2019",
+        "Number of shares",
+        "$ 5",
+        "(3)",
+        "12%",
+        "5 kg",
+        "-",
+    ]
+)
+
+
+@given(st.lists(st.lists(TEXTS, min_size=3, max_size=3), min_size=2, max_size=6), TEXTS)
+def test_any_table_is_resolved_to_units_of_qudt(rows: list[list[str]], caption: str) -> None:
+    made = table(*rows, context=Context(caption=caption, paragraphs=(caption,)))
+    resolver, styles = QuantityResolver(made), profile_columns(made)
+    for index, row in made.body():
+        for column, text in enumerate(row):
+            number = type_cell(text, styles[column]).number
+            resolver.period(index, column, row[0])
+            if number is not None:
+                found = resolver.resolve(number, index, column, row[0])
+                assert found.unit in units()
+                assert found.value == scaled(number.value, found.scale)
+
+
+def test_names_that_are_also_units() -> None:
+    made = table(("", "Points"), ("Yuan", "5"), ("Mio", "6"), ("Sales in millions", "7"))
+    assert [read(made, row, 1)[1:] for row in (1, 2, 3)] == [
+        ("UNITLESS", 0),
+        ("UNITLESS", 0),
+        ("UNITLESS", 6),
+    ]

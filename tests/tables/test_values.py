@@ -88,6 +88,12 @@ def test_months_and_spans_of_years() -> None:
     assert typed_column("Season", "2010-11", "2011-12")[1].lexical == "2011/2012"
 
 
+def test_dates_of_eight_figures() -> None:
+    assert typed_column("birth_date", "19831112", "19880701")[0].lexical == "1983-11-12"
+    assert kinds("Amount", "19831112", "19880701") == ["number"] * 2
+    assert kinds("birth_date", "19831112", "19881301") == ["number"] * 2
+
+
 def test_label_columns_keep_ranges_as_names() -> None:
     made = table(("Age", "Persons"), ("12 to 18", "12–18"), ("65+", "7"))
     styles = profile_columns(made)
