@@ -113,7 +113,7 @@ def start_empty(directory: Path | str, base: str | None = None) -> Generation:
         names = Namespaces(base or DEFAULT_BASE)
         generation = place.begin(None, names.base)
         settings = Settings(names, Format.NQUADS)
-        made = _make(generation, Catalogue(), Plan((), (), ()), settings, (), 1, silent)
+        made = _make(generation, Catalogue(), Plan((), (), ()), settings, (), 1, propose, silent)
         place.point_to(made.generation, names.base)
         return made.generation
 
