@@ -87,7 +87,7 @@ def _nested_counts(title: str, counts: dict[str, dict[str, int]]) -> Iterator[st
         return
     yield f"{title}:"
     for name, sources in counts.items():
-        found = ", ".join(f"{count:,} from {source}" for source, count in sources.items())
+        found = ", ".join(f"{count:,} from {source or 'no source'}" for source, count in sources.items())
         yield f"  {name}: {found}"
 
 

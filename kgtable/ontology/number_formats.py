@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kgtable.ontology.units import parse_unit_phrase
+from kgtable.ontology.units import UnitPhrase, parse_unit_phrase
 from kgtable.tables.currencies import currency_names
 
 _BRACKET_CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[0-9A-Fa-f,]*)?\]")
@@ -47,10 +47,17 @@ def read_number_format(code: str) -> FormatUnit | None:
         unit = currency_names()[sign[0]]
     scale: int | None = None
     for literal in filter(None, literals):
-        phrase = parse_unit_phrase(literal) or parse_unit_phrase(literal, "height time weight capacity")
+        phrase = _phrase(literal, unit)
         if phrase is not None:
             unit = unit or phrase.unit
             scale = phrase.scale if scale is None else scale
     if scale is not None and _SCALED_DISPLAY.search(bare):
         scale = None
     return FormatUnit(unit, scale) if unit or scale is not None else None
+
+
+def _phrase(literal: str, unit: str | None) -> UnitPhrase | None:
+    """What a quoted text says: behind a currency a letter is a scale, else it may be a short symbol."""
+    if unit is not None and unit.startswith("CCY_"):
+        return parse_unit_phrase(f"{unit.removeprefix('CCY_')} {literal}")
+    return parse_unit_phrase(literal) or parse_unit_phrase(literal, "height time weight capacity")

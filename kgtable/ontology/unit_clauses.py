@@ -20,11 +20,13 @@ from kgtable.tables.currencies import (
 
 _TOKEN = re.compile(
     r"(?P<zeros>(?:['’‘`´]|(?<!\d)1[,.]?)?0{3}(?:,000)?['’]?s?(?![\w,.]))"
+    r"|(?P<power>(?<![\w.,])10 ?(?:(?:\^|\*\*) ?\d{1,2}|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})(?!\w))"
     r"|(?P<sign>(?:US|A|AU|C|CA|Cdn|NZ|HK|S|SG|R|NT|MX|U\.S\. ?)?\$|[€£¥￥₹₩₽₺₪₫฿₦₱₴]|¢)"
     r"|(?P<percent>%|‰)|(?P<word>[^\W\d_](?:[\w.·/²³°^]|['’](?=s\b))*|°[CF]?|#)"
     r"|(?P<space>[\s,;:'’‘`´.()/×–—-]+)|(?P<other>.)",
     re.IGNORECASE | re.DOTALL,
 )
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _GLUE_WORDS = """
 x in of the a all and are is as at for to each s u.s us american united states amount amounts figure figures
 value values number numbers unit units total totals balances data information table tables tabular expressed
@@ -60,6 +62,8 @@ def parse_clause(clause: str, name: str = "") -> Clause | None:
     Clause(unit='CCY_USD', scale=3)
     >>> parse_clause("million tonnes"), parse_clause("cash in millions")
     (Clause(unit='TONNE', scale=6), None)
+    >>> parse_clause("10^24 kg"), parse_clause("× 10³ m³")
+    (Clause(unit='KiloGM', scale=24), Clause(unit='M3', scale=3))
     """
     stripped = clause.strip(" ()[]")
     if stripped.startswith("/") or stripped in ENGLISH_WORDS:
@@ -90,6 +94,9 @@ class _Reader:
         """One token: a sign, a scale, a word."""
         if kind == "zeros":
             self.scale = 6 if printed.count("0") > 3 else 3
+        elif kind == "power":
+            digits = printed.removeprefix("10").lstrip(" ^*").translate(_SUPERSCRIPTS)
+            self.scale = (self.scale or 0) + int(digits)
         elif kind == "sign" and printed not in CENTS:
             names = currency_names()
             self.unit = names.get(printed.replace(" ", "")) or names.get(printed) or self.unit

@@ -20,6 +20,9 @@ from kgtable.ontology.number_formats import FormatUnit, read_number_format
         ('#,##0 "kg"', "KiloGM", None, 0),
         ('0.0 "million"', None, 6, 0),
         ('"€"0.0" bn"', "CCY_EUR", 9, 0),
+        ('[$€-2]\\ #,##0.00" m"', "CCY_EUR", 6, 0),
+        ('#,##0.0" m"', "M", None, 0),
+        ('#,##0.0" kt"', "KiloTONNE", None, 0),
         ('0.0,, "million"', None, None, 0),
     ],
 )
