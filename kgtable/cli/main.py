@@ -35,7 +35,3 @@ def main() -> None:
 
 for command in (*graph.COMMANDS, *serve.COMMANDS, demo.demo):
     main.add_command(command)
-
-
-if __name__ == "__main__":
-    main()
