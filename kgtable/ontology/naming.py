@@ -30,7 +30,7 @@ SYMBOLS: Final = {
     "≤": "AtMost", "≥": "AtLeast", "←": "Left", "→": "Right", "↑": "Up", "↓": "Down",
     "♂": "Male", "♀": "Female", "©": "Copyright", "§": "Section", "⁄": "Over",
 }  # fmt: skip
-"""How a symbol is spelt in a name; ``%`` is ``InPercent`` (``Percent`` at the start or after "in")."""
+"""How a symbol is spelt; ``%`` is ``InPercent``, or ``Percent`` after a figure or "in" and at the start."""
 
 _GREEK_SYMBOL = re.compile(r"(?<![\u0370-\u03ff])([ΔΣ])(?![\u0370-\u03ff])")
 _GREEK_NAMES = {"Δ": " Delta ", "Σ": " Sum "}
@@ -39,6 +39,7 @@ _FOOTNOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb)\s*\d*)\]", re.IGNOREC
 _RANGE = re.compile(r"(?<=\d)\s*[-‐‑‒–—−]\s*(?=\d)")
 _MINUS = re.compile(r"(?<![\w)])[-−–](?=\d)")
 _PERCENT_AFTER_IN = re.compile(r"(?<![^\W_])(in)\s*%", re.IGNORECASE)
+_PERCENT_OF_FIGURE = re.compile(r"(?<=\d)\s?%")
 _LEADING_PERCENT = re.compile(r"^[\W_]*%(?=.*[^\W_])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’ʼ`´](?=[^\W\d_])")
@@ -146,15 +147,15 @@ def _camel(text: str, *, temporal: bool) -> str:
     text = _AVERAGE.sub(" Average ", text)
     text = unicodedata.normalize("NFKC", text.replace("№", "#").replace("´", "'"))
     text = _APOSTROPHE.sub("", text)
-    if temporal:
-        text = _shorten_dates(text)
-    else:
+    text = _shorten_dates(text)
+    if not temporal:
         text = re.sub(r"(?<=\d)/(?=\d)", " Over ", text)
         text = _THOUSANDS.sub("", text)
         text = re.sub(r"(?<=\d)\.(?=\d)", "Point", text)
     text = _RANGE.sub("to", text)
     text = _MINUS.sub(" Minus ", text)
     text = _PERCENT_AFTER_IN.sub(r"\1 Percent ", text)
+    text = _PERCENT_OF_FIGURE.sub(" Percent ", text)
     text = _LEADING_PERCENT.sub(" Percent ", text).replace("%", " InPercent ")
     text = "".join(f" {SYMBOLS[c]} " if c in SYMBOLS else c for c in text)
     words = _words(text) or _words(" ".join(unicodedata.name(c, "").title() for c in text if _is_sign(c)))

@@ -31,6 +31,7 @@ _FILLER = re.compile(
       years?|fiscal|financial|calendar|ended|ending|ends?|as|of|at|on|in|for|the|from|to|through|thru
     | until|and|vs|period|periods|season|seasons|quarters?|months?|weeks?|days?|half|year-end
     | three|six|nine|twelve|thirteen|fifty-two|{_ORDINALS}|\d{{1,2}}(?:st|nd|rd|th)?
+    | notes?|mn|bn|000s?|thousands?|millions?|billions?|us|usd|eur|gbp|rmb|dollars?|euros?
     | restated|unaudited|audited|actual|estimated?|forecast|budget|reported
     )(?!\w)|[\W_]""",
     re.VERBOSE | re.IGNORECASE,

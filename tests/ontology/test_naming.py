@@ -50,6 +50,8 @@ def test_names_of_the_thesis_table_2(header: str, name: str) -> None:
         ("Change %", "hasChangeInPercent"),
         ("%", "hasInPercent"),
         ("% change", "hasPercentChange"),
+        ("95% confidence", "has95PercentConfidence"),
+        ("Balance (1/1/19)", "hasBalance1119"),
         ("R&D", "hasRAndD"),
         ("#", "hasNumber"),
         ("№", "hasNumber"),

@@ -28,6 +28,8 @@ from kgtable.ontology.periods import is_temporal
         ["2019", "(in thousands)"],
         ["2018 (restated)"],
         ["2024E"],
+        ["2018 (restated, Note 3)"],
+        ["2019 $’000"],
     ],
 )
 def test_headers_that_say_when(path: list[str]) -> None:
@@ -50,6 +52,7 @@ def test_headers_that_say_when(path: list[str]) -> None:
         ["Mayor"],
         ["Decision"],
         ["% change 2019"],
+        ["$ millions"],
         ["$"],
         ["2019 " * 100],
     ],
