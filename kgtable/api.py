@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
+import threading
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
 from contextlib import nullcontext
@@ -14,7 +16,12 @@ from typing import IO, Any
 import pandas as pd
 import rdflib
 
-from kgtable.errors import GraphNotFoundError, UsageError
+from kgtable.answering.answer import Answer
+from kgtable.answering.asking import Asker
+from kgtable.answering.graph_tables import GraphTables
+from kgtable.config import Settings as AskSettings
+from kgtable.config import load_settings
+from kgtable.errors import AnswerError, GraphNotFoundError, UsageError
 from kgtable.graph.assembly import Progress, silent
 from kgtable.graph.binding import Bindable
 from kgtable.graph.build import BuildReport, build_graph
@@ -35,6 +42,9 @@ from kgtable.graph.validate import MOST_LISTED
 from kgtable.graph.validate import validate as validate_graph
 from kgtable.graph.views import Tables
 from kgtable.graph.writing import Format
+from kgtable.llm import LLM, connect
+from kgtable.llm.metering import MeteredLLM
+from kgtable.llm.protocol import OnText
 from kgtable.ontology.mapping import Mapping
 from kgtable.retrieval.methods import Choice, Material, Retrievers
 from kgtable.retrieval.result import Retrieval
@@ -57,6 +67,8 @@ class KnowledgeGraph:
         self.built = built
         self.generation: Generation = GraphDirectory(directory).current()
         self.names = Namespaces(self.generation.base)
+        self._asking = threading.Lock()
+        self._kept_asker: tuple[AskSettings, LLM | None, Asker] | None = None
 
     @cached_property
     def store(self) -> TripleStore:
@@ -117,6 +129,51 @@ class KnowledgeGraph:
         """The retrieval methods over this graph."""
         tables = tuple(self.catalogue.tables)
         return Retrievers(Material(self.store, self.names, tables, self.generation.index_path))
+
+    def ask(
+        self, question: str, *, llm: LLM | None = None, on_text: OnText | None = None, **options: Any
+    ) -> Answer:
+        """The answer to a question, with the cells it rests on and whether they bear it out.
+
+        `llm` is a model to ask; without one the settings name it, or none: then the answer is computed
+        by rules. `options` go before all other settings (see `kgtable.config.Settings`): ``model``,
+        ``method``, ``k``, ``presentation`` and so on. `on_text` receives a model's answer as it
+        arrives. Raises `UsageError`, `ConfigError`, `RetrievalError`, a leaf of `LLMError`.
+        """
+        return self._asker(llm, options).ask(question, on_text=on_text)
+
+    async def ask_async(
+        self, question: str, *, llm: LLM | None = None, on_text: OnText | None = None, **options: Any
+    ) -> Answer:
+        """The async twin of `ask`."""
+        asker = await asyncio.to_thread(self._asker, llm, options)
+        return await asker.ask_async(question, on_text=on_text)
+
+    def _asker(self, llm: LLM | None, options: MappingOf[str, Any]) -> Asker:
+        """What answers under these settings; kept for the next question under the same."""
+        settings = load_settings(**options)
+        with self._asking:
+            kept = self._kept_asker
+            if kept is None or kept[0] != settings or kept[1] is not llm:
+                model = llm or connect(settings)
+                metered = None if model is None else MeteredLLM(model)
+                kept = self._kept_asker = (
+                    settings,
+                    llm,
+                    Asker(self._retrieved, self._source, settings, metered),
+                )
+            return kept[2]
+
+    def _retrieved(self, question: str, k: int, method: str) -> Retrieval:
+        if not self.catalogue.tables:
+            raise AnswerError(
+                f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables."
+            )
+        return self.retrieve(question, k, method)
+
+    @cached_property
+    def _source(self) -> GraphTables:
+        return GraphTables(self.store, self.names)
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from kgtable.answering.calculation_tokens import CalculationFault, read_tokens
 
-LONGEST = 4_000
+LONGEST = 200_000
 DEEPEST = 40
 MOST_BITS = 4_000
 _POWERS = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}

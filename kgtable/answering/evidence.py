@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Protocol
 
 from kgtable.retrieval.result import Retrieval, ScoredTriple
-from kgtable.tables.model import Position, Table
+from kgtable.tables.model import Position, Row, Table
 
 _CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*\)?\]?", re.IGNORECASE)
 CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
@@ -28,11 +28,39 @@ class Quantity:
     scale: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A table of which body rows may be missing (they are blank then), and how many it has."""
+
+    table: Table
+    body_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One row: its cells' texts, the group row above it, and its numbers by column."""
+
+    cells: Row
+    parent: int | None
+    quantities: Mapping[int, Quantity]
+
+
 class TableSource(Protocol):
-    """Where whole tables and their numbers are read from: a graph, or tables in memory."""
+    """Where tables and their numbers are read from: a graph, or tables in memory.
+
+    All methods that take an id raise `GraphNotFoundError` where there is no such table.
+    """
+
+    def frame(self, id: str) -> Frame:
+        """The table, of which only the rows above the body and the groups need be there."""
+        ...
+
+    def row(self, id: str, row: int) -> TableRow | None:
+        """One row of the grid, or None where there is none."""
+        ...
 
     def table(self, id: str) -> Table:
-        """The table with this id. Raises `GraphNotFoundError` where there is none."""
+        """The whole table."""
         ...
 
     def quantities(self, id: str) -> Mapping[Position, Quantity]:
@@ -113,33 +141,41 @@ class Evidence:
 
     def cell(self, table: str, row: int, column: int) -> Cell | None:
         """The cell at a grid position, or None where the table holds no text there."""
-        found = self.source.table(table)
-        rows = found.grid.head
-        if not (0 <= row < len(rows) and 0 <= column < len(rows[row])) or not rows[row][column].strip():
+        frame = self.source.frame(table).table
+        found = self.source.row(table, row)
+        if found is None or column >= len(found.cells) or not found.cells[column].strip():
             return None
-        structure = found.structure
-        label = rows[row][structure.label_column] if structure.label_column < len(rows[row]) else ""
+        structure = frame.structure
+        body = row >= structure.body_start
+        label = found.cells[structure.label_column] if structure.label_column < len(found.cells) else ""
         header = structure.columns[column].name if column < len(structure.columns) else ""
-        quantity = self._quantity(table, row, column)
+        quantity = self._quantity(table, row, column) or found.quantities.get(column)
         return Cell(
             self.source.cell_iri(table, row, column),
             table,
             row,
             column,
-            rows[row][column],
-            found.grid.source.path,
-            "" if row < structure.body_start else " ".join(label.split()),
+            found.cells[column],
+            frame.grid.source.path,
+            " ".join(label.split()) if body else "",
             header,
             quantity.value if quantity else None,
             quantity.unit if quantity else None,
             quantity.scale if quantity else None,
         )
 
+    def group_path(self, table: str, row: int) -> tuple[int, ...]:
+        """The group rows above a row, the outermost first."""
+        found = self.source.row(table, row)
+        if found is None or found.parent is None:
+            return ()
+        return (*self.source.frame(table).table.group_path(found.parent), found.parent)
+
     def _quantity(self, table: str, row: int, column: int) -> Quantity | None:
         triple = self._retrieved.get((table, row, column))
-        if triple is not None and triple.value is not None and triple.unit is not None:
-            try:
-                return Quantity(Decimal(triple.value), triple.unit, triple.scale)
-            except InvalidOperation:
-                pass
-        return self.source.quantities(table).get((row, column))
+        if triple is None or triple.value is None or triple.unit is None:
+            return None
+        try:
+            return Quantity(Decimal(triple.value), triple.unit, triple.scale)
+        except InvalidOperation:
+            return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,34 +73,26 @@ class Generator:
         messages = make_prompt(evidence.retrieval.question, context, self._layout, self._setting)
         return Prepared(evidence, context, self._request(messages), self._setting)
 
-    def answer(
-        self, evidence: Evidence, *, on_text: OnText | None = None, meter: UsageMeter | None = None
-    ) -> Answer:
+    def answer(self, evidence: Evidence, *, on_text: OnText | None = None) -> Answer:
         """The model's answer, checked. Raises a leaf of `LLMError`, or `AnswerError`."""
         started = time.perf_counter()
         prepared = self.prepare(evidence)
         completion = self._llm.complete(prepared.request, on_text=self._stream(on_text))
-        return self.read(prepared, completion, started=started, meter=meter)
+        return self.read(prepared, completion, started=started)
 
-    async def answer_async(
-        self, evidence: Evidence, *, on_text: OnText | None = None, meter: UsageMeter | None = None
-    ) -> Answer:
+    async def answer_async(self, evidence: Evidence, *, on_text: OnText | None = None) -> Answer:
         """The async twin of `answer`."""
         started = time.perf_counter()
-        prepared = self.prepare(evidence)
+        prepared = await asyncio.to_thread(self.prepare, evidence)
         completion = await self._llm.complete_async(prepared.request, on_text=self._stream(on_text))
-        return self.read(prepared, completion, started=started, meter=meter)
+        return await asyncio.to_thread(self.read, prepared, completion, started=started)
 
-    def read(
-        self,
-        prepared: Prepared,
-        completion: Completion,
-        *,
-        started: float | None = None,
-        meter: UsageMeter | None = None,
-    ) -> Answer:
-        """The answer that a completion gives, its citations resolved and its numbers checked."""
-        spent = UsageMeter() if meter is None else meter
+    def read(self, prepared: Prepared, completion: Completion, *, started: float | None = None) -> Answer:
+        """The answer that a completion gives, its citations resolved and its numbers checked.
+
+        `started` is the `time.perf_counter` value at which answering began, for the timings.
+        """
+        spent = UsageMeter()
         spent.add(STAGE, completion.usage)
         draft = (
             draft_from_text(completion.text)

@@ -167,11 +167,19 @@ class _Check:
                 number = _number_of(cell)
                 assert number is not None
                 main = decimal_string(number), cell.unit
+        if result is not None and not numbers and self._stands_beside(result.number, cells):
+            return None, None
         if result is not None and not met:
             self._faults.append(
                 f"the calculation gives {decimal_string(result.number)}, which the answer does not say"
             )
         return main
+
+    def _stands_beside(self, number: Fraction, cells: Sequence[Cell]) -> bool:
+        """Whether a cited cell in the row that says the answer holds the number, as with the greatest."""
+        whole = _plain(self._draft.text)
+        named = {(cell.table, cell.row) for cell in cells if whole in (_plain(cell.text), _plain(cell.label))}
+        return any((cell.table, cell.row) in named and _number_of(cell) == number for cell in cells)
 
     def _cell_with(self, stated: Stated, cells: Sequence[Cell]) -> Cell | None:
         for cell in cells:

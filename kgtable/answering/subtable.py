@@ -34,23 +34,27 @@ class SubTable:
 
 
 def _fragment(id: str, units: Sequence[Unit], evidence: Evidence) -> str:
-    table = evidence.source.table(id)
-    label_column = table.structure.label_column
+    frame = evidence.source.frame(id)
+    structure = frame.table.structure
     triples = [triple for unit in units for triple in unit.triples]
-    columns = sorted({label_column, *(triple.column for triple in triples)})
+    columns = sorted({structure.label_column, *(triple.column for triple in triples)})
     rows = sorted({unit.row for unit in units if unit.row is not None})
-    total = sum(1 for row, _ in table.body() if row not in table.structure.groups)
-    shown = sum(1 for row in rows if row >= table.structure.body_start and row not in table.structure.groups)
+    shown = sum(1 for row in rows if row >= structure.body_start and row not in structure.groups)
     lines = [
-        f"{table_line(id, evidence)}, {shown} of {total} rows shown",
-        "row | " + " | ".join(_header(table, column, triples) for column in columns),
+        f"{table_line(id, evidence)}, {shown} of {frame.body_rows} rows shown",
+        "row | " + " | ".join(_header(frame.table, column, triples) for column in columns),
     ]
     path: tuple[int, ...] = ()
     for row in rows:
-        groups = table.group_path(row)
-        lines.extend(_group(table, group) for group in groups if group not in path and group not in rows)
+        groups = evidence.group_path(id, row)
+        lines.extend(
+            _group(frame.table, group) for group in groups if group not in path and group not in rows
+        )
         path = groups
-        lines.append(f"r{row} | " + " | ".join(_text(table, row, column) for column in columns))
+        found = evidence.source.row(id, row)
+        cells = found.cells if found else ()
+        texts = (one_line(cells[column]) if column < len(cells) else "" for column in columns)
+        lines.append(f"r{row} | " + " | ".join(texts))
     return "\n".join(lines)
 
 
@@ -66,8 +70,3 @@ def _header(table: Table, column: int, triples: Sequence[ScoredTriple]) -> str:
 def _group(table: Table, row: int) -> str:
     texts = [one_line(text) for text in table.grid.head[row] if text.strip()]
     return f"r{row} | {texts[0] if texts else ''}:"
-
-
-def _text(table: Table, row: int, column: int) -> str:
-    cells = table.grid.head[row]
-    return one_line(cells[column]) if column < len(cells) else ""

@@ -48,7 +48,7 @@ def measure(unit: str | None, scale: str | None) -> str:
 
 def table_line(table: str, evidence: Evidence) -> str:
     """The line that introduces a table: short name, title, headings, file."""
-    found = evidence.source.table(table)
+    found = evidence.source.frame(table).table
     context = found.context
     parts = dict.fromkeys(filter(None, (context.title, *context.heading, context.caption, *titles(found))))
     name = " › ".join(one_line(part) for part in parts) or one_line(table)

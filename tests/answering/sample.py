@@ -29,6 +29,10 @@ PORTS = (
 )
 
 
+def grid(id: str, rows: tuple[tuple[str, ...], ...]) -> Grid:
+    return Grid(id, Source(f"tables/{id}.csv"), rows, max(map(len, rows)))
+
+
 def table(
     id: str,
     rows: tuple[tuple[str, ...], ...],

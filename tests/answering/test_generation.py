@@ -20,7 +20,6 @@ from kgtable.llm.conversation import Policy
 from kgtable.llm.protocol import LLM, Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.llm.scripted_server import Act, Say, ScriptedServer, WithoutFormats
-from kgtable.llm.usage import UsageMeter
 from tests.answering.sample import evidence
 
 QUESTION = "How many ships has Skarv?"
@@ -77,12 +76,11 @@ def test_every_setting_and_presentation_leads_to_the_answer(setting: PromptSetti
 
 
 def test_all_is_told_with_the_answer() -> None:
-    meter = UsageMeter()
-    answer = generator(ScriptedLLM([GOOD])).answer(evidence(QUESTION), meter=meter)
+    answer = generator(ScriptedLLM([GOOD])).answer(evidence(QUESTION))
     assert (answer.model, answer.method) == ("scripted", "hybrid")
     assert {"candidates", "answer"} <= set(answer.timings_ms)
     assert [(other.text, other.table) for other in answer.alternatives] == [("1,200", "accounts")]
-    assert meter.total.requests == 1
+    assert answer.usage["requests"] == 1
     assert list(answer.to_json()) == [
         "question", "answer", "value", "unit", "verified", "citations", "calculation",
         "method", "model", "usage", "timings_ms",

@@ -1,0 +1,73 @@
+"""The English that the rules know, read from `english.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from kgtable.resources import PACKAGE
+
+NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+
+
+@cache
+def section(name: str) -> Any:
+    """A table of the file."""
+    path = PACKAGE / "answering" / "offline" / "english.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))[name]
+
+
+@cache
+def words(kind: str) -> tuple[str, ...]:
+    """A list of words: ``stop``, ``form``, ``person``, ``place`` or ``time``."""
+    return tuple(section("words")[kind].split())
+
+
+@cache
+def any_of(*names: str) -> re.Pattern[str]:
+    """Any of the adjectives of these kinds, such as ``most`` or ``earlier``, as whole words."""
+    return pattern(rf"\b(?:{'|'.join(section('extremes')[name] for name in names)})\b")
+
+
+@cache
+def asked(name: str) -> re.Pattern[str]:
+    """A pattern of the section `asked`; its opening is spread over lines."""
+    return re.compile(section("asked")[name], re.IGNORECASE | (re.VERBOSE if name == "opening" else 0))
+
+
+@cache
+def forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The name of a form and a pattern by which to know it, in the order in which they are tried."""
+    return tuple((name, pattern(text)) for name, text in _form_patterns())
+
+
+@cache
+def thresholds() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
+    """Sign, whether it is about years, and pattern of each way to say a threshold."""
+    return tuple(
+        (entry["sign"], entry.get("years", False), pattern(text.replace("#", NUMBER)))
+        for entry in section("thresholds")
+        for text in entry["patterns"]
+    )
+
+
+@cache
+def wants() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """What is asked for (``time``, ``person``, …) and the pattern that tells so."""
+    return tuple((name, pattern(text)) for name, text in section("wants").items())
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """The pattern, blind to case."""
+    return re.compile(text, re.IGNORECASE)
+
+
+def _form_patterns() -> Iterator[tuple[str, str]]:
+    for entry in section("forms"):
+        for text in entry["patterns"]:
+            for name, found in section("extremes").items():
+                text = text.replace(f"{{{name}}}", found)
+            yield entry["form"], text

@@ -1,0 +1,156 @@
+"""Counts, sums and averages: rules over all rows that the question means."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+from kgtable.answering.offline.finding import Finding, cell_ids, printed
+from kgtable.answering.offline.linking import Linking
+from kgtable.answering.offline.lookup import look_up, year_columns
+from kgtable.answering.offline.question import Form
+from kgtable.tables.model import Position
+
+
+def count(linking: Linking) -> Finding | None:
+    """How many rows hold what the question names; a number that the table itself gives goes before."""
+    given = _given_number(linking)
+    if given is not None:
+        return given
+    rows, support = _rows(linking)
+    if not rows:
+        return None
+    column = linking.view.label_column
+    cells = tuple((row, column) for row in rows if linking.view.text(row, column))
+    if len(cells) < len(rows):
+        cells = tuple((row, _filled_column(linking, row)) for row in rows)
+    calculation = f"count({cell_ids(linking.view, cells)})"
+    return Finding(str(len(cells)), cells, support, Form.COUNT, calculation)
+
+
+def total(linking: Linking) -> Finding | None:
+    """The sum of a column over the rows meant; a total that the table itself gives goes before."""
+    cells, numbers, support = _across(linking, unnamed=False)
+    if len(cells) > 1:
+        calculation = f"sum({cell_ids(linking.view, cells)})"
+        text = printed(linking.view, sum(numbers, Decimal(0)), cells)
+        return Finding(text, cells, support, Form.SUM, calculation)
+    given = _given_total(linking)
+    if given is not None:
+        return given
+    column = _measure(linking)
+    if column is None:
+        return count(linking)
+    rows, support = _rows(linking)
+    cells, numbers = _numbers(linking, rows, column)
+    if not cells:
+        return None
+    if len(cells) == 1:
+        return Finding(linking.view.text(*cells[0]), cells, support, Form.LOOKUP)
+    calculation = f"sum({cell_ids(linking.view, cells)})"
+    text = printed(linking.view, sum(numbers, Decimal(0)), cells)
+    return Finding(text, cells, support, Form.SUM, calculation)
+
+
+def average(linking: Linking) -> Finding | None:
+    """The mean of a column over the rows meant, or of a row over the years named."""
+    cells, numbers, support = _across(linking, unnamed=True)
+    if len(cells) < 2:
+        column = _measure(linking)
+        if column is None:
+            return None
+        rows, support = _rows(linking)
+        cells, numbers = _numbers(linking, rows, column)
+    if len(cells) < 2:
+        return None
+    with localcontext() as context:
+        context.prec = 28
+        mean = sum(numbers, Decimal(0)) / len(numbers)
+    calculation = f"average({cell_ids(linking.view, cells)})"
+    return Finding(printed(linking.view, mean, cells), cells, support, Form.AVERAGE, calculation)
+
+
+def _rows(linking: Linking) -> tuple[tuple[int, ...], float]:
+    """The rows meant: those that hold what is named and meet the thresholds; else all data rows."""
+    named = linking.named_rows()
+    plain = linking.view.plain_rows
+    rows = plain if named is None else tuple(row for row in named if row in plain) or named
+    if named is not None and linking.question.negated:
+        rows = tuple(row for row in plain if row not in named)
+    rows, applied = linking.conditioned(rows)
+    return rows, (1.0 if named is not None else 0.0) + (1.0 if applied else 0.0) + 0.2
+
+
+def _given_number(linking: Linking) -> Finding | None:
+    """How many gold medals did Norway win: a cell of a numeric column that is asked for by name."""
+    if not linking.question.focus or linking.question.thresholds:
+        return None
+    view, scores = linking.view, linking.column_scores()
+    asked = [
+        column
+        for column in view.columns
+        if view.headers[column] & linking.question.focus
+        and scores[column] > 0.5
+        and view.numeric_share(column) > 0.7
+    ]
+    if not asked:
+        return None
+    column = max(asked, key=lambda found: scores[found])
+    named = linking.named_rows(frozenset([column]))
+    if named is None or len(named) > 1:
+        return None
+    return Finding(view.text(named[0], column), ((named[0], column),), 2.0, Form.LOOKUP)
+
+
+def _given_total(linking: Linking) -> Finding | None:
+    """A row or column that is itself called a total, and named by the question."""
+    view = linking.view
+    scores = linking.column_scores()
+    if any("total" in view.headers[column] and scores[column] > 0.6 for column in view.columns):
+        found = look_up(linking)
+        return found if found and "total" in view.headers[found.cells[0][1]] else None
+    best = linking.best_row()
+    if best is not None and "total" in view.label_words(best[0]) and best[1] > 1.0:
+        column, _ = linking.answer_column(frozenset([view.label_column]))
+        if view.number(best[0], column) is not None:
+            return Finding(view.text(best[0], column), ((best[0], column),), best[1], Form.LOOKUP)
+    return None
+
+
+def _measure(linking: Linking) -> int | None:
+    """The numeric column to add up: named by the question, not one that picks the rows."""
+    view, scores = linking.view, linking.column_scores()
+    taken = {mention.column for mention in linking.mentions}
+    numeric = [
+        c for c in view.columns if view.numeric_share(c) > 0.6 and view.time_share(c) < 0.5 and c not in taken
+    ]
+    named = [column for column in numeric if scores[column] > 0.4]
+    return max(named, key=lambda column: scores[column], default=None)
+
+
+def _numbers(
+    linking: Linking, rows: tuple[int, ...], column: int
+) -> tuple[tuple[Position, ...], list[Decimal]]:
+    found = [((row, column), linking.view.number(row, column)) for row in rows]
+    kept = [(place, number) for place, number in found if number is not None]
+    return tuple(place for place, _ in kept), [number for _, number in kept]
+
+
+def _across(linking: Linking, *, unnamed: bool) -> tuple[tuple[Position, ...], list[Decimal], float]:
+    """A row's numbers in the columns of the years that the question names.
+
+    Where it names none, and `unnamed` allows it, in those of all years.
+    """
+    columns = list(year_columns(linking)) or (list(linking.view.year_columns) if unnamed else [])
+    rows = tuple(
+        row for row in linking.view.rows if any(linking.view.number(row, c) is not None for c in columns)
+    )
+    best = linking.best_row(rows) if rows else None
+    if best is None or len(columns) < 2:
+        return (), [], 0.0
+    found = [((best[0], column), linking.view.number(best[0], column)) for column in sorted(columns)]
+    kept = [(place, number) for place, number in found if number is not None]
+    return tuple(place for place, _ in kept), [number for _, number in kept], best[1]
+
+
+def _filled_column(linking: Linking, row: int) -> int:
+    return next(column for column in linking.view.columns if linking.view.text(row, column))

@@ -1,0 +1,221 @@
+"""A table as the rules look at it: data rows, columns, words, numbers and times of its cells."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from functools import cached_property
+
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.offline.words import content, stems
+from kgtable.ontology.facts import display_name
+from kgtable.tables.model import Table
+from kgtable.tables.values import Kind, profile_columns, type_cell
+
+_RUNNING_NUMBERS = frozenset(
+    (
+        "no",
+        "nr",
+        "rank",
+        "rk",
+        "pos",
+        "posit",
+        "place",
+        "number",
+        "#",
+        "index",
+        "id",
+        "seed",
+        "bib",
+        "pick",
+        "rd",
+        "round",
+    )
+)
+
+
+_SAMPLED_ROWS = 500
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_SHORT_YEAR = re.compile(r"\bF(?:Y|iscal)?\s?['’]?(\d\d)\b")
+_CHANGE = re.compile(r"change|variance|growth|increase|decrease|\bvs?\b|%", re.IGNORECASE)
+
+
+class TableView:
+    """One table of the evidence. Rows are grid rows; groups, footnotes and blank rows are left out."""
+
+    def __init__(self, evidence: Evidence, id: str) -> None:
+        self.evidence, self.id = evidence, id
+        self.table: Table = evidence.source.table(id)
+        structure = self.table.structure
+        out = structure.groups | structure.footnotes
+        self._grid = self.table.grid.head
+        self.rows = tuple(
+            row
+            for row in range(structure.body_start, len(self._grid))
+            if row not in out and any(map(str.strip, self._grid[row]))
+        )
+        self.columns = tuple(range(len(self.table.columns)))
+        self.label_column = structure.label_column
+        self._styles = profile_columns(self.table)
+        self._quantities = evidence.source.quantities(id)
+
+    @cached_property
+    def plain_rows(self) -> tuple[int, ...]:
+        """The data rows that are no totals."""
+        totals = self.table.structure.totals
+        return tuple(row for row in self.rows if row not in totals and not self._says_total(row)) or self.rows
+
+    def text(self, row: int, column: int) -> str:
+        """A cell's text on one line."""
+        cells = self._texts[row]
+        return cells[column] if column < len(cells) else ""
+
+    def number(self, row: int, column: int) -> Decimal | None:
+        """A cell's exact number, with scale and sign."""
+        found = self._quantities.get((row, column))
+        if found is not None:
+            return found.value
+        value = (
+            type_cell(self.text(row, column), self._styles[column]) if column < len(self._styles) else None
+        )
+        if value is not None and value.kind is Kind.YEAR and value.lexical is not None:
+            return Decimal(value.lexical)
+        return None
+
+    def time(self, row: int, column: int) -> str | None:
+        """A form of the cell's date, year or period that sorts, if it is one."""
+        value = (
+            type_cell(self.text(row, column), self._styles[column]) if column < len(self._styles) else None
+        )
+        if value is None or value.lexical is None or value.kind not in (Kind.DATE, Kind.YEAR, Kind.PERIOD):
+            return None
+        return value.lexical
+
+    @cached_property
+    def _texts(self) -> dict[int, list[str]]:
+        return {row: [" ".join(text.split()) for text in self._grid[row]] for row in self.rows}
+
+    @cached_property
+    def headers(self) -> tuple[frozenset[str], ...]:
+        """The meaningful words of each column's header."""
+        return tuple(content(stems(display_name(column))) for column in self.table.columns)
+
+    @cached_property
+    def header_weights(self) -> dict[str, float]:
+        """How much a header word tells: nothing where every column has it."""
+        return _weights(self.headers, len(self.columns))
+
+    def row_words(self, row: int) -> frozenset[str]:
+        """The meaningful words of a row's cells and of the groups above it."""
+        return self._row_words[row]
+
+    def label_words(self, row: int) -> frozenset[str]:
+        """The meaningful words of a row's label."""
+        return content(stems(self.text(row, self.label_column)))
+
+    @cached_property
+    def _row_words(self) -> dict[int, frozenset[str]]:
+        found = {}
+        for row in self.rows:
+            words: set[str] = set()
+            for group in self.table.group_path(row):
+                words.update(*(stems(text) for text in self._grid[group]))
+            for column in self.columns:
+                words.update(stems(self.text(row, column)))
+            found[row] = content(tuple(words))
+        return found
+
+    @cached_property
+    def row_weights(self) -> dict[str, float]:
+        """How much a word tells of a row: less the more rows have it."""
+        return _weights(self._row_words.values(), len(self.rows))
+
+    @cached_property
+    def cells_by_words(self) -> dict[tuple[str, ...], list[tuple[int, int]]]:
+        """The body cells by the words of their text."""
+        found: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        for row in self.rows:
+            for column in self.columns:
+                words = stems(self.text(row, column))
+                if words:
+                    found.setdefault(words, []).append((row, column))
+        return found
+
+    @cached_property
+    def _rows_by_word(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for row in self.rows:
+            for word in self._row_words[row]:
+                found.setdefault(word, []).append(row)
+        return found
+
+    def rows_with(self, word: str) -> list[int]:
+        """The rows one of whose cells has the word."""
+        return self._rows_by_word.get(word, [])
+
+    def columns_with(self, row: int, span: tuple[str, ...]) -> list[int]:
+        """The columns whose cell in this row has the words one after the other."""
+        wanted = f" {' '.join(span)} "
+        return [c for c in self.columns if wanted in f" {' '.join(stems(self.text(row, c)))} "]
+
+    def share_with(self, column: int, words: frozenset[str]) -> float:
+        """The share of the column's filled cells that have one of the words."""
+        filled = [text for row in self.plain_rows if (text := self.text(row, column))]
+        return sum(not words.isdisjoint(stems(text)) for text in filled) / len(filled) if filled else 0.0
+
+    def numbers_rows(self, column: int) -> bool:
+        """Whether the column only numbers or ranks the rows."""
+        header = " ".join(stems(self.table.columns[column].name))
+        return header in _RUNNING_NUMBERS or (not header and self.numeric_share(column) > 0.9 and column == 0)
+
+    @cached_property
+    def year_columns(self) -> dict[int, str]:
+        """The numeric columns that stand for one year, with the year; changes between two are none."""
+        found = {}
+        for column in self.columns:
+            header = self.table.columns[column].name
+            years = sorted(
+                set(_YEAR.findall(header)) | {f"20{short}" for short in _SHORT_YEAR.findall(header)}
+            )
+            if len(years) == 1 and not _CHANGE.search(header) and self.numeric_share(column) > 0.3:
+                found[column] = years[0]
+        return found
+
+    def is_total(self, column: int) -> bool:
+        """Whether the column's header calls it a total."""
+        return "total" in self.headers[column]
+
+    def numeric_share(self, column: int) -> float:
+        """The share of the column's filled cells that are numbers."""
+        return self._shares[column][0]
+
+    def time_share(self, column: int) -> float:
+        """The share of the column's filled cells that are dates, years or periods."""
+        return self._shares[column][1]
+
+    @cached_property
+    def _shares(self) -> tuple[tuple[float, float], ...]:
+        """For each column the shares of numbers and of times among its filled cells."""
+        found = []
+        for column in self.columns:
+            step = 1 + len(self.plain_rows) // _SAMPLED_ROWS
+            filled = [row for row in self.plain_rows[::step] if self.text(row, column)]
+            numbers = sum(self.number(row, column) is not None for row in filled)
+            times = sum(self.time(row, column) is not None for row in filled)
+            found.append((numbers / len(filled), times / len(filled)) if filled else (0.0, 0.0))
+        return tuple(found)
+
+    def _says_total(self, row: int) -> bool:
+        return bool(stems(self.text(row, self.label_column))[:1] in (("total",), ("sum",), ("overal",)))
+
+
+def _weights(sets: Iterable[frozenset[str]], size: int) -> dict[str, float]:
+    """Inverse document frequency, zero for words that all have."""
+    counts = Counter(word for words in sets for word in words)
+    return {
+        word: math.log((1 + size) / count) if count < size or size == 1 else 0.0
+        for word, count in counts.items()
+    }

@@ -1,0 +1,49 @@
+"""Counting what one question uses, whichever step asks the model."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from kgtable.llm.protocol import LLM, Completion, OnText, Request
+from kgtable.llm.usage import UsageMeter
+
+_meter: ContextVar[UsageMeter | None] = ContextVar("kgtable_usage_meter", default=None)
+
+
+@contextlib.contextmanager
+def measured() -> Iterator[UsageMeter]:
+    """Counts the usage of every `MeteredLLM` that is asked inside the block, in this context."""
+    meter = UsageMeter()
+    token = _meter.set(meter)
+    try:
+        yield meter
+    finally:
+        _meter.reset(token)
+
+
+class MeteredLLM:
+    """A model whose usage is counted by stage where a `measured` block is open."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self.model = llm.model
+
+    def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """See `LLM.complete`."""
+        return self._count(request, self._llm.complete(request, on_text=on_text))
+
+    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """See `LLM.complete_async`."""
+        return self._count(request, await self._llm.complete_async(request, on_text=on_text))
+
+    def close(self) -> None:
+        """See `LLM.close`."""
+        self._llm.close()
+
+    def _count(self, request: Request, completion: Completion) -> Completion:
+        meter = _meter.get()
+        if meter is not None:
+            meter.add(request.stage, completion.usage)
+        return completion
