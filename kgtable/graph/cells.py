@@ -1,63 +1,58 @@
-"""Body cells as statements: texts, dates and markers as literals, numbers as QUDT quantities."""
+"""Body cells as statements: texts, dates and markers as literals, numbers as QUDT quantities.
+
+This is the innermost loop of a conversion. What a text in a column means is remembered; quantities
+that differ in their number alone share a form; plain numbers never become `Decimal` objects.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping
-from decimal import Decimal
-from typing import NamedTuple, TypeVar
+from typing import TypeAlias, TypeVar
 
-from kgtable.graph.blocks import Block, Pair
+from kgtable.graph.blocks import Block, Filled, Form, Pair
+from kgtable.graph.quantity_forms import SCALES, Alike, QuantityForms, decimal_term
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
     KGT,
     QUDT,
     RDF_TYPE,
-    UNIT,
     XSD,
     Namespaces,
     Term,
-    decimal_text,
     integer,
+    scaled_decimal,
     text_literal,
     typed,
 )
 from kgtable.ontology.annotation import AnnotatedTable
 from kgtable.ontology.facts import MISSING, QUANTITY, ColumnFact
+from kgtable.ontology.quantities import RowContext
 from kgtable.tables.model import Row
-from kgtable.tables.numbers import Number
-from kgtable.tables.values import Kind, type_cell
+from kgtable.tables.numbers import Number, read_simple
+from kgtable.tables.values import Kind, has_simple_numbers, type_cell
 
-SCALES = {3: "T", 6: "M", 9: "B", 12: "TN"}
-"""The scale of a power of ten, by the thesis's letters."""
-
-_QUANTITY_TYPE = (RDF_TYPE, f"<{QUDT}QuantityValue>")
+_TEXT, _ROW, _COLUMN = f"<{KGT}text>", f"<{KGT}row>", f"<{KGT}column>"
+_PRINTED = f"<{KGT}printed>"
 _PRINTED_TYPE = (RDF_TYPE, f"<{KGT}PrintedCell>")
-_NUMERIC_VALUE, _HAS_UNIT = f"<{QUDT}numericValue>", f"<{QUDT}hasUnit>"
-_LOWER, _UPPER = f"<{KGT}lowerBound>", f"<{KGT}upperBound>"
-_NOTE, _SIGNED, _TEXT = f"<{KGT}note>", f"<{KGT}signed_str>", f"<{KGT}text>"
-_SCALE, _PERIOD, _DENOMINATOR = f"<{KGT}scale>", f"<{KGT}period>", f"<{KGT}denominator>"
-_PRINTED, _ROW, _COLUMN = f"<{KGT}printed>", f"<{KGT}row>", f"<{KGT}column>"
-_DECIMAL = f"^^<{XSD}decimal>"
-_NOTES = {name: (_NOTE, f'"{name}"') for name in ("POSITIVE", "NEGATIVE", "ZERO")}
 _STORED_AS_PRINTED = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?|true|false")
-_APPROXIMATE = (f"<{KGT}approximate>", f'"true"^^<{XSD}boolean>')
-_MARK = f"<{KGT}mark>"
 _STRING = f"{XSD}string"
 _TYPED_KINDS = (Kind.NUMBER, Kind.DATE, Kind.YEAR, Kind.PERIOD, Kind.BOOLEAN)
-_MOST_REMEMBERED = 20_000
+_NUMBERS = 0
+_MOST_REMEMBERED = 10_000
 _Key = TypeVar("_Key")
 
 
-class _Seen(NamedTuple):
-    """What a text in a column is: a literal, or a number to be resolved in its row."""
+_Simple: TypeAlias = tuple[str, str, str | None, Term, Term]
+"""A number in a plain form: digits, note, unit, and the terms of its signed string and its text."""
 
-    kind: Kind
-    range: str
-    literal: Term | None
-    differs: bool
-    number: Number | None
+_Seen: TypeAlias = tuple[int, Term | None, bool, Number | None, _Simple | None]
+"""What a text in a column is: a literal, or a number to be read in its row.
+
+First the number of its sort (kind and range), for counting; then the literal, if it is one, and whether
+that does not read as the text does; else the number, or the terms of a simple one.
+"""
 
 
 class CellShaper:
@@ -69,121 +64,164 @@ class CellShaper:
         self._iri = names.table_iri(annotated.table.id)
         self.predicates = tuple(f"<{names.predicate_iri(name)}>" for name in annotated.predicates)
         width = len(self.predicates)
+        self._simple = tuple(map(has_simple_numbers, annotated.styles))
         self._seen: list[dict[str, _Seen]] = [{} for _ in range(width)]
-        self._kinds: list[Counter[Kind]] = [Counter() for _ in range(width)]
-        self._ranges: list[Counter[str]] = [Counter() for _ in range(width)]
-        self._units: list[Counter[tuple[str, str]]] = [Counter() for _ in range(width)]
-        self._scales: list[Counter[tuple[int, str]]] = [Counter() for _ in range(width)]
+        self._sorts: dict[tuple[Kind, str], int] = {(Kind.NUMBER, QUANTITY): _NUMBERS}
+        self._counts: list[list[int]] = [[0] for _ in range(width)]
+        self._contexts: dict[RowContext, int] = {}
+        self._forms = QuantityForms()
+        self._forms_age = 0
+        self._chosen: list[dict[tuple[int, str | None, str], tuple[Form, int]]] = [{} for _ in range(width)]
 
     def add(self, index: int, row: Row, label: str, pairs: list[Pair]) -> list[Block]:
         """Adds a pair for each cell to those of its row; gives the blocks of cells with more to say."""
         below: list[Block] = []
         prefix = f"<{self._iri}/cell/{index}/"
+        seen, counts, predicates = self._seen, self._counts, self.predicates
+        context: RowContext | None = None
+        number = 0
         for column, text in enumerate(row):
             if not text:
                 continue
-            seen = self._seen[column].get(text) or self._look_at(column, text)
-            self._kinds[column][seen.kind] += 1
-            self._ranges[column][seen.range] += 1
-            if seen.number is not None:
-                cell = f"{prefix}{column}>"
-                pairs.append((self.predicates[column], cell))
-                below.append((cell, self._quantity(index, column, text, label, seen.number)))
+            sort, literal, differs, _, simple = seen[column].get(text) or self._look_at(column, text)
+            counts[column][sort] += 1
+            cell = f"{prefix}{column}>"
+            if literal is not None:
+                pairs.append((predicates[column], literal))
+                if differs:
+                    pairs.append((_PRINTED, cell))
+                    place = ((_ROW, integer(index)), (_COLUMN, integer(column)))
+                    below.append((cell, (_PRINTED_TYPE, *place, (_TEXT, text_literal(text)))))
                 continue
-            assert seen.literal is not None
-            pairs.append((self.predicates[column], seen.literal))
-            if seen.differs:
-                cell = f"{prefix}{column}>"
-                pairs.append((_PRINTED, cell))
-                place = ((_ROW, integer(index)), (_COLUMN, integer(column)))
-                below.append((cell, (_PRINTED_TYPE, *place, (_TEXT, text_literal(text)))))
+            pairs.append((predicates[column], cell))
+            if context is None:
+                context, number = self._row_context(index, label)
+            if simple is not None:
+                digits, note, unit, signed, printed = simple
+                key = (number, unit, note)
+                chosen = self._chosen[column].get(key) or self._choose(index, column, context, key)
+                if chosen is not None:
+                    form, power = chosen
+                    form.uses += 1
+                    value = decimal_term(scaled_decimal(digits, note == "NEGATIVE", power))
+                    below.append((cell, Filled(form, (value, signed, printed))))
+                    continue
+            below.append((cell, self._resolved(index, column, label, text)))
         return below
+
+    def _row_context(self, index: int, label: str) -> tuple[RowContext, int]:
+        """What the row says of its numbers, and the number under which that is remembered."""
+        context = self._quantities.row_context(index, label)
+        if len(self._contexts) > _MOST_REMEMBERED or self._forms.age != self._forms_age:
+            self._contexts.clear()
+            self._forms_age = self._forms.age
+            for chosen in self._chosen:
+                chosen.clear()
+        return context, self._contexts.setdefault(context, len(self._contexts))
+
+    def _choose(
+        self, index: int, column: int, context: RowContext, key: tuple[int, str | None, str]
+    ) -> tuple[Form, int] | None:
+        """Form and scale of simple numbers of this unit and sign in such a row; None if that takes more."""
+        _, unit, note = key
+        reading = self._quantities.reading(index, column, context, unit)
+        if reading is None:
+            return None
+        period = self._quantities.column_period(column) or context.period
+        reading = reading._replace(per=reading.per if reading.unit.startswith("CCY_") else None)
+        chosen = (self._forms.form(Alike(column, reading, note, period)), reading.scale)
+        if not self._quantities.has_formats:
+            self._chosen[column][key] = chosen
+        return chosen
+
+    def _resolved(self, index: int, column: int, label: str, text: str) -> Filled:
+        number = self._seen[column][text][3] or type_cell(text, self._annotated.styles[column]).number
+        assert number is not None
+        quantity = self._quantities.resolve(number, index, column, label)
+        period = self._quantities.period(index, column, label)
+        return self._forms.filled(number, quantity, text, column, period)
 
     def _look_at(self, column: int, text: str) -> _Seen:
         memory = self._seen[column]
         if len(memory) > _MOST_REMEMBERED:
             memory.clear()
-        value = type_cell(text, self._annotated.styles[column])
-        if value.kind is Kind.NUMBER:
-            assert value.number is not None
-            seen = _Seen(value.kind, QUANTITY, None, False, value.number)
-        elif value.kind is Kind.MISSING:
-            seen = _Seen(value.kind, MISSING, f"{text_literal(text)}^^<{MISSING}>", False, None)
-        elif value.lexical is not None and value.datatype is not None:
-            differs = value.lexical != text or _STORED_AS_PRINTED.fullmatch(text) is None
-            datatype = value.datatype.replace("xsd:", XSD, 1)
-            seen = _Seen(value.kind, datatype, typed(value.lexical, datatype), differs, None)
-        else:
-            seen = _Seen(value.kind, _STRING, text_literal(text), False, None)
+        seen = (_simple_number(text) if self._simple[column] else None) or self._typed(column, text)
         memory[text] = seen
         return seen
 
-    def _quantity(self, row: int, column: int, text: str, label: str, number: Number) -> tuple[Pair, ...]:
-        quantity = self._quantities.resolve(number, row, column, label)
-        period = self._quantities.period(row, column, label)
-        self._units[column][quantity.unit, quantity.unit_from] += 1
-        if quantity.scale:
-            self._scales[column][quantity.scale, quantity.scale_from] += 1
-        pairs = [_QUANTITY_TYPE]
-        if quantity.upper is None:
-            pairs.append((_NUMERIC_VALUE, _decimal(quantity.value)))
-        else:
-            pairs.append((_LOWER, _decimal(quantity.value)))
-            pairs.append((_UPPER, _decimal(quantity.upper)))
-        pairs.append((_HAS_UNIT, f"<{UNIT}{quantity.unit}>"))
-        pairs.append(_NOTES["POSITIVE" if number.value > 0 else "NEGATIVE" if number.value else "ZERO"])
-        pairs.append((_SIGNED, text_literal(number.signed)))
-        pairs.append((_TEXT, text_literal(text)))
-        if quantity.scale in SCALES:
-            pairs.append((_SCALE, f'"{SCALES[quantity.scale]}"'))
-        if period:
-            pairs.append((_PERIOD, text_literal(period)))
-        if quantity.denominator:
-            pairs.append((_DENOMINATOR, text_literal(quantity.denominator)))
-        if number.approximate:
-            pairs.append(_APPROXIMATE)
-        pairs.extend((_MARK, text_literal(mark)) for mark in number.marks)
-        return tuple(pairs)
+    def _typed(self, column: int, text: str) -> _Seen:
+        value = type_cell(text, self._annotated.styles[column])
+        kind = value.kind
+        if kind is Kind.NUMBER:
+            return _NUMBERS, None, False, value.number, None
+        if kind is Kind.MISSING:
+            literal = f"{text_literal(text)}^^<{MISSING}>"
+            return self._sort(column, kind, MISSING), literal, False, None, None
+        if value.lexical is not None and value.datatype is not None:
+            differs = value.lexical != text or _STORED_AS_PRINTED.fullmatch(text) is None
+            datatype = value.datatype.replace("xsd:", XSD, 1)
+            return self._sort(column, kind, datatype), typed(value.lexical, datatype), differs, None, None
+        return self._sort(column, kind, _STRING), text_literal(text), False, None, None
+
+    def _sort(self, column: int, kind: Kind, range_: str) -> int:
+        sort = self._sorts.setdefault((kind, range_), len(self._sorts))
+        counts = self._counts[column]
+        counts.extend([0] * (sort + 1 - len(counts)))
+        return sort
 
     def facts(self) -> tuple[ColumnFact, ...]:
         """What the cells added so far say of each column."""
+        units: list[Counter[str]] = [Counter() for _ in self.predicates]
+        scales: list[Counter[int]] = [Counter() for _ in self.predicates]
+        for (column, reading), count in self._forms.readings().items():
+            units[column][reading.unit] += count
+            if reading.scale:
+                scales[column][reading.scale] += count
         return tuple(
-            self._annotated.fact(
-                index,
-                _ordered(self._ranges[index]),
-                _ordered(_by_first(self._units[index])),
-                _ordered(_by_first(self._scales[index])),
-            )
+            self._annotated.fact(index, self._ranges(index), _ordered(units[index]), _ordered(scales[index]))
             for index in range(len(self.predicates))
         )
 
+    def _ranges(self, column: int) -> dict[str, int]:
+        ranges: Counter[str] = Counter()
+        for (_, range_), count in zip(self._sorts, self._counts[column], strict=False):
+            ranges[range_] += count
+        return _ordered(+ranges)
+
     def tally(self) -> Tally:
-        """The counts over all columns."""
+        """The counts over all columns, with the statements of the quantities."""
         tally = Tally()
-        for index, kinds in enumerate(self._kinds):
-            tally.kinds.update({kind.value: count for kind, count in kinds.items()})
-            tally.units.update(self._units[index])
-            tally.scales.update(
-                {
-                    (SCALES.get(power, f"10^{power}"), source): n
-                    for (power, source), n in self._scales[index].items()
-                }
-            )
-            texts = kinds[Kind.TEXT]
-            if texts < sum(kinds[kind] for kind in _TYPED_KINDS):
-                tally.untyped += texts
+        for counts in self._counts:
+            kinds: Counter[Kind] = Counter()
+            for (kind, _), count in zip(self._sorts, counts, strict=False):
+                kinds[kind] += count
+            tally.kinds.update({kind.value: count for kind, count in kinds.items() if count})
+            if kinds[Kind.TEXT] < sum(kinds[kind] for kind in _TYPED_KINDS):
+                tally.untyped += kinds[Kind.TEXT]
+        for (_, reading), count in self._forms.readings().items():
+            tally.units[reading.unit, reading.unit_from or "nothing"] += count
+            if reading.scale:
+                scale = SCALES.get(reading.scale, f"10^{reading.scale}")
+                tally.scales[scale, reading.scale_from or "nothing"] += count
+        predicates = self._forms.predicates()
+        tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})
+        if predicates:
+            tally.classes[f"{QUDT}QuantityValue"] += predicates[RDF_TYPE]
         return tally
 
 
-def _decimal(value: Decimal) -> Term:
-    return f'"{decimal_text(format(value, "f"))}"{_DECIMAL}'
-
-
-def _by_first(counts: Mapping[tuple[_Key, str], int]) -> dict[_Key, int]:
-    sums: dict[_Key, int] = {}
-    for (key, _), count in counts.items():
-        sums[key] = sums.get(key, 0) + count
-    return sums
+def _simple_number(text: str) -> _Seen | None:
+    simple = read_simple(text)
+    if simple is None:
+        return None
+    digits, negative, unit, printed = simple
+    if not digits.strip("0."):
+        note, signed = "ZERO", printed
+    elif negative:
+        note, signed = "NEGATIVE", f"-{printed}"
+    else:
+        note, signed = "POSITIVE", f"+{printed}"
+    return _NUMBERS, None, False, None, (digits, note, unit, f'"{signed}"', f'"{text}"')
 
 
 def _ordered(counts: Mapping[_Key, int]) -> dict[_Key, int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -174,11 +174,12 @@ class TableConversion:
         return self._writer.between.encode("utf-8")
 
     def __iter__(self) -> Iterator[str]:
-        return self._writer.graph(self._shape.graph, counted(self._blocks(), self._tally), self._share)
+        blocks = chain.from_iterable(counted(self._batches(), self._tally))
+        return self._writer.graph(self._shape.graph, blocks, self._share)
 
-    def _blocks(self) -> Iterator[Block]:
+    def _batches(self) -> Iterator[Sequence[Block]]:
         if self._share.is_first:
-            yield from self._shape.description()
+            yield tuple(self._shape.description())
         yield from self._shape.rows(self._shared_rows())
 
     def _shared_rows(self) -> Iterator[tuple[int, Row]]:

@@ -9,7 +9,8 @@ the row's quantities right below it. Terms are N-Triples text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from kgtable.graph.areas import areas_text, positions_text
 from kgtable.graph.blocks import Block, Pair
@@ -65,7 +66,7 @@ class TableShape:
 
     def __iter__(self) -> Iterator[Block]:
         yield from self.description()
-        yield from self.rows(self._table.rows())
+        yield from chain.from_iterable(self.rows(self._table.rows()))
 
     def description(self) -> Iterator[Block]:
         """The table and its context, then its columns."""
@@ -141,14 +142,11 @@ class TableShape:
                     (_TEXT_TYPE, (f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
                 )
 
-    def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:
-        """Rows by their grid index: each row's block, then those of its cells."""
+    def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Sequence[Block]]:
+        """For each row, given with its grid index, its block and those of its cells."""
         body_start = self._table.structure.body_start
         for index, row in rows:
-            if index < body_start:
-                yield from self._header_row(index, row)
-            else:
-                yield from self._body_row(index, row)
+            yield self._body_row(index, row) if index >= body_start else tuple(self._header_row(index, row))
 
     def _header_row(self, index: int, row: Row) -> Iterator[Block]:
         structure = self._table.structure
@@ -168,7 +166,7 @@ class TableShape:
                     (_HEADER_CELL, (ROW, number), (COLUMN, integer(column)), (TEXT, text_literal(text))),
                 )
 
-    def _body_row(self, index: int, row: Row) -> Iterator[Block]:
+    def _body_row(self, index: int, row: Row) -> Sequence[Block]:
         structure = self._table.structure
         pairs = [_ROW_TYPE]
         if index in structure.groups:
@@ -186,9 +184,7 @@ class TableShape:
             pairs.append((GROUP, f"<{self._iri}/row/{parent}>"))
         if len(row) != self._table.grid.width:
             pairs.append((WIDTH, integer(len(row))))
-        below = self.cells.add(index, row, label, pairs)
-        yield f"<{self._iri}/row/{index}>", pairs
-        yield from below
+        return [(f"<{self._iri}/row/{index}>", pairs), *self.cells.add(index, row, label, pairs)]
 
     def _remember_label(self, label: str) -> tuple[Pair, ...]:
         if len(self._labels) > _MOST_REMEMBERED:

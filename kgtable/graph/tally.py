@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgtable.graph.blocks import Block
+from kgtable.graph.blocks import Block, Filled
 from kgtable.graph.terms import RDF_TYPE, Term
 
 
@@ -65,18 +65,20 @@ class Tally:
         )
 
 
-def counted(blocks: Iterable[Block], tally: Tally) -> Iterator[Block]:
-    """The blocks as they are, their predicates and classes counted on the way."""
+def counted(batches: Iterable[Sequence[Block]], tally: Tally) -> Iterator[Sequence[Block]]:
+    """The blocks as they are, their predicates and classes counted on the way; forms count themselves."""
     predicates: Counter[Term] = Counter()
     classes: Counter[Term] = Counter()
-    for block in blocks:
-        pairs = block[1]
-        predicates.update([predicate for predicate, _ in pairs])
-        for predicate, value in pairs:
-            if predicate is not RDF_TYPE:
-                break
-            classes[value] += 1
-        yield block
+    for batch in batches:
+        for _, pairs in batch:
+            if type(pairs) is Filled:
+                continue
+            predicates.update([predicate for predicate, _ in pairs])
+            for predicate, value in pairs:
+                if predicate is not RDF_TYPE:
+                    break
+                classes[value] += 1
+        yield batch
     tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})
     tally.classes.update({term[1:-1]: count for term, count in classes.items()})
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from operator import itemgetter
 from pathlib import PurePath
 from typing import Protocol
 
 from kgtable.errors import UsageError
 from kgtable.graph import jsonld, turtle
-from kgtable.graph.blocks import WHOLE, Blocks, Share
+from kgtable.graph.blocks import WHOLE, Blocks, Filled, Form, Share
 from kgtable.graph.terms import Namespaces, Term
 
 
@@ -86,6 +87,27 @@ class Writer(Protocol):
         ...
 
 
+_PIECE = 10_000
+
+
+class _Pattern:
+    """A form as the pieces of its lines: `pick` puts subject, terms and `constants` in writing order."""
+
+    def __init__(self, form: Form, tail: str) -> None:
+        slots = 1 + max((value for _, value in form.pairs if isinstance(value, int)), default=-1)
+        constants: list[str] = []
+        order: list[int] = []
+        for predicate, value in form.pairs:
+            order += (0, 1 + slots + len(constants))
+            if isinstance(value, int):
+                constants += (f" {predicate} ", tail)
+                order += (1 + value, slots + len(constants))
+            else:
+                constants.append(f" {predicate} {value}{tail}")
+        self.constants = tuple(constants)
+        self.pick = itemgetter(*order)
+
+
 class LineWriter:
     """N-Triples and N-Quads: one line a statement, nothing abbreviated."""
 
@@ -103,10 +125,21 @@ class LineWriter:
         return ""
 
     def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
-        """One piece a block."""
+        """Pieces of some hundred blocks."""
         tail = f" {name} .\n" if self._with_graphs and name else " .\n"
+        patterns: dict[Form, _Pattern] = {}
+        piece: list[str] = []
         for subject, pairs in blocks:
-            yield "".join([f"{subject} {predicate} {value}{tail}" for predicate, value in pairs])
+            if type(pairs) is Filled:
+                form = pairs.form
+                pattern = patterns.get(form) or patterns.setdefault(form, _Pattern(form, tail))
+                piece += pattern.pick((subject, *pairs.terms, *pattern.constants))
+            else:
+                piece += [f"{subject} {predicate} {value}{tail}" for predicate, value in pairs]
+            if len(piece) > _PIECE:
+                yield "".join(piece)
+                piece.clear()
+        yield "".join(piece)
 
 
 def writer_for(format: Format, names: Namespaces) -> Writer:

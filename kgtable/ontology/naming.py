@@ -48,6 +48,7 @@ _NAME_START = (
     "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd"
 )
 _NAME_CHARACTER = re.compile(f"[{_NAME_START}0-9\u0300-\u036f]")
+_PLAIN_WORDS = re.compile(r"[A-Za-z0-9]+(?: [A-Za-z0-9]+)*")
 _BULLET = re.compile(r"\A(?:\s*[-‐‑‒–—−•·▪●◦‣∙*»›>](?=\s|[^\W\d_]))+\s*(?=\S)")
 
 
@@ -129,6 +130,8 @@ def slug(text: str) -> str:
     >>> slug("Net Income"), slug("- net  income"), slug("R&D"), slug("-5")
     ('net_income', 'net_income', 'r%26d', '%2D5')
     """
+    if len(text) <= LONGEST_NAME and _PLAIN_WORDS.fullmatch(text):
+        return text.lower().replace(" ", "_")
     text = unicodedata.normalize("NFC", text)
     text = " ".join(_BULLET.sub("", text).casefold().split())
     text = unicodedata.normalize("NFC", text)

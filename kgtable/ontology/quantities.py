@@ -8,6 +8,7 @@ millions" scales neither percentages nor values per share, counts, ratios, terms
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,6 +24,8 @@ from kgtable.tables.numbers import Number
 from kgtable.tables.periods import find_period
 
 LARGEST_RATE = 100
+_ANY_VALUE = Decimal(1)
+_ALIKE = re.compile(r"[0-9]+")
 _DOLLARS = frozenset(f"CCY_{code}" for code in ("AUD", "CAD", "HKD", "NZD", "SGD", "TWD"))
 
 
@@ -52,6 +55,14 @@ class Quantity(NamedTuple):
     upper: Decimal | None = None
 
 
+class RowContext(NamedTuple):
+    """What a row says of all its numbers: the clue in its label, the row that heads it, its period."""
+
+    clue: Clue | None
+    parent: int | None
+    period: str | None
+
+
 class QuantityResolver:
     """Unit, scale and period of the numbers of one table; columns and groups are looked at once.
 
@@ -67,13 +78,27 @@ class QuantityResolver:
         self._contexts: dict[tuple[int, Clue | None, int | None], CellContext] = {}
         self._group_periods: dict[int, str | None] = {}
 
+    def row_context(self, row: int, label: str = "") -> RowContext:
+        """What the row labelled `label` says of its numbers; rows of equal contexts are read alike."""
+        clue = read_clue(_ALIKE.sub(_sevens, label), "row") if label else None
+        return RowContext(clue, self._parents.get(row), self._period_of_row(row, label))
+
+    def reading(self, row: int, column: int, context: RowContext, unit: str | None = None) -> Reading | None:
+        """How any number at `row`, `column` is read that prints no scale and no unit but `unit`.
+
+        None where that takes more than its place: its value, or its number format.
+        """
+        found = self._context(row, column, context.clue)
+        if unit is None and found.measure in {Measure.RATE, Measure.YEAR}:
+            return None
+        if self._formats and (row, column) in self._formats:
+            return None
+        reading = self._read(Number(_ANY_VALUE, unit=unit), found, None)
+        return _overridden(reading, self._overrides[column]) if column in self._overrides else reading
+
     def resolve(self, number: Number, row: int, column: int, label: str = "") -> Quantity:
         """The quantity of a number that stands at `row`, `column` in a row labelled `label`."""
-        of_row = read_clue(label, "row") if label else None
-        key = (column, of_row, self._parents.get(row))
-        context = self._contexts.get(key)
-        if context is None:
-            context = self._contexts[key] = read_context(self._clues, row, column, of_row)
+        context = self._context(row, column, read_clue(_ALIKE.sub(_sevens, label), "row") if label else None)
         code = self._formats.get((row, column)) if self._formats else None
         shown = read_number_format(code) if code else None
         reading = self._read(number, context, shown)
@@ -92,9 +117,19 @@ class QuantityResolver:
 
     def period(self, row: int, column: int, label: str = "") -> str | None:
         """The period that the header gives to a cell, else its row's label, else its groups."""
+        return self.column_period(column) or self._period_of_row(row, label)
+
+    def column_period(self, column: int) -> str | None:
+        """The period that the header gives to all cells of a column."""
         periods = self._clues.periods
-        if column < len(periods) and (period := periods[column]) is not None:
-            return period
+        return periods[column] if column < len(periods) else None
+
+    @property
+    def has_formats(self) -> bool:
+        """Whether cells have number formats of their own."""
+        return bool(self._formats)
+
+    def _period_of_row(self, row: int, label: str) -> str | None:
         period = find_period(label) if label else None
         parent = self._parents.get(row)
         if period is None and parent is not None:
@@ -106,6 +141,13 @@ class QuantityResolver:
                 self._group_periods[parent] = next((text for text in found if text), None)
             period = self._group_periods[parent]
         return period
+
+    def _context(self, row: int, column: int, of_row: Clue | None) -> CellContext:
+        key = (column, of_row, self._parents.get(row))
+        context = self._contexts.get(key)
+        if context is None:
+            context = self._contexts[key] = read_context(self._clues, row, column, of_row)
+        return context
 
     def _read(self, number: Number, context: CellContext, shown: FormatUnit | None) -> Reading:
         bare, amount, measure = context
@@ -147,3 +189,9 @@ def _overridden(reading: Reading, chosen: Override) -> Reading:
     if chosen.scale is not None and not (reading.scale_from == "cell" and reading.scale):
         reading = reading._replace(scale=chosen.scale, scale_from="mapping")
     return reading
+
+
+def _sevens(match: re.Match[str]) -> str:
+    """Digits that cannot name a scale, replaced, so that "Item 12" and "Item 35" share one clue."""
+    digits = match[0]
+    return digits if digits.strip("0") in {"", "1"} else "7" * len(digits)

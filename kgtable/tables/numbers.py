@@ -128,22 +128,50 @@ def parse_number(text: str, style: NumberStyle = DEFAULT_STYLE) -> Number | None
     return number._replace(marks=marks) if number is not None and marks else number
 
 
-def parse_simple(text: str) -> Number | None:
-    """The number in the plainest and commonest forms only, fast: ``$ (1,234.5)``, ``12.5 %``; else None.
+class SimpleNumber(NamedTuple):
+    """A number in a plain form as texts: digits with a point, whether it is negative, unit, as printed."""
 
-    >>> parse_simple("$ (1,234)").value, parse_simple("5 kg")
-    (Decimal('-1234'), None)
+    digits: str
+    negative: bool
+    unit: str | None
+    printed: str
+
+    @property
+    def signed(self) -> str:
+        """The printed number with its sign; a zero has none."""
+        if not self.digits.strip("0."):
+            return self.printed
+        return f"-{self.printed}" if self.negative else f"+{self.printed}"
+
+
+def read_simple(text: str) -> SimpleNumber | None:
+    """The parts of a number in the plainest and commonest forms only: ``$ (1,234.5)``, ``12.5 %``; else None.
+
+    >>> read_simple("$ (1,234)")
+    SimpleNumber(digits='1234', negative=True, unit='CCY_USD', printed='1,234')
     """
     if len(text) > LONGEST or (match := _SIMPLE.fullmatch(text)) is None:
         return None
     dollar, minus, opened, printed, closed, percent = match.groups()
     if (opened is None) is not (closed is None) or (dollar and percent):
         return None
-    value = Decimal(printed.replace(",", ""))
-    if opened or minus:
-        value = value.copy_negate()
     unit = "PERCENT" if percent else "CCY_USD" if dollar else None
-    return Number(value, None, unit, 0, False, (), _signed(value, printed))
+    return SimpleNumber(printed.replace(",", ""), bool(opened or minus), unit, printed)
+
+
+def parse_simple(text: str) -> Number | None:
+    """The number that `read_simple` finds.
+
+    >>> parse_simple("$ (1,234)").value, parse_simple("5 kg")
+    (Decimal('-1234'), None)
+    """
+    simple = read_simple(text)
+    if simple is None:
+        return None
+    value = Decimal(simple.digits)
+    return Number(
+        value.copy_negate() if simple.negative else value, None, simple.unit, 0, False, (), simple.signed
+    )
 
 
 @cache

@@ -20,6 +20,7 @@ __all__ = [
     "Kind",
     "NumberStyle",
     "Value",
+    "has_simple_numbers",
     "profile_columns",
     "type_cell",
 ]
@@ -36,6 +37,13 @@ _DATED = re.compile(
     r"[0-9][-/.][0-9]|[12][0-9]{3}|[0-9]:[0-9]|[QHqhFf][Yy1-4][ '’]?[0-9]{2}|[0-9][QHqh]|['’][0-9]{2}"
     r"|[a-z]-[0-9]{2}"
 )
+_DATE_OPENING = re.compile(
+    r"\s*(?:[^A-Za-z]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
+    r"|q[1-4]|h[12]|fy|fiscal|financial|first|second|third|fourth)",
+    re.IGNORECASE,
+)
+"""How every date and period begins that is the whole of a cell."""
+
 _YEAR = re.compile(r"([12][0-9]{3})(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§#^¹²³]))*")
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
@@ -61,10 +69,16 @@ def type_cell(text: str, style: ColumnStyle) -> Value:
     return value
 
 
+def has_simple_numbers(style: ColumnStyle) -> bool:
+    """Whether every cell that `numbers.read_simple` understands is that number in a column of this style."""
+    unlike = style.is_year or style.is_identifier or style.is_compact_date or style.numbers.decimal_comma
+    return not unlike
+
+
 def _type(text: str, style: ColumnStyle) -> Value:
     if style.is_compact_date and (day := parse_compact_date(text)):
         return Value(Kind.DATE, None, day.lexical, day.datatype)
-    if not (style.is_year or style.is_identifier or style.numbers.decimal_comma):
+    if has_simple_numbers(style):
         number = parse_simple(text)
         if number is not None:
             return Value(Kind.NUMBER, number)
@@ -82,7 +96,12 @@ def _type(text: str, style: ColumnStyle) -> Value:
         return _TEXT
     if style.is_year and (match := _YEAR.fullmatch(text.strip())):
         return Value(Kind.YEAR, None, match[1], "xsd:gYear")
-    if len(text) <= 60 and _DATED.search(text) and (dated := _type_date(text, style)):
+    if (
+        len(text) <= 60
+        and _DATED.search(text)
+        and _DATE_OPENING.match(text)
+        and (dated := _type_date(text, style))
+    ):
         return dated
     number = parse_number(text, style.numbers)
     return Value(Kind.NUMBER, number) if number is not None else _TEXT
