@@ -58,7 +58,7 @@ def check(folder: Path, workers: int) -> bool:
 
 def main() -> None:
     """Checks the folders given."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description="Does every cell come back?")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
