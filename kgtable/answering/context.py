@@ -68,6 +68,8 @@ class Context:
         return {
             "presentation": self.presentation,
             "tokens": self.tokens,
+            "shown_rows": len({(u.table, u.row) for u in self.shown}),
+            "cut_rows": len({(u.table, u.row) for u in self.cut} - {(u.table, u.row) for u in self.shown}),
             "shown_triples": sum(len(unit.triples) for unit in self.shown),
             "cut_triples": sum(len(unit.triples) for unit in self.cut),
             "shown_tables": len(shown_tables),

@@ -1,4 +1,4 @@
-"""The thesis's three presentations of triples: one by one, by table, by table and subject (section 5.6)."""
+"""All presentations by name, and the thesis's three of triples: one by one, by table, by subject (5.6)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import groupby
 from kgtable.answering.context import Kind, Presentation, Unit, by_row
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.subtable import SubTable
+from kgtable.answering.whole_tables import WHOLE_TABLES
 from kgtable.answering.wording import local_name, measure, one_line, subject_text, table_line
 from kgtable.errors import ConfigError
 from kgtable.resources import PACKAGE
@@ -110,7 +111,7 @@ def _object(triple: ScoredTriple) -> str:
 
 
 PRESENTATIONS: dict[str, Presentation] = {
-    found.name: found for found in (Sequential(), ByTable(), BySubject(), SubTable())
+    found.name: found for found in (Sequential(), ByTable(), BySubject(), SubTable(), *WHOLE_TABLES)
 }
 
 

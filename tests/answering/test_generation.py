@@ -165,7 +165,8 @@ def test_the_context_keeps_to_its_budget_and_tells_what_was_cut() -> None:
         assert context.tokens <= whole.tokens // 2
         assert whole.cut == ()
         report = context.report()
-        assert report["shown_triples"] + report["cut_triples"] == len(found.retrieval.triples)
+        if presentation(name).kind == "triples":
+            assert report["shown_triples"] + report["cut_triples"] == len(found.retrieval.triples)
         assert min(unit.score for unit in context.shown) >= max(unit.score for unit in context.cut)
 
 
