@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
 from contextlib import nullcontext
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
@@ -247,6 +248,11 @@ class KnowledgeGraph:
             "errors": [file.error for file in self.catalogue.files.values() if file.error],
             "table_ids": list(tables),
         }
+
+    def serve(self, **options: Any) -> None:
+        """Serves the graph: SPARQL endpoint, pages and HTTP API. See `kgtable.server.serving.serve`."""
+        # The server stands on this façade: it is looked up by whoever wants it, not imported here.
+        import_module("kgtable.server.serving").serve(self.path, **options)
 
     def __repr__(self) -> str:
         return f"KnowledgeGraph({str(self.path)!r}, {len(self.catalogue.tables):,} tables)"
