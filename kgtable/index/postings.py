@@ -1,0 +1,48 @@
+"""Lists of items by key, in two arrays that can be memory-mapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Integers: TypeAlias = npt.NDArray[np.integer[Any]]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Floats: TypeAlias = npt.NDArray[np.float32]
+
+
+def ranges(starts: Integers, ends: Integers) -> Integers:
+    """All integers of the half-open ranges, one range after the other.
+
+    >>> ranges(np.array([5, 0, 9]), np.array([7, 1, 9])).tolist()
+    [5, 6, 0]
+    """
+    lengths = ends - starts
+    total = int(lengths.sum())
+    if total == 0:
+        return np.zeros(0, dtype=np.int64)
+    before = np.cumsum(lengths) - lengths
+    return np.asarray(np.arange(total) + np.repeat(starts - before, lengths), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The items of key i are ``items[starts[i]:starts[i + 1]]``, in rising order."""
+
+    starts: Integers
+    items: Integers
+
+    @classmethod
+    def build(cls, keys: Integers, items: Integers, size: int) -> Postings:
+        """Postings of the pairs (key, item), each once, for keys below `size`."""
+        pairs = np.unique(np.stack([keys, items]).astype(np.int64), axis=1) if len(keys) else np.zeros((2, 0), int)
+        counts = np.bincount(pairs[0], minlength=size)
+        starts = np.zeros(size + 1, dtype=np.int64)
+        np.cumsum(counts, out=starts[1:])
+        return cls(starts, pairs[1].astype(np.int32))
+
+    def of(self, keys: Integers) -> Integers:
+        """The items of all these keys, one key after the other; an item may come more than once."""
+        return np.asarray(self.items[ranges(self.starts[keys], self.starts[np.asarray(keys) + 1])])

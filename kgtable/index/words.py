@@ -1,0 +1,77 @@
+"""Texts to the terms that are counted: words and numbers, folded and stemmed; and which of them only ask."""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from functools import cache, lru_cache
+
+import Stemmer
+
+from kgtable.resources import PACKAGE
+
+_WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+"""Runs of scripts that put no space between words: each pair of neighbours counts as a word."""
+
+# PyStemmer's objects must not be shared between threads.
+_local = threading.local()
+
+
+def words(text: str) -> list[str]:
+    """The words and numbers of a text, lower case, without accents, thousands separators and possessives.
+
+    >>> words("Luís's 1,115 Chart-Positions, petType 2.50")
+    ['luis', '1115', 'chart', 'positions', 'pet', 'type', '2.50']
+    """
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text)
+        text = unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+    plain = _POSSESSIVE.sub("", _CAMEL.sub(" ", text)).lower()
+    found: list[str] = []
+    for word in _WORD.findall(plain):
+        if _UNSPACED.search(word):
+            found += (word[place : place + 2] for place in range(len(word) - 1))
+        elif word[0].isdecimal():
+            found.append(word.replace(",", ""))
+        else:
+            found.append(word)
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """The stems of a text's words, without words that carry no meaning, in reading order.
+
+    >>> terms("the number of nations")
+    ['number', 'nation']
+    """
+    empty = _word_list("function")
+    return [_stem(word) for word in words(text) if word not in empty]
+
+
+@cache
+def asking_terms() -> frozenset[str]:
+    """Stems of words that say what is asked, not what about: "how many", "list", "difference"."""
+    return frozenset(map(_stem, _word_list("asking")))
+
+
+def is_empty_word(word: str) -> bool:
+    """Whether a lower-case word is a function word or one that only asks."""
+    return word in _word_list("function") or _stem(word) in asking_terms()
+
+
+@lru_cache(maxsize=200_000)
+def _stem(word: str) -> str:
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:
+        stemmer = _local.stemmer = Stemmer.Stemmer("english", 0)
+    return str(stemmer.stemWord(word))
+
+
+@cache
+def _word_list(name: str) -> frozenset[str]:
+    text = (PACKAGE / "index" / "english" / f"{name}.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())

@@ -1,0 +1,53 @@
+"""A question as the scores see it: weighted terms of the graph's vocabulary, and a vector."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgtable.index.corpus import Corpus
+from kgtable.index.embedding import Matrix
+from kgtable.index.postings import Flags, Floats, Integers
+from kgtable.index.words import asking_terms, terms
+
+ASKING = 0.3
+"""How much a word that only asks ("total", "list") counts within a table; which table is meant it does not tell."""
+
+_NUMBER_ASKED = re.compile(
+    r"\b(how (many|much)|number of|total|difference|average|percent\w*|amount|sum|ratio|change|count|value|rate)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Query:
+    """The terms of a question that the graph knows: ids, weights by rarity, and whether they only ask.
+
+    `vector` is the question's, shape (dimension,); None where there is no embedding.
+    """
+
+    text: str
+    terms: Integers
+    weights: Floats
+    asking: Flags
+    vector: Matrix | None
+
+    @classmethod
+    def of(cls, text: str, corpus: Corpus, vector: Matrix | None = None) -> Query:
+        """The query for a question."""
+        known: dict[int, bool] = {}
+        for term in terms(text):
+            number = corpus.terms.find(term)
+            if number is not None:
+                known[number] = term in asking_terms()
+        ids = np.fromiter(known, dtype=np.int64, count=len(known))
+        asking = np.fromiter(known.values(), dtype=np.bool_, count=len(known))
+        weights = corpus.statistics.term_weight[ids] * np.where(asking, ASKING, 1.0)
+        return cls(text, ids, weights.astype(np.float32), asking, vector)
+
+    @property
+    def asks_for_number(self) -> bool:
+        """Whether the question's form asks for a number."""
+        return _NUMBER_ASKED.search(self.text) is not None
