@@ -125,5 +125,5 @@ _POSTINGS = ("term_texts", "term_tables", "text_cells", "text_labels", "text_gro
 
 
 def _mapped(folder: Path, name: str) -> np.ndarray:  # type: ignore[type-arg]
-    array: np.ndarray = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)  # type: ignore[type-arg]
-    return array
+    # A plain array over the mapped file: slicing a memmap object costs far more.
+    return np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)

@@ -27,6 +27,20 @@ def ranges(starts: Integers, ends: Integers) -> Integers:
     return np.asarray(np.arange(total) + np.repeat(starts - before, lengths), dtype=np.int64)
 
 
+def runs(values: Integers) -> tuple[Integers, Integers]:
+    """The distinct values of a sorted array, and for each element the place of its value among them.
+
+    >>> [part.tolist() for part in runs(np.array([3, 3, 7, 9, 9]))]
+    [[3, 7, 9], [0, 0, 1, 2, 2]]
+    """
+    if len(values) == 0:
+        return values, np.zeros(0, dtype=np.int64)
+    new = np.empty(len(values), dtype=np.bool_)
+    new[0] = True
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return values[new], np.cumsum(new) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Postings:
     """The items of key i are ``items[starts[i]:starts[i + 1]]``, in rising order."""

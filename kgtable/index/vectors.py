@@ -83,10 +83,14 @@ class Vectors:
         """The vectors in an index folder, memory-mapped."""
         try:
             return cls(
-                tables=np.load(folder / "vectors.tables.npy", mmap_mode="r", allow_pickle=False),
-                predicates=np.load(folder / "vectors.predicates.npy", mmap_mode="r", allow_pickle=False),
+                tables=np.load(folder / "vectors.tables.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray),
+                predicates=np.load(folder / "vectors.predicates.npy", mmap_mode="r", allow_pickle=False).view(
+                    np.ndarray
+                ),
                 texts={
-                    kind: np.load(folder / f"vectors.{kind}.texts.npy", mmap_mode="r", allow_pickle=False)
+                    kind: np.load(folder / f"vectors.{kind}.texts.npy", mmap_mode="r", allow_pickle=False).view(
+                        np.ndarray
+                    )
                     for kind in KINDS
                 },
                 _indexes={

@@ -6,9 +6,8 @@ import numpy as np
 
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.opened import GraphIndex
-from kgtable.index.postings import Floats, Integers
+from kgtable.index.postings import Floats, Integers, runs
 from kgtable.retrieval.query import ASKING, Query
-from kgtable.retrieval.table_scores import named_texts
 from kgtable.retrieval.weights import CellWeights
 
 
@@ -16,8 +15,8 @@ def cell_scores(query: Query, index: GraphIndex, cells: Integers, weights: CellW
     """The weighted sum of a cell's signals, shape (cells,); `cells` are cell numbers in rising order."""
     corpus = index.corpus
     places = corpus.places
-    rows, row_of = np.unique(places.cell_row[cells], return_inverse=True)
-    columns, column_of = np.unique(places.cell_column[cells], return_inverse=True)
+    rows, row_of = runs(places.cell_row[cells])
+    columns, column_of = _columns(places.cell_column[cells], len(places.column_name))
     texts = places.cell_text[cells]
     body = ~places.row_is_header[rows]
     total = max(float(query.weights.sum()), 1e-6)
@@ -27,7 +26,7 @@ def cell_scores(query: Query, index: GraphIndex, cells: Integers, weights: CellW
     named_in_column = np.zeros(len(columns), dtype=np.float32)
     own = np.zeros(len(cells), dtype=np.float32)
     table_of_row = places.row_table[rows]
-    tables, table_of = np.unique(table_of_row, return_inverse=True)
+    tables, table_of = runs(table_of_row)
     rows_in_table = np.bincount(table_of, weights=body, minlength=len(tables))
     heading = places.row_group_label[rows]
     marked = np.zeros(len(corpus.texts) + 1, dtype=np.bool_)
@@ -46,14 +45,22 @@ def cell_scores(query: Query, index: GraphIndex, cells: Integers, weights: CellW
         counted = np.bincount(table_of, weights=in_row, minlength=len(tables))
         rare = np.maximum(np.log((rows_in_table + 1) / (counted + 0.5)), 0)
         row_score += in_row * (weights.row * weight + weights.rare_in_table * share * rare[table_of])
-        hit_columns = np.unique(column_of[hit & body[row_of]])
-        named_in_column[hit_columns] = np.maximum(named_in_column[hit_columns], weight)
+        hit_column = np.zeros(len(columns), dtype=np.bool_)
+        hit_column[column_of[hit & body[row_of]]] = True
+        named_in_column[hit_column] = np.maximum(named_in_column[hit_column], weight)
 
-    whole = named_texts(query.terms, corpus)[texts]
+    whole = query.whole[texts]
     column_score = weights.column_named_in * named_in_column + _header_score(query, index, columns, weights)
     score = row_score[row_of] + column_score[column_of] + weights.own * own + weights.named * whole
     score += np.where(body[row_of], 0.0, weights.above_body)
     return np.asarray(score, dtype=np.float32)
+
+
+def _columns(columns: Integers, count: int) -> tuple[Integers, Integers]:
+    """The distinct columns, rising, and for each element the place of its column among them."""
+    present = np.zeros(count, dtype=np.bool_)
+    present[columns] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[columns]
 
 
 def _header_score(query: Query, index: GraphIndex, columns: Integers, weights: CellWeights) -> Floats:
@@ -65,7 +72,7 @@ def _header_score(query: Query, index: GraphIndex, columns: Integers, weights: C
     for term, weight in zip(query.terms.tolist(), query.weights, strict=True):
         covered[corpus.term_texts.of(np.array([term]))] += weight
     covered[NONE] = 0.0
-    whole = np.append(named_texts(query.terms, corpus), False)
+    whole = np.append(query.whole, False)
     score = weights.header * covered[names] / max(float(query.weights.sum()), 1e-6)
     score += weights.header_named * whole[names]
     if query.asks_for_number:

@@ -32,9 +32,10 @@ def scored_cells(corpus: Corpus, tables: Floats, matching: Flags, hit_rows: Flag
     cut = int(np.searchsorted(counted, wanted)) + 1
     chosen = order[:cut]
     small = chosen[sizes[:cut] <= LARGE]
-    parts = [ranges(starts[small], starts[small + 1])]
+    scored = np.zeros(len(matching), dtype=np.bool_)
+    scored[ranges(starts[small], starts[small + 1])] = True
     for table in chosen[sizes[:cut] > LARGE].tolist():
-        parts.append(_of_large(corpus, int(starts[table]), int(starts[table + 1]), matching, hit_rows))
+        scored[_of_large(corpus, int(starts[table]), int(starts[table + 1]), matching, hit_rows)] = True
     rest = np.zeros(corpus.places.tables, dtype=np.bool_)
     rest[order[cut:]] = True
     if rest.any() and matching.any():
@@ -42,8 +43,10 @@ def scored_cells(corpus: Corpus, tables: Floats, matching: Flags, hit_rows: Flag
         owner = corpus.places.row_table[corpus.places.cell_row[cells]]
         outside = rest[owner]
         cells, owner = cells[outside], owner[outside]
-        parts.append(cells[np.argsort(-tables[owner], kind="stable")][:wanted])
-    return np.unique(np.concatenate(parts))
+        if len(cells) > wanted:
+            cells = cells[np.argsort(-tables[owner], kind="stable")][:wanted]
+        scored[cells] = True
+    return np.flatnonzero(scored)
 
 
 def _of_large(corpus: Corpus, start: int, end: int, matching: Flags, hit_rows: Flags) -> Integers:

@@ -25,13 +25,15 @@ _NUMBER_ASKED = re.compile(
 class Query:
     """The terms of a question that the graph knows: ids, weights by rarity, and whether they only ask.
 
-    `vector` is the question's, shape (dimension,); None where there is no embedding.
+    `whole` marks the texts made up of these terms alone, shape (texts,). `vector` is the question's,
+    shape (dimension,); None where there is no embedding.
     """
 
     text: str
     terms: Integers
     weights: Floats
     asking: Flags
+    whole: Flags
     vector: Matrix | None
 
     @classmethod
@@ -45,9 +47,15 @@ class Query:
         ids = np.fromiter(known, dtype=np.int64, count=len(known))
         asking = np.fromiter(known.values(), dtype=np.bool_, count=len(known))
         weights = corpus.statistics.term_weight[ids] * np.where(asking, ASKING, 1.0)
-        return cls(text, ids, weights.astype(np.float32), asking, vector)
+        return cls(text, ids, weights.astype(np.float32), asking, _made_of(ids, corpus), vector)
 
     @property
     def asks_for_number(self) -> bool:
         """Whether the question's form asks for a number."""
         return _NUMBER_ASKED.search(self.text) is not None
+
+
+def _made_of(terms: Integers, corpus: Corpus) -> Flags:
+    sizes = corpus.statistics.text_size
+    found = np.bincount(corpus.term_texts.of(terms), minlength=len(sizes))
+    return np.asarray((found > 0) & (found >= sizes), dtype=np.bool_)

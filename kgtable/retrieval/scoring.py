@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgtable.index.opened import GraphIndex
-from kgtable.index.postings import Flags, Floats, Integers
+from kgtable.index.postings import Flags, Floats, Integers, runs
 from kgtable.retrieval.cell_scores import cell_scores
 from kgtable.retrieval.pool import scored_cells
 from kgtable.retrieval.query import Query
@@ -48,9 +48,8 @@ def score(query: Query, index: GraphIndex, matching: Flags, weights: Weights, k:
     cells = scored_cells(corpus, tables, matching, _rows_with_names(query, index), k)
     fits = cell_scores(query, index, cells, weights.cells)
     owner = corpus.places.row_table[corpus.places.cell_row[cells]]
-    chosen, place = np.unique(owner, return_inverse=True)
-    peak = np.full(len(chosen), -np.inf)
-    np.maximum.at(peak, place, fits)
+    chosen, place = runs(owner)
+    peak = np.maximum.reduceat(fits, np.searchsorted(owner, chosen)) if len(chosen) else fits
     mass = np.log(np.bincount(place, weights=np.exp(fits - peak[place]), minlength=len(chosen))) + peak
     mean = mass - np.log(np.bincount(place, minlength=len(chosen)))
     logits = tables.copy()

@@ -49,19 +49,12 @@ def _term_signals(core: Integers, corpus: Corpus) -> tuple[Floats, Floats]:
 
 
 def _named(core: Integers, rarity: Floats, query: Query, corpus: Corpus) -> Floats:
-    whole = named_texts(query.terms, corpus)
     signal = np.zeros(corpus.places.tables, dtype=np.float32)
     for term, weight in zip(core.tolist(), rarity.tolist(), strict=True):
         texts = corpus.term_texts.of(np.array([term]))
-        cells = corpus.text_cells.of(texts[whole[texts]])
+        cells = corpus.text_cells.of(texts[query.whole[texts]])
         tables = corpus.places.row_table[corpus.places.cell_row[cells]]
-        signal[np.unique(tables)] += weight
+        found = np.zeros(len(signal), dtype=np.bool_)
+        found[tables] = True
+        signal[found] += weight
     return signal
-
-
-def named_texts(terms: Integers, corpus: Corpus) -> np.ndarray:  # type: ignore[type-arg]
-    """Which texts are made up of these terms alone, shape (texts,)."""
-    sizes = corpus.statistics.text_size
-    found = np.bincount(corpus.term_texts.of(terms), minlength=len(sizes))
-    whole: np.ndarray = (found > 0) & (found >= sizes)  # type: ignore[type-arg]
-    return whole
