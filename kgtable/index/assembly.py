@@ -31,7 +31,8 @@ class Assembly:
         self._named: list[list[str]] = []
         self._starts: dict[str, list[int]] = {"table_row": [0], "table_column": [0], "row_cell": [0]}
         self._rows: list[tuple[int, int, bool, int, int]] = []
-        self._columns: list[tuple[int, int, int, bool]] = []
+        self._columns: list[tuple[int, int, int, bool, int]] = []
+        self._predicates: dict[str, int] = {}
         self._cells: list[tuple[int, int, int]] = []
         self._lexical: list[tuple[int, int]] = []
 
@@ -54,9 +55,11 @@ class Assembly:
             self._starts["row_cell"][-1] += 1
             filled[column] += not header
             numeric[column] += number
-        for column, (name, _) in enumerate(content.columns):
+        for column, (name, iri) in enumerate(content.columns):
             is_numeric = numeric[column] > MOSTLY * filled[column]
-            self._columns.append((column, table, self._text(name) if name.strip() else NONE, is_numeric))
+            predicate = self._predicates.setdefault(iri, len(self._predicates))
+            named = self._text(name) if name.strip() else NONE
+            self._columns.append((column, table, named, is_numeric, predicate))
         self._starts["table_row"].append(len(self._rows))
         self._starts["table_column"].append(len(self._columns))
 
@@ -74,12 +77,11 @@ class Assembly:
 
     def corpus(self, folder: Path) -> Corpus:
         """The arrays; texts and terms are written into `folder` on the way."""
-        in_order = sorted(self._texts, key=encoded)
-        place = np.zeros(len(in_order) + 1, dtype=np.int64)
-        place[[self._texts[text] for text in in_order]] = np.arange(len(in_order))
-        place[NONE] = NONE
+        in_order, place = _sorted(self._texts)
+        predicates, predicate_place = _sorted(self._predicates)
         Strings.write(in_order, folder / "texts")
-        places = self._places(place)
+        Strings.write(predicates, folder / "predicates")
+        places = self._places(place, predicate_place)
         text_terms = [terms(text) for text in in_order]
         vocabulary = sorted(
             {*chain.from_iterable(text_terms), *chain.from_iterable(self._around), *chain.from_iterable(self._named)},
@@ -107,6 +109,7 @@ class Assembly:
             statistics=Statistics(weight, bm25, in_table, sizes),
             texts=Strings.open(folder / "texts"),
             terms=Strings.open(folder / "terms"),
+            predicates=Strings.open(folder / "predicates"),
             term_texts=term_texts,
             term_tables=term_tables,
             text_cells=Postings.build(
@@ -119,9 +122,9 @@ class Assembly:
             text_columns=_by_text(places.column_name, size),
         )
 
-    def _places(self, place: Integers) -> Places:
+    def _places(self, place: Integers, predicate_place: Integers) -> Places:
         rows = np.array(self._rows, dtype=np.int64).reshape(-1, 5)
-        columns = np.array(self._columns, dtype=np.int64).reshape(-1, 4)
+        columns = np.array(self._columns, dtype=np.int64).reshape(-1, 5)
         cells = np.array(self._cells, dtype=np.int64).reshape(-1, 3)
         return Places(
             table_row_start=np.array(self._starts["table_row"], dtype=np.int64),
@@ -135,6 +138,7 @@ class Assembly:
             column_number=columns[:, 0].astype(np.int32),
             column_table=columns[:, 1].astype(np.int32),
             column_name=place[columns[:, 2]].astype(np.int32),
+            column_predicate=predicate_place[columns[:, 4]].astype(np.int32),
             column_is_numeric=columns[:, 3].astype(np.bool_),
             cell_row=cells[:, 0].astype(np.int32),
             cell_column=cells[:, 1].astype(np.int32),
@@ -150,6 +154,15 @@ def assemble(contents: Iterable[TableContent], folder: Path) -> Corpus:
     corpus = assembly.corpus(folder)
     corpus.save(folder)
     return corpus
+
+
+def _sorted(numbers: dict[str, int]) -> tuple[list[str], Integers]:
+    """The strings in the order of `Strings`, and for each old number the new one; `NONE` stays."""
+    in_order = sorted(numbers, key=encoded)
+    place = np.zeros(len(in_order) + 1, dtype=np.int64)
+    place[[numbers[text] for text in in_order]] = np.arange(len(in_order))
+    place[NONE] = NONE
+    return in_order, place
 
 
 def _rows_of(lists: Sequence[Sequence[str]], numbers: dict[str, int]) -> tuple[Integers, Integers]:

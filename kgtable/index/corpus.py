@@ -2,7 +2,7 @@
 
 Tables, rows, columns, cells, texts and terms are numbered from 0. The rows of a table lie together,
 and so do its columns, its cells, and the cells of a row. Texts are the distinct folded texts of cells,
-labels and column names; terms the distinct stems in them and around the tables.
+labels and column names; terms the distinct stems in them and around the tables; predicates are IRIs.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Places:
     column_number: Integers
     column_table: Integers
     column_name: Integers
+    column_predicate: Integers
     column_is_numeric: Flags
     cell_row: Integers
     cell_column: Integers
@@ -82,6 +83,7 @@ class Corpus:
     statistics: Statistics
     texts: Strings
     terms: Strings
+    predicates: Strings
     term_texts: Postings
     term_tables: Postings
     text_cells: Postings
@@ -90,7 +92,7 @@ class Corpus:
     text_columns: Postings
 
     def save(self, folder: Path) -> None:
-        """Write the arrays, one file each, into an existing folder. Texts and terms are written before."""
+        """Write the arrays, one file each, into an existing folder. The strings are written before."""
         (folder / "tables.json").write_text(json.dumps(self.table_ids), encoding="utf-8")
         for part in (self.places, self.statistics):
             for item in fields(part):
@@ -110,6 +112,7 @@ class Corpus:
                 statistics=Statistics(**{item.name: _mapped(folder, item.name) for item in fields(Statistics)}),
                 texts=Strings.open(folder / "texts"),
                 terms=Strings.open(folder / "terms"),
+                predicates=Strings.open(folder / "predicates"),
                 **{
                     name: Postings(_mapped(folder, f"{name}.starts"), _mapped(folder, f"{name}.items"))
                     for name in _POSTINGS

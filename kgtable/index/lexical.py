@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -52,15 +53,29 @@ class LexicalIndex:
         self._texts = texts
         self._local = threading.local()
 
-    def containing(self, label: str) -> Integers:
-        """The ids of all texts that contain the folded label, rising; none for an empty label."""
-        if not label:
-            return np.zeros(0, dtype=np.int64)
-        if len(label) < SHORTEST_INDEXED or _sound(label) != label:
-            return self._texts.containing(label)
-        phrase = '"' + label.replace('"', '""') + '"'
-        rows = self._database().execute("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", (phrase,))
-        return np.fromiter((row[0] - 1 for row in rows), dtype=np.int64)
+    def containing(self, labels: Iterable[str]) -> Integers:
+        """The ids of all texts that contain one of the folded labels, rising; an empty label is in none."""
+        short: list[Integers] = []
+        phrases: list[str] = []
+        for label in labels:
+            if _is_indexed(label):
+                phrases.append(_phrase(label))
+            elif label:
+                short.append(self._texts.containing(label))
+        found = np.zeros(0, dtype=np.int64)
+        if phrases:
+            rows = self._database().execute(
+                "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", (" OR ".join(phrases),)
+            )
+            found = np.fromiter(chain.from_iterable(rows), dtype=np.int64) - 1
+        return np.unique(np.concatenate([found, *short])) if short else found
+
+    def is_known(self, label: str) -> bool:
+        """Whether any text contains the folded label."""
+        if not _is_indexed(label):
+            return bool(label) and self._texts.is_within(label)
+        query = "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1"
+        return self._database().execute(query, (_phrase(label),)).fetchone() is not None
 
     def _database(self) -> sqlite3.Connection:
         database: sqlite3.Connection | None = getattr(self._local, "database", None)
@@ -68,6 +83,14 @@ class LexicalIndex:
             uri = f"{self._path.absolute().as_uri()}?mode=ro&immutable=1"
             database = self._local.database = sqlite3.connect(uri, uri=True)
         return database
+
+
+def _is_indexed(label: str) -> bool:
+    return len(label) >= SHORTEST_INDEXED and _sound(label) == label
+
+
+def _phrase(label: str) -> str:
+    return '"' + label.replace('"', '""') + '"'
 
 
 def _sound(text: str) -> str:

@@ -31,7 +31,7 @@ class Strings(Sequence[str]):
     @classmethod
     def open(cls, path: Path) -> Strings:
         """The strings that `write` wrote, memory-mapped."""
-        starts = np.load(path.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
+        starts = np.load(path.with_suffix(".npy"), mmap_mode="r", allow_pickle=False).view(np.ndarray)
         if starts[-1] == 0:
             return cls(b"", starts)
         with path.with_suffix(".txt").open("rb") as file:
@@ -55,6 +55,10 @@ class Strings(Sequence[str]):
         wanted = encoded(text)
         place = bisect_left(range(len(self)), wanted, key=self.piece)
         return place if place < len(self) and self.piece(place) == wanted else None
+
+    def is_within(self, part: str) -> bool:
+        """Whether any string has `part` inside."""
+        return len(self.containing(part)) > 0
 
     def containing(self, part: str) -> Integers:
         """The ids of all strings that have `part` inside, by walking through them: for short parts."""

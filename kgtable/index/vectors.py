@@ -21,6 +21,9 @@ BATCH = 2_048
 """Texts embedded between two looks at whether the build was interrupted."""
 
 
+faiss.omp_set_num_threads(1)  # one question at a time: threads would cost more than they save
+
+
 class VectorCache:
     """Vectors of an earlier build by the hash of their text, so that no text is embedded twice."""
 

@@ -68,13 +68,15 @@ def _header_score(query: Query, index: GraphIndex, columns: Integers, weights: C
     corpus = index.corpus
     names = corpus.places.column_name[columns]
     named = names != NONE
-    covered = np.zeros(len(corpus.texts) + 1, dtype=np.float32)
+    covered = np.zeros(len(columns), dtype=np.float32)
+    marked = np.zeros(len(corpus.texts) + 1, dtype=np.bool_)
     for term, weight in zip(query.terms.tolist(), query.weights, strict=True):
-        covered[corpus.term_texts.of(np.array([term]))] += weight
-    covered[NONE] = 0.0
-    whole = np.append(query.whole, False)
-    score = weights.header * covered[names] / max(float(query.weights.sum()), 1e-6)
-    score += weights.header_named * whole[names]
+        having = corpus.term_texts.of(np.array([term]))
+        marked[having] = True
+        covered += weight * marked[names]
+        marked[having] = False
+    score = weights.header * covered / max(float(query.weights.sum()), 1e-6)
+    score += weights.header_named * (query.whole[names] & named)
     if query.asks_for_number:
         score += weights.number * corpus.places.column_is_numeric[columns]
     if index.vectors is not None and query.vector is not None and weights.header_vector:

@@ -7,10 +7,10 @@ import numpy as np
 from kgtable.index.corpus import Corpus
 from kgtable.index.postings import Flags, Floats, Integers, ranges
 
-FEWEST = 20_000
+FEWEST = 5_000
 """Cells that are scored at least, if there are so many."""
 
-PER_TRIPLE = 4
+PER_TRIPLE = 10
 """Cells that are scored for each triple asked for."""
 
 LARGE = 20_000

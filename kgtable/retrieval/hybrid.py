@@ -1,0 +1,130 @@
+"""`hybrid`: the thesis's SPARQL-based hybrid retrieval (section 4.4), ranked without a model call a triple."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from kgtable.graph.store import TripleStore
+from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.index.opened import GraphIndex
+from kgtable.llm.protocol import LLM
+from kgtable.retrieval.candidates import matching_cells
+from kgtable.retrieval.expansion import expand
+from kgtable.retrieval.filling import fill
+from kgtable.retrieval.labels import extract_labels, labels_by_model
+from kgtable.retrieval.query import Query
+from kgtable.retrieval.rerank import reranked
+from kgtable.retrieval.result import Retrieval, ScoredTable
+from kgtable.retrieval.scoring import Scored, score
+from kgtable.retrieval.weights import Weights
+
+TABLES_KEPT = 100
+LEAST_COSINE = 0.3
+"""A question that shares no word with the graph and whose nearest table is less similar than this finds nothing."""
+
+
+class HybridRetriever:
+    """Finds triples by labels, expansion, substring candidates and scores; see `Retrieval.trace` for each step.
+
+    With a language model (`llm`) it names the labels, and orders the best tables in one more call if
+    `rerank` is kept.
+    """
+
+    name = "hybrid"
+
+    def __init__(
+        self,
+        store: TripleStore,
+        names: Namespaces,
+        index: GraphIndex,
+        *,
+        llm: LLM | None = None,
+        rerank: bool = True,
+        weights: Weights | None = None,
+    ) -> None:
+        self._store, self._names, self._index = store, names, index
+        self._llm, self._rerank = llm, rerank
+        self._weights = weights or Weights()
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples for the question, the best first; none where nothing in the graph is near it."""
+        index, clock = self._index, Clock()
+        with clock("labels"):
+            if self._llm is None:
+                labels = extract_labels(question, index)
+            else:
+                labels = labels_by_model(question, self._llm)
+        with clock("embedding"):
+            asked = index.embed([question] if self._llm is None else [question, *labels])
+        with clock("expansion"):
+            expanded = expand(asked, index)
+        with clock("candidates"):
+            everything = dict.fromkeys((*labels, *(term for terms in expanded.values() for term in terms)))
+            matching = matching_cells(everything, index)
+        with clock("scores"):
+            query = Query.of(question, index.corpus, None if asked is None else asked[0])
+            scored = score(query, index, matching, self._weights, k)
+        trace: dict[str, Any] = {
+            "labels": labels,
+            "expanded": expanded,
+            "candidates": int(matching.sum()),
+            "scored": len(scored.cells),
+        }
+        if not self._near(query, labels):
+            return Retrieval(question, (), (), clock.times, self.name, trace)
+        if self._llm is not None and self._rerank:
+            with clock("reranking"):
+                scored, trace["reranked"] = reranked(scored, query, index, self._store, self._names, self._llm)
+        with clock("triples"):
+            triples = tuple(fill(self._store, self._names, list(self._cells(scored, k))))
+        return Retrieval(question, triples, self._tables(scored), clock.times, self.name, trace)
+
+    def _near(self, query: Query, labels: tuple[str, ...]) -> bool:
+        """Whether anything in the graph has to do with the question."""
+        if len(query.terms[~query.asking]) or labels:
+            return True
+        vectors = self._index.vectors
+        if vectors is None or query.vector is None or not len(vectors.tables):
+            return bool(len(query.terms))
+        return bool((vectors.tables @ query.vector).max() >= LEAST_COSINE)
+
+    def _cells(self, scored: Scored, k: int) -> Iterator[tuple[CellAddress, str | None, float]]:
+        corpus = self._index.corpus
+        places = corpus.places
+        cells, scores = scored.best(k)
+        rows, columns = places.cell_row[cells], places.cell_column[cells]
+        predicates = {number: corpus.predicates[number] for number in np.unique(places.column_predicate[columns])}
+        for row, column, probability in zip(rows.tolist(), columns.tolist(), scores.tolist(), strict=True):
+            table = corpus.table_ids[places.row_table[row]]
+            address = CellAddress(table, int(places.row_number[row]), int(places.column_number[column]))
+            above = bool(places.row_is_header[row])
+            yield address, None if above else predicates[places.column_predicate[column]], probability
+
+    def _tables(self, scored: Scored) -> tuple[ScoredTable, ...]:
+        probabilities = scored.table_probabilities
+        order = np.argsort(-scored.table_logits, kind="stable")[:TABLES_KEPT]
+        ids = self._index.corpus.table_ids
+        return tuple(ScoredTable(ids[table], float(probabilities[table])) for table in order.tolist())
+
+
+class Clock:
+    """Milliseconds of each step."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self._started = time.perf_counter()
+
+    @contextmanager
+    def __call__(self, step: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            ended = time.perf_counter()
+            self.times[step] = (ended - started) * 1e3
+            self.times["total"] = (ended - self._started) * 1e3

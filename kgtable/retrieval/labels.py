@@ -1,0 +1,97 @@
+"""Step 1 of the thesis's method: the labels, entities and terms of a question (section 4.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kgtable.errors import LLMReplyError
+from kgtable.index.lexical import folded
+from kgtable.index.opened import GraphIndex
+from kgtable.index.words import is_empty_word, terms, words
+from kgtable.llm.protocol import LLM, Message, Request
+from kgtable.resources import PACKAGE
+
+MOST_LABELS = 16
+LONGEST_NAME = 6
+"""Words of a name that is looked up as a whole."""
+SHORTEST_LABEL = 3
+"""Characters of a label: shorter ones are substrings of nearly everything. Abbreviations may have two."""
+READ_UP_TO = 2_000
+"""Characters of a question that labels are looked for in."""
+
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,80})[\"”»]|(?<!\w)['‘]([^'‘’]{2,80})['’](?!\w)")
+_TOKEN = re.compile(r"[^\s\"“”„«»?!,;:()\[\]]+")
+_ABBREVIATION = re.compile(r"(?:[A-Z]\.?){2,6}")
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"labels": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_LABELS}},
+    "required": ["labels"],
+    "additionalProperties": False,
+}
+
+
+def extract_labels(question: str, index: GraphIndex) -> tuple[str, ...]:
+    """Labels without a language model, folded, at most `MOST_LABELS`.
+
+    Quoted passages; runs of words that are as a whole a subject, predicate, object or group of the
+    graph, the longest first; of the remaining words the numbers, the abbreviations, and those that say
+    what is asked about. A word no text of the graph contains is shortened to its stem, or left out.
+    """
+    question = question[:READ_UP_TO]
+    found: dict[str, None] = {}
+    for quoted in _QUOTED.finditer(question):
+        found[folded(quoted[1] or quoted[2])] = None
+    tokens = [token.strip(".'’`") for token in _TOKEN.findall(question)]
+    place = 0
+    while place < len(tokens):
+        name = _name_at(tokens, place, index)
+        if name:
+            found[folded(" ".join(tokens[place : place + name]))] = None
+        else:
+            found.update(dict.fromkeys(_single(tokens[place], index)))
+        place += max(name, 1)
+    return tuple(found)[:MOST_LABELS]
+
+
+def labels_by_model(question: str, llm: LLM) -> tuple[str, ...]:
+    """Labels by a language model, folded. Raises a leaf of `LLMError` where it does not give any."""
+    prompt = (PACKAGE / "retrieval" / "prompts" / "labels.txt").read_text(encoding="utf-8")
+    messages = (Message(role="system", content=prompt), Message(role="user", content=question[:READ_UP_TO]))
+    reply = llm.complete(Request(messages, schema=SCHEMA, stage="labels", max_tokens=400))
+    given = (reply.data or {}).get("labels")
+    if not isinstance(given, list):
+        raise LLMReplyError("The model gave no list of labels.")
+    labels = dict.fromkeys(folded(str(label)) for label in given)
+    return tuple(label for label in labels if label)[:MOST_LABELS]
+
+
+def _name_at(tokens: list[str], place: int, index: GraphIndex) -> int:
+    """How many words from `place` on are the longest name the graph has; 0 for less than two words."""
+    for length in range(min(LONGEST_NAME, len(tokens) - place), 1, -1):
+        run = tokens[place : place + length]
+        if all(is_empty_word(token.lower()) for token in run):
+            continue
+        if index.corpus.texts.find(folded(" ".join(run))) is not None:
+            return length
+    return 0
+
+
+def _single(token: str, index: GraphIndex) -> Iterator[str]:
+    """The label a single word gives, if any."""
+    label = folded(token)
+    abbreviation = _ABBREVIATION.fullmatch(token) is not None
+    if not abbreviation and (len(label) < SHORTEST_LABEL or is_empty_word(label)):
+        return
+    candidates = [label, *(word for word in words(token) if len(word) >= SHORTEST_LABEL), *_stems(label)]
+    for candidate in dict.fromkeys(candidates):
+        if index.lexical.is_known(candidate):
+            yield candidate
+            return
+
+
+def _stems(label: str) -> Iterator[str]:
+    for stem in terms(label):
+        if len(stem) >= SHORTEST_LABEL and label.startswith(stem):
+            yield stem
