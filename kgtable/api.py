@@ -43,6 +43,7 @@ from kgtable.graph.validate import MOST_LISTED
 from kgtable.graph.validate import validate as validate_graph
 from kgtable.graph.views import Tables
 from kgtable.graph.writing import Format
+from kgtable.index.build import ensure_index, index_step
 from kgtable.llm import LLM, connect
 from kgtable.llm.metering import MeteredLLM
 from kgtable.llm.protocol import OnText
@@ -290,8 +291,10 @@ def build(
         mapping=_mapping(mapping),
         base=base,
         workers=workers,
+        after=(index_step(embedding, workers),),
         progress=progress,
     )
+    ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers)
     return KnowledgeGraph(directory, built)
 
 

@@ -84,7 +84,11 @@ class Assembly:
         places = self._places(place, predicate_place)
         text_terms = [terms(text) for text in in_order]
         vocabulary = sorted(
-            {*chain.from_iterable(text_terms), *chain.from_iterable(self._around), *chain.from_iterable(self._named)},
+            {
+                *chain.from_iterable(text_terms),
+                *chain.from_iterable(self._around),
+                *chain.from_iterable(self._named),
+            },
             key=encoded,
         )
         Strings.write(vocabulary, folder / "terms")
@@ -168,7 +172,9 @@ def _sorted(numbers: dict[str, int]) -> tuple[list[str], Integers]:
 def _rows_of(lists: Sequence[Sequence[str]], numbers: dict[str, int]) -> tuple[Integers, Integers]:
     starts = np.zeros(len(lists) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in lists], out=starts[1:])
-    items = np.fromiter((numbers[term] for term in chain.from_iterable(lists)), dtype=np.int64, count=int(starts[-1]))
+    items = np.fromiter(
+        (numbers[term] for term in chain.from_iterable(lists)), dtype=np.int64, count=int(starts[-1])
+    )
     return starts, items
 
 

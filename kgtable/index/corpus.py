@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.postings import Flags, Floats, Integers, Postings
@@ -104,12 +106,17 @@ class Corpus:
 
     @classmethod
     def open(cls, folder: Path) -> Corpus:
-        """What `save` wrote, memory-mapped. Raises `VocabularyIndexError` where files are missing or damaged."""
+        """What `save` wrote, memory-mapped.
+
+        Raises `VocabularyIndexError` where files are missing or damaged.
+        """
         try:
             return cls(
                 table_ids=tuple(json.loads((folder / "tables.json").read_text(encoding="utf-8"))),
                 places=Places(**{item.name: _mapped(folder, item.name) for item in fields(Places)}),
-                statistics=Statistics(**{item.name: _mapped(folder, item.name) for item in fields(Statistics)}),
+                statistics=Statistics(
+                    **{item.name: _mapped(folder, item.name) for item in fields(Statistics)}
+                ),
                 texts=Strings.open(folder / "texts"),
                 terms=Strings.open(folder / "terms"),
                 predicates=Strings.open(folder / "predicates"),
@@ -127,6 +134,7 @@ class Corpus:
 _POSTINGS = ("term_texts", "term_tables", "text_cells", "text_labels", "text_groups", "text_columns")
 
 
-def _mapped(folder: Path, name: str) -> np.ndarray:  # type: ignore[type-arg]
+def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:
     # A plain array over the mapped file: slicing a memmap object costs far more.
-    return np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    array: npt.NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+    return array.view(np.ndarray)

@@ -15,6 +15,7 @@ from kgtable.index.lexical import LexicalIndex
 if TYPE_CHECKING:
     from kgtable.index.vectors import Vectors
 
+
 class GraphIndex:
     """Corpus, substring search and vectors of one generation. May be used from several threads.
 

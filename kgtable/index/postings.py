@@ -51,7 +51,11 @@ class Postings:
     @classmethod
     def build(cls, keys: Integers, items: Integers, size: int) -> Postings:
         """Postings of the pairs (key, item), each once, for keys below `size`."""
-        pairs = np.unique(np.stack([keys, items]).astype(np.int64), axis=1) if len(keys) else np.zeros((2, 0), int)
+        pairs = (
+            np.unique(np.stack([keys, items]).astype(np.int64), axis=1)
+            if len(keys)
+            else np.zeros((2, 0), int)
+        )
         counts = np.bincount(pairs[0], minlength=size)
         starts = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:])

@@ -35,7 +35,9 @@ class VectorCache:
 
     def embed(self, texts: Sequence[str]) -> tuple[Matrix, Integers]:
         """The vectors of the texts, shape (n, dimension), and their hashes, shape (n, 16)."""
-        keys = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+        keys = [
+            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
+        ]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
         items = list(missing.items())
         for start in range(0, len(items), BATCH):
@@ -86,14 +88,16 @@ class Vectors:
         """The vectors in an index folder, memory-mapped."""
         try:
             return cls(
-                tables=np.load(folder / "vectors.tables.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray),
+                tables=np.load(folder / "vectors.tables.npy", mmap_mode="r", allow_pickle=False).view(
+                    np.ndarray
+                ),
                 predicates=np.load(folder / "vectors.predicates.npy", mmap_mode="r", allow_pickle=False).view(
                     np.ndarray
                 ),
                 texts={
-                    kind: np.load(folder / f"vectors.{kind}.texts.npy", mmap_mode="r", allow_pickle=False).view(
-                        np.ndarray
-                    )
+                    kind: np.load(
+                        folder / f"vectors.{kind}.texts.npy", mmap_mode="r", allow_pickle=False
+                    ).view(np.ndarray)
                     for kind in KINDS
                 },
                 _indexes={

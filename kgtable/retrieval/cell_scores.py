@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.corpus import NONE
 from kgtable.index.opened import GraphIndex
 from kgtable.index.postings import Floats, Integers, runs
 from kgtable.retrieval.query import ASKING, Query

@@ -56,9 +56,13 @@ def fill(
     rows = {names.row_iri(at.table, at.row) for at, predicate, _ in cells if predicate is not None}
     nodes = described(store, rows | {names.cell_iri(*at) for at, _, _ in cells})
     group = f"{KGT}group"
-    headings = described(store, {nodes[row][group].value for row in rows if row in nodes and group in nodes[row]})
+    headings = described(
+        store, {nodes[row][group].value for row in rows if row in nodes and group in nodes[row]}
+    )
     nodes.update(headings)
-    return [triple for at, predicate, score in cells if (triple := _triple(names, nodes, at, predicate, score))]
+    return [
+        triple for at, predicate, score in cells if (triple := _triple(names, nodes, at, predicate, score))
+    ]
 
 
 def _triple(
@@ -70,20 +74,20 @@ def _triple(
         if _TEXT not in cell:
             return None
         text = _literal(cell[_TEXT]) or ""
-        return ScoredTriple(at.table, at.row, at.column, iri, _TEXT, text, None, None, None, None, iri, score)
+        return ScoredTriple(at.table, at.row, at.column, "", _TEXT, text, None, None, None, None, iri, score)
     row_iri = names.row_iri(at.table, at.row)
     row = nodes.get(row_iri, {})
     found = row.get(predicate)
     if found is None:
         return None
-    subject, group = row.get(f"{KGT}subject"), row.get(f"{KGT}group")
+    group = row.get(f"{KGT}group")
     heading = nodes.get(group.value, {}).get(f"{RDFS}label") if group is not None else None
     unit = cell.get(f"{QUDT}hasUnit")
     return ScoredTriple(
         table=at.table,
         row=at.row,
         column=at.column,
-        subject=row_iri if subject is None else subject.value,
+        subject=_literal(row.get(f"{RDFS}label")) or "",
         predicate=predicate,
         object=_literal(cell.get(_TEXT)) or _literal(found) or "",
         value=_value(cell, found),

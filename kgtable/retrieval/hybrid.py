@@ -1,4 +1,4 @@
-"""`hybrid`: the thesis's SPARQL-based hybrid retrieval (section 4.4), ranked without a model call a triple."""
+"""`hybrid`: the thesis's SPARQL-based hybrid retrieval (section 4.4), ranked without a model call each."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from kgtable.retrieval.weights import Weights
 
 TABLES_KEPT = 100
 LEAST_COSINE = 0.3
-"""A question that shares no word with the graph and whose nearest table is less similar than this finds nothing."""
+"""The cosine of question and nearest table below which a question without known words finds nothing."""
 
 
 class HybridRetriever:
-    """Finds triples by labels, expansion, substring candidates and scores; see `Retrieval.trace` for each step.
+    """Finds triples by labels, expansion, substring candidates and scores; the trace tells of each step.
 
     With a language model (`llm`) it names the labels, and orders the best tables in one more call if
     `rerank` is kept.
@@ -52,7 +52,7 @@ class HybridRetriever:
         self._weights = weights or Weights()
 
     def retrieve(self, question: str, k: int) -> Retrieval:
-        """At most `k` triples for the question, the best first; none where nothing in the graph is near it."""
+        """At most `k` triples, the best first; none where nothing in the graph is near the question."""
         index, clock = self._index, Clock()
         with clock("labels"):
             if self._llm is None:
@@ -79,7 +79,9 @@ class HybridRetriever:
             return Retrieval(question, (), (), clock.times, self.name, trace)
         if self._llm is not None and self._rerank:
             with clock("reranking"):
-                scored, trace["reranked"] = reranked(scored, query, index, self._store, self._names, self._llm)
+                scored, trace["reranked"] = reranked(
+                    scored, query, index, self._store, self._names, self._llm
+                )
         with clock("triples"):
             triples = tuple(fill(self._store, self._names, list(self._cells(scored, k))))
         return Retrieval(question, triples, self._tables(scored), clock.times, self.name, trace)
@@ -98,7 +100,9 @@ class HybridRetriever:
         places = corpus.places
         cells, scores = scored.best(k)
         rows, columns = places.cell_row[cells], places.cell_column[cells]
-        predicates = {number: corpus.predicates[number] for number in np.unique(places.column_predicate[columns])}
+        predicates = {
+            number: corpus.predicates[number] for number in np.unique(places.column_predicate[columns])
+        }
         for row, column, probability in zip(rows.tolist(), columns.tolist(), scores.tolist(), strict=True):
             table = corpus.table_ids[places.row_table[row]]
             address = CellAddress(table, int(places.row_number[row]), int(places.column_number[column]))

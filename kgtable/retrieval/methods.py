@@ -27,11 +27,12 @@ from kgtable.tables.formats import TableFormat
 class Choice:
     """What a method may be told: the format whole tables are written in, and the embedding's name.
 
-    None stands for the method's own default.
+    None stands for the method's own default. `rerank` is whether ``hybrid`` lets a model order tables.
     """
 
     format: str | None = None
     embedding: str | None = None
+    rerank: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,19 @@ def _embedder(name: str) -> Embedder:
     return embedder
 
 
-METHODS: dict[str, Maker] = {"bm25": make_bm25, "dense": make_dense}
+def make_hybrid(material: Material, choice: Choice) -> Retriever:
+    """The thesis's hybrid method over the graph and its index (section 4.4).
+
+    Raises `VocabularyIndexError` where the graph has no index.
+    """
+    from kgtable.index.opened import GraphIndex
+    from kgtable.retrieval.hybrid import HybridRetriever
+
+    index = GraphIndex(material.index_path)
+    return HybridRetriever(material.store, material.names, index, llm=material.llm, rerank=choice.rerank)
+
+
+METHODS: dict[str, Maker] = {"hybrid": make_hybrid, "bm25": make_bm25, "dense": make_dense}
 """What makes the retriever of each method."""
 
 

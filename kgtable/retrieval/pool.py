@@ -14,7 +14,7 @@ PER_TRIPLE = 10
 """Cells that are scored for each triple asked for."""
 
 LARGE = 20_000
-"""Cells of a table beyond which only rows that a label or a word of the question leads to are scored whole."""
+"""Cells of a table beyond which only its first rows and those the question leads to are scored."""
 
 
 def scored_cells(corpus: Corpus, tables: Floats, matching: Flags, hit_rows: Flags, k: int) -> Integers:

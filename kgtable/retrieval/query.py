@@ -13,10 +13,11 @@ from kgtable.index.postings import Flags, Floats, Integers
 from kgtable.index.words import asking_terms, terms
 
 ASKING = 0.3
-"""How much a word that only asks ("total", "list") counts within a table; which table is meant it does not tell."""
+"""How much a word that only asks ("total", "list") counts within a table; it does not tell which table."""
 
 _NUMBER_ASKED = re.compile(
-    r"\b(how (many|much)|number of|total|difference|average|percent\w*|amount|sum|ratio|change|count|value|rate)\b",
+    r"\b(how (many|much)|number of|total|difference|average|percent\w*|amount|sum|ratio|change|count"
+    r"|value|rate)\b",
     re.IGNORECASE,
 )
 

@@ -21,7 +21,7 @@ from kgtable.tables.model import Table
 TABLES_SHOWN = 30
 ROWS_SHOWN = 3
 LONGEST_LINE = 200
-"""Characters of a title, of the column names, or of a row in the prompt: 30 tables make about 3,000 tokens."""
+"""Characters of a title, of the column names, or of a row: 30 tables make about 3,000 tokens."""
 
 TRUST = 0.8
 """How much of the tables' probability the model's order decides; the rest stays as it was."""
@@ -61,7 +61,7 @@ def reranked(
 
 
 def _reweighted(scored: Scored, named: Sequence[int]) -> Scored:
-    """`TRUST` of the probability goes to the named tables, by 1, 1/2, 1/3, …; each keeps its share of the rest."""
+    """`TRUST` of the probability goes to the named tables, by 1, 1/2, 1/3, …; the rest stays as it was."""
     if not named:
         return scored
     probabilities = (1 - TRUST) * scored.table_probabilities

@@ -11,9 +11,11 @@ from typing import Any, Protocol
 class ScoredTriple:
     """One cell as a triple of its row, with all that the graph knows of it.
 
-    `table` is the table id, `row` and `column` grid coordinates. `object` is the cell's text as
-    printed; `value` the number (scale applied) as a decimal string, or the typed literal, if any;
-    `unit` the QUDT unit's local name, `scale` one of ``T M B TN``, `cell` the cell's IRI.
+    `table` is the table id, `row` and `column` grid coordinates. `subject` is the row's label, empty
+    for a cell above the body; `predicate` an IRI; `group` the label of the heading the row stands
+    under. `object` is the cell's text as printed; `value` the number (scale applied) as a decimal
+    string, or the lexical form of a typed literal, if any; `unit` the QUDT unit's local name, `scale`
+    one of ``T M B TN``, `cell` the cell's IRI.
     """
 
     table: str

@@ -68,7 +68,7 @@ def softmax(logits: Floats) -> Floats:
 
 
 def _rows_with_names(query: Query, index: GraphIndex) -> Flags:
-    """Rows of body cells that hold a rarer word of the question, shape (rows,): for tables too large to score whole."""
+    """Rows with a word of the question that does not only ask, shape (rows,): for tables too large."""
     corpus = index.corpus
     flags = np.zeros(len(corpus.places.row_number), dtype=np.bool_)
     for term in query.terms[~query.asking].tolist():

@@ -1,0 +1,72 @@
+"""A small graph for the tests of index and retrieval, and an embedding that needs no model."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kgtable.graph.build import build_graph
+from kgtable.graph.generation import Generation, GraphDirectory
+from kgtable.index.build import ensure_index, index_step
+from kgtable.index.embedding import Embedder, Matrix, normalise
+from kgtable.index.words import terms
+
+TABLES = {
+    "medals": "Rank,Nation,Gold,Silver\n1,Norway,12,8\n2,Kenya,7,9\n3,Peru,7,1\n",
+    "bridges": (
+        'Bridge,Opened,Length (m)\nOld Bay Bridge,31 Dec. 1921,"1,766"\nNew Bay Bridge,1 May 1988,884\n'
+    ),
+    "income": (
+        ",2018,2019\nRevenue:,,\n- Cloud,120,150\n- Licences,80,70\nTotal revenue,200,220\n"
+        "Costs:,,\n- Cloud,60,75\nTotal costs,60,75\n"
+    ),
+}
+SIDECARS = {
+    "medals": '{"title": "Winter games", "heading": ["Medal table"]}',
+    "income": (
+        '{"title": "Annual report", "pre_text": ["Acme plc sells software. Amounts are in $ millions."]}'
+    ),
+}
+
+
+class WordEmbedder:
+    """A vector a text from its words' hashes: texts that share words are similar."""
+
+    name = "words"
+    dimension = 64
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        self.asked += texts
+        rows = np.zeros((len(texts), self.dimension))
+        for row, text in enumerate(texts):
+            for term in terms(text):
+                rows[row, zlib.crc32(term.encode()) % self.dimension] += 1
+        return normalise(rows)
+
+
+def load_words(name: str) -> Embedder | None:
+    """Stands in for `kgtable.index.embedding.embedder_or_lexical`."""
+    return None if name == "none" else WordEmbedder()
+
+
+def write_tables(folder: Path) -> Path:
+    """Write `TABLES` and `SIDECARS` into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in TABLES.items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    for name, text in SIDECARS.items():
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    return folder
+
+
+def build(folder: Path, directory: Path, embedding: str = "words") -> Generation:
+    """Bring graph and index up to date, as `kgtable.api.build` does."""
+    build_graph([folder], directory, after=[index_step(embedding, load=load_words)])
+    ensure_index(GraphDirectory(directory), embedding=embedding, load=load_words)
+    return GraphDirectory(directory).current()

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+
+from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.opened import GraphIndex
+
+
+def text(corpus: Corpus, label: str) -> np.ndarray:  # type: ignore[type-arg]
+    found = corpus.texts.find(label)
+    assert found is not None
+    return np.array([found])
+
+
+def places_of(corpus: Corpus, cells: np.ndarray) -> list[tuple[str, int, int]]:  # type: ignore[type-arg]
+    places = corpus.places
+    return [
+        (
+            corpus.table_ids[places.row_table[places.cell_row[cell]]],
+            int(places.row_number[places.cell_row[cell]]),
+            int(places.column_number[places.cell_column[cell]]),
+        )
+        for cell in cells.tolist()
+    ]
+
+
+def test_cells_are_found_by_their_text(index: GraphIndex) -> None:
+    corpus = index.corpus
+    assert places_of(corpus, corpus.text_cells.of(text(corpus, "7"))) == [("medals", 2, 2), ("medals", 3, 2)]
+
+
+def test_typed_cells_are_found_by_both_forms(index: GraphIndex) -> None:
+    corpus = index.corpus
+    for form in ("31 dec. 1921", "1921-12-31"):
+        assert places_of(corpus, corpus.text_cells.of(text(corpus, form))) == [("bridges", 1, 1)]
+
+
+def test_header_cells_are_scored_but_are_no_objects(index: GraphIndex) -> None:
+    corpus = index.corpus
+    gold = text(corpus, "gold")
+    assert len(corpus.text_cells.of(gold)) == 0
+    assert corpus.places.column_number[corpus.text_columns.of(gold)].tolist() == [2]
+    assert gold[0] in corpus.places.cell_text
+
+
+def test_rows_are_found_by_label_and_group(index: GraphIndex) -> None:
+    corpus, places = index.corpus, index.corpus.places
+    labelled = corpus.text_labels.of(text(corpus, "- cloud"))
+    assert places.row_number[labelled].tolist() == [2, 6]
+    grouped = corpus.text_groups.of(text(corpus, "revenue:"))
+    assert places.row_number[grouped].tolist() == [2, 3, 4]
+
+
+def test_starts_enclose_what_belongs_to_a_table(index: GraphIndex) -> None:
+    places = index.corpus.places
+    for table in range(places.tables):
+        rows = np.flatnonzero(places.row_table == table)
+        assert rows.tolist() == list(range(places.table_row_start[table], places.table_row_start[table + 1]))
+        cells = np.flatnonzero(places.row_table[places.cell_row] == table)
+        start, end = places.table_cell_start[table : table + 2]
+        assert cells.tolist() == list(range(start, end))
+        columns = np.flatnonzero(places.column_table == table)
+        start, end = places.table_column_start[table : table + 2]
+        assert columns.tolist() == list(range(start, end))
+
+
+def test_columns_know_their_predicate_and_kind(index: GraphIndex) -> None:
+    corpus, places = index.corpus, index.corpus.places
+    table = corpus.table_ids.index("medals")
+    start, end = places.table_column_start[table : table + 2]
+    iris = [corpus.predicates[number] for number in places.column_predicate[start:end].tolist()]
+    assert [iri.rpartition("#")[2] for iri in iris] == ["hasRank", "hasNation", "hasGold", "hasSilver"]
+    assert places.column_is_numeric[start:end].tolist()[1:] == [False, True, True]
+    unnamed = places.column_name[places.table_column_start[corpus.table_ids.index("income")]]
+    assert unnamed == NONE

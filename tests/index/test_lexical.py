@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtable.errors import VocabularyIndexError
+from kgtable.index.lexical import LexicalIndex, folded, write_trigrams
+from kgtable.index.strings import Strings, encoded
+
+letters = st.sampled_from("abc\"'*%_-ßİ漢é \0\ud800")
+
+
+def opened(texts: list[str], folder: Path) -> LexicalIndex:
+    Strings.write(texts, folder / "texts")
+    write_trigrams(texts, folder / "trigrams.sqlite")
+    return LexicalIndex(folder / "trigrams.sqlite", Strings.open(folder / "texts"))
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.text(letters, max_size=9).map(folded), max_size=12, unique=True),
+    st.lists(st.text(letters, max_size=5).map(folded), max_size=3),
+)
+def test_labels_of_any_length_are_found_as_substrings(texts: list[str], labels: list[str]) -> None:
+    in_order = sorted(texts, key=encoded)
+    expected = [
+        number for number, text in enumerate(in_order) if any(label and label in text for label in labels)
+    ]
+    with TemporaryDirectory() as folder:
+        index = opened(in_order, Path(folder))
+        assert index.containing(labels).tolist() == expected
+        for label in labels:
+            assert index.is_known(label) == any(label and label in text for text in in_order)
+        del index
+
+
+def test_many_threads_may_search(tmp_path: Path) -> None:
+    index = opened(["net income", "net loss", "revenue"], tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: index.containing(["net"]).tolist(), range(50)))
+    assert found == [[0, 1]] * 50
+
+
+def test_a_missing_index_is_named(tmp_path: Path) -> None:
+    Strings.write([], tmp_path / "texts")
+    with pytest.raises(VocabularyIndexError, match=r"is missing. Build the graph again"):
+        LexicalIndex(tmp_path / "trigrams.sqlite", Strings.open(tmp_path / "texts"))

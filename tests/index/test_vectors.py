@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgtable.errors import VocabularyIndexError
+from kgtable.index.opened import GraphIndex
+from kgtable.index.vectors import KINDS, VectorCache, Vectors, stored_vectors
+from tests.index.sample_graph import WordEmbedder
+
+
+def test_the_nearest_terms_of_each_vocabulary(index: GraphIndex) -> None:
+    assert index.vectors is not None
+    asked = index.embed(["a bridge", "costs"])
+    assert asked is not None
+    texts, cosines = index.vectors.nearest("predicates", asked, 2)
+    assert index.corpus.texts[texts[0, 0]] == "bridge"
+    assert cosines[0, 0] == pytest.approx(1.0)
+    assert texts.shape == cosines.shape == (2, 2)
+    groups, _ = index.vectors.nearest("groups", asked, 5)
+    assert index.corpus.texts[groups[1, 0]] == "costs:"
+
+
+def test_no_vectors_are_asked_for(index: GraphIndex) -> None:
+    assert index.vectors is not None
+    texts, cosines = index.vectors.nearest("subjects", np.zeros((0, 64), dtype=np.float32), 5)
+    assert texts.shape == cosines.shape == (0, 0)
+
+
+def test_numerals_are_no_subjects(index: GraphIndex) -> None:
+    assert index.vectors is not None
+    subjects = {index.corpus.texts[number] for number in index.vectors.texts["subjects"].tolist()}
+    assert "norway" in subjects
+    assert not subjects & {"1", "2", "3"}
+
+
+def test_every_table_and_term_has_its_vector(index: GraphIndex) -> None:
+    assert index.vectors is not None
+    embedder = WordEmbedder()
+    for kind in KINDS:
+        texts = [index.corpus.texts[number] for number in index.vectors.texts[kind].tolist()]
+        np.testing.assert_allclose(stored_vectors(index.folder, kind), embedder.embed(texts), atol=1e-6)
+    assert index.vectors.tables.shape == (3, 64)
+
+
+def test_a_text_is_embedded_once(index: GraphIndex) -> None:
+    embedder = WordEmbedder()
+    cache = VectorCache.load(embedder, index.folder)
+    vectors, keys = cache.embed(["norway", "a new text", "norway", "a new text"])
+    assert embedder.asked == ["a new text"]
+    np.testing.assert_allclose(vectors[0], vectors[2])
+    assert keys.shape == (4, 16)
+
+
+def test_missing_vectors_are_named(tmp_path: Path) -> None:
+    with pytest.raises(VocabularyIndexError, match="missing or damaged"):
+        Vectors.open(tmp_path)

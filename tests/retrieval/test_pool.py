@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgtable.index.opened import GraphIndex
+from kgtable.retrieval import pool
+from kgtable.retrieval.pool import scored_cells
+
+
+def tables_of(index: GraphIndex, cells: np.ndarray) -> list[int]:  # type: ignore[type-arg]
+    places = index.corpus.places
+    return sorted(set(places.row_table[places.cell_row[cells]].tolist()))
+
+
+def test_the_likeliest_tables_are_scored_whole_until_there_are_enough(
+    index: GraphIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "FEWEST", 5)
+    places = index.corpus.places
+    logits = np.array([0.0, 2.0, 1.0], dtype=np.float32)
+    matching = np.zeros(len(places.cell_row), dtype=np.bool_)
+    hit = np.zeros(len(places.row_number), dtype=np.bool_)
+    assert tables_of(index, scored_cells(index.corpus, logits, matching, hit, 0)) == [1]
+    assert tables_of(index, scored_cells(index.corpus, logits, matching, hit, 1_000)) == [0, 1, 2]
+
+
+def test_cells_that_labels_name_join_from_other_tables(
+    index: GraphIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "FEWEST", 5)
+    places = index.corpus.places
+    matching = np.zeros(len(places.cell_row), dtype=np.bool_)
+    matching[:2] = True
+    hit = np.zeros(len(places.row_number), dtype=np.bool_)
+    cells = scored_cells(index.corpus, np.array([0.0, 2.0, 1.0], dtype=np.float32), matching, hit, 0)
+    assert tables_of(index, cells) == [0, 1]
+    assert cells[:2].tolist() == [0, 1]
+    assert (np.diff(cells) > 0).all()
+
+
+def test_of_a_large_table_the_first_rows_and_those_led_to(
+    index: GraphIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "LARGE", 4)
+    places = index.corpus.places
+    matching = np.zeros(len(places.cell_row), dtype=np.bool_)
+    hit = np.zeros(len(places.row_number), dtype=np.bool_)
+    last = int(places.table_row_start[1]) - 1
+    hit[last] = True
+    cells = scored_cells(index.corpus, np.zeros(3, dtype=np.float32), matching, hit, 0)
+    of_first = cells[cells < places.table_cell_start[1]]
+    assert of_first.tolist() == [
+        0,
+        1,
+        2,
+        3,
+        *range(int(places.row_cell_start[last]), int(places.table_cell_start[1])),
+    ]
