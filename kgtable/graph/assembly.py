@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
-from kgtable.graph.blocks import WHOLE, Blocks, Share
+from kgtable.graph.blocks import Blocks, Share
 from kgtable.graph.catalogue import Catalogue, FileRecord
-from kgtable.graph.conversion import Settings, plan_jobs, run_jobs
+from kgtable.graph.conversion import Job, Settings, plan_jobs, run_jobs, write_job
 from kgtable.graph.description import dataset_blocks, ontology_blocks
 from kgtable.graph.merging import merge_shares
-from kgtable.graph.storage import storage_errors
+from kgtable.graph.storage import append_file, storage_errors
 from kgtable.graph.writing import writer_for
 from kgtable.ontology.equivalents import Proposals, Propose, between_predicates, propose
 from kgtable.ontology.facts import Summary, by_name
@@ -102,28 +102,62 @@ class Assembly:
         self._progress = progress
         self._propose = propose
         self._records: list[FileRecord] = []
+        self._done: set[str] = set()
 
-    def texts(self) -> Iterator[tuple[Path, Share]]:
+    def texts(self) -> Iterator[Path]:
         """The text of the tables as files in `folder`, and of the default graph as the last one.
 
-        Shares of one table follow each other; between other texts, unless one is empty, belongs the
-        writer's `between`.
+        One after another they are a document only in a format without anything between its graphs.
         """
-        total = len(self._plan.convert)
-        done = 0
-        self._progress("converting", 0, total)
-        jobs = plan_jobs(self._plan.convert, self._folder, self._workers)
-        for converted in run_jobs(jobs, self._settings, self._workers):
-            self._records += converted.records
-            done += len(converted.records) if converted.job.share.is_last else 0
-            self._progress("converting", done, total)
-            yield converted.job.output, converted.job.share
+        yield from (path for path, _ in self._shares())
         path = self._folder / "description"
-        with storage_errors(path), path.open("w", encoding="utf-8", newline="") as output:
-            output.writelines(
-                writer_for(self._settings.format, self._settings.names).graph(None, self.default_graph())
-            )
-        yield path, WHOLE
+        with storage_errors(path), path.open("wb") as output:
+            self._write_description(output)
+        yield path
+
+    def write(self, out: IO[bytes]) -> None:
+        """Writes the document, whatever the format, to `out`."""
+        writer = writer_for(self._settings.format, self._settings.names)
+        out.write(writer.start().encode("utf-8"))
+        if self._workers > 1 or not out.seekable():
+            written = self._join(out, writer.between.encode("utf-8"))
+        else:
+            beginning = out.tell()
+            for job in self._jobs():
+                for record in write_job(job, self._settings, out, beginning):
+                    self._finished([record])
+            written = out.tell() > beginning
+        out.write(writer.between.encode("utf-8") if written else b"")
+        self._write_description(out)
+        out.write(writer.end().encode("utf-8"))
+
+    def _join(self, out: IO[bytes], between: bytes) -> bool:
+        written = False
+        for path, share in self._shares():
+            if path.stat().st_size:
+                out.write(between if written and share.is_first else b"")
+                append_file(path, out)
+                written = True
+            path.unlink()
+        return written
+
+    def _jobs(self) -> list[Job]:
+        self._progress("converting", 0, len(self._plan.convert))
+        return plan_jobs(self._plan.convert, self._folder, self._workers)
+
+    def _shares(self) -> Iterator[tuple[Path, Share]]:
+        for converted in run_jobs(self._jobs(), self._settings, self._workers):
+            self._finished(converted.records)
+            yield converted.job.output, converted.job.share
+
+    def _finished(self, records: Sequence[FileRecord]) -> None:
+        self._records += records
+        self._done.update(record.path for record in records)
+        self._progress("converting", len(self._done), len(self._plan.convert))
+
+    def _write_description(self, out: IO[bytes]) -> None:
+        writer = writer_for(self._settings.format, self._settings.names)
+        out.writelines(piece.encode("utf-8") for piece in writer.graph(None, self.default_graph()))
 
     def default_graph(self) -> Blocks:
         """The dataset's description and its ontology."""

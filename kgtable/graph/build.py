@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping as MappingOf
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -19,6 +20,7 @@ from kgtable.graph.loading import carry_over, change_store, fill_store
 from kgtable.graph.report import ConversionReport
 from kgtable.graph.storage import storage_errors
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
+from kgtable.graph.timing import Stopwatch
 from kgtable.graph.writing import Format
 from kgtable.ontology.equivalents import Propose, propose
 from kgtable.ontology.facts import by_name
@@ -34,13 +36,16 @@ Step: TypeAlias = Callable[[Generation], None]
 class BuildReport:
     """What a build did: the changes to the tables, and the report over all that is in the graph now.
 
-    `messages` tell of an editable mapping that could not be brought up to date.
+    `messages` tell of an editable mapping that could not be brought up to date, `seconds` how long
+    each stage took: finding what changed, converting (as far as loading had to wait for it), loading,
+    describing, indexing, saving the mapping.
     """
 
     generation: Generation
     changes: Changes
     conversion: ConversionReport
     messages: tuple[str, ...] = ()
+    seconds: MappingOf[str, float] = field(default_factory=dict)
 
 
 def build_graph(
@@ -79,8 +84,10 @@ def build_graph(
         if mapping is not None:
             edited = edited.under(mapping)
         settings = Settings(names, Format.NQUADS, edited.mapping, limits or Limits())
-        before = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
-        plan = make_plan(found.files, before, settings)
+        watch = Stopwatch()
+        with watch.stage("finding changes"):
+            before = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
+            plan = make_plan(found.files, before, settings)
         if current is not None and plan.is_done(before):
             changes = Changes(unchanged=len(before.tables))
             report = ConversionReport.of(before.files.values(), found.notices)
@@ -89,16 +96,18 @@ def build_graph(
             return BuildReport(replace(current, changes=changes), changes, report, messages)
         generation = place.begin(current, names.base)
         try:
-            made = _make(generation, before, plan, settings, found.notices, workers, propose, progress)
-            for step in after:
-                step(made.generation)
+            made = _make(generation, before, plan, settings, found.notices, workers, propose, progress, watch)
+            with watch.stage("indexing"):
+                for step in after:
+                    step(made.generation)
         except BaseException:
             shutil.rmtree(generation.path, ignore_errors=True)
             raise
         place.point_to(made.generation, names.base)
-        summaries = by_name(Catalogue.load(made.generation.catalogue_path).facts())
-        messages = save_mapping(place.path, edited, summaries, propose(summaries))
-        return replace(made, messages=messages)
+        with watch.stage("saving the mapping"):
+            summaries = by_name(Catalogue.load(made.generation.catalogue_path).facts())
+            messages = save_mapping(place.path, edited, summaries, propose(summaries))
+        return replace(made, messages=messages, seconds=watch.seconds)
 
 
 def start_empty(directory: Path | str, base: str | None = None) -> Generation:
@@ -113,7 +122,7 @@ def start_empty(directory: Path | str, base: str | None = None) -> Generation:
         names = Namespaces(base or DEFAULT_BASE)
         generation = place.begin(None, names.base)
         settings = Settings(names, Format.NQUADS)
-        made = _make(generation, Catalogue(), Plan((), (), ()), settings, (), 1, propose, silent)
+        made = _make(generation, Catalogue(), Plan((), (), ()), settings, (), 1, propose, silent, Stopwatch())
         place.point_to(made.generation, names.base)
         return made.generation
 
@@ -127,25 +136,29 @@ def _make(
     workers: int,
     propose: Propose,
     progress: Progress,
+    watch: Stopwatch,
 ) -> BuildReport:
     previous = generation.previous
     with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
         assembly = Assembly(plan, settings, Path(folder), workers, progress, propose)
-        texts = (path for path, _ in assembly.texts())
-        if previous is None or not plan.kept:
-            fill_store(generation.store_path, texts)
-            if previous is not None:
-                known = {Namespaces(previous.base).table_iri(id) for id in before.tables}
-                carry_over(previous.store_path, generation.store_path, known)
-        else:
-            gone = sorted(before.tables.keys() - {table.id for file in plan.kept for table in file.tables})
-            change_store(previous.store_path, generation.store_path, gone, texts, settings.names)
-    assembly.save_ontology(generation.path)
-    catalogue = assembly.catalogue()
-    catalogue.save(generation.catalogue_path)
-    report = ConversionReport.of(catalogue.files.values(), notices)
-    with storage_errors(generation.path):
-        text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
-        generation.report_path.write_text(text + "\n", encoding="utf-8")
+        texts = watch.waiting("converting", assembly.texts())
+        with watch.stage("loading"):
+            if previous is None or not plan.kept:
+                fill_store(generation.store_path, texts)
+                if previous is not None:
+                    known = {Namespaces(previous.base).table_iri(id) for id in before.tables}
+                    carry_over(previous.store_path, generation.store_path, known)
+            else:
+                kept = {table.id for file in plan.kept for table in file.tables}
+                gone = sorted(before.tables.keys() - kept)
+                change_store(previous.store_path, generation.store_path, gone, texts, settings.names)
+    with watch.stage("describing"):
+        assembly.save_ontology(generation.path)
+        catalogue = assembly.catalogue()
+        catalogue.save(generation.catalogue_path)
+        report = ConversionReport.of(catalogue.files.values(), notices)
+        with storage_errors(generation.path):
+            text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
+            generation.report_path.write_text(text + "\n", encoding="utf-8")
     changes = catalogue.changes_since(before)
     return BuildReport(replace(generation, changes=changes), changes, report)

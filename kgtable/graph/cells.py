@@ -39,7 +39,7 @@ _PRINTED_TYPE = (RDF_TYPE, f"<{KGT}PrintedCell>")
 _STORED_AS_PRINTED = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?|true|false")
 _STRING = f"{XSD}string"
 _TYPED_KINDS = (Kind.NUMBER, Kind.DATE, Kind.YEAR, Kind.PERIOD, Kind.BOOLEAN)
-_NUMBERS = 0
+_NUMBERS, _TEXTS = 0, 1
 _MOST_REMEMBERED = 10_000
 _Key = TypeVar("_Key")
 
@@ -66,8 +66,11 @@ class CellShaper:
         width = len(self.predicates)
         self._simple = tuple(map(has_simple_numbers, annotated.styles))
         self._seen: list[dict[str, _Seen]] = [{} for _ in range(width)]
-        self._sorts: dict[tuple[Kind, str], int] = {(Kind.NUMBER, QUANTITY): _NUMBERS}
-        self._counts: list[list[int]] = [[0] for _ in range(width)]
+        self._sorts: dict[tuple[Kind, str], int] = {
+            (Kind.NUMBER, QUANTITY): _NUMBERS,
+            (Kind.TEXT, _STRING): _TEXTS,
+        }
+        self._counts: list[list[int]] = [[0, 0] for _ in range(width)]
         self._contexts: dict[RowContext, int] = {}
         self._forms = QuantityForms()
         self._forms_age = 0
@@ -161,6 +164,8 @@ class CellShaper:
             differs = value.lexical != text or _STORED_AS_PRINTED.fullmatch(text) is None
             datatype = value.datatype.replace("xsd:", XSD, 1)
             return self._sort(column, kind, datatype), typed(value.lexical, datatype), differs, None, None
+        if kind is Kind.TEXT:
+            return _TEXTS, text_literal(text), False, None, None
         return self._sort(column, kind, _STRING), text_literal(text), False, None, None
 
     def _sort(self, column: int, kind: Kind, range_: str) -> int:

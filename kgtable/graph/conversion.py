@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
+from typing import IO
 
 from kgtable.errors import StorageError, TableError
 from kgtable.graph.blocks import WHOLE, Block, Share
@@ -128,33 +129,38 @@ def run_jobs(jobs: Sequence[Job], settings: Settings, workers: int) -> Iterator[
 
 
 def run_job(job: Job, settings: Settings) -> Converted:
-    """Converts the files of one job; a file that cannot be read leaves a record with its error."""
-    records = []
+    """Converts the files of one job into its output file."""
     with storage_errors(job.output), job.output.open("wb") as output:
-        for file, digest in zip(job.files, job.digests, strict=True):
-            start = output.tell()
-            tables: list[TableRecord] = []
-            error = None
-            try:
-                for grid in read_file(file, settings.limits):
-                    conversion = TableConversion(grid, settings, job.share)
-                    if output.tell():
-                        output.write(conversion.between)
-                    for piece in conversion:
-                        output.write(piece.encode("utf-8"))
-                    tables.append(conversion.record())
-            except TableError as caught:
-                error = str(caught)
-                tables.clear()
-                output.seek(start)
-                output.truncate()
-            facts = [fact for table in tables for fact in table.facts]
-            records.append(
-                FileRecord(
-                    file.relative, file.id, digest, settings.key(facts), str(file.path), tuple(tables), error
-                )
-            )
-    return Converted(job, tuple(records))
+        return Converted(job, tuple(write_job(job, settings, output)))
+
+
+def write_job(job: Job, settings: Settings, output: IO[bytes], beginning: int = 0) -> Iterator[FileRecord]:
+    """Writes the files of one job to `output`, which can be wound back, and gives their records.
+
+    `beginning` is where the first table of the document stands. A file that cannot be read leaves a
+    record with its error and nothing in the output.
+    """
+    for file, digest in zip(job.files, job.digests, strict=True):
+        start = output.tell()
+        tables: list[TableRecord] = []
+        error = None
+        try:
+            for grid in read_file(file, settings.limits):
+                conversion = TableConversion(grid, settings, job.share)
+                if output.tell() > beginning:
+                    output.write(conversion.between)
+                for piece in conversion:
+                    output.write(piece.encode("utf-8"))
+                tables.append(conversion.record())
+        except TableError as caught:
+            error = str(caught)
+            tables.clear()
+            output.seek(start)
+            output.truncate()
+        facts = [fact for table in tables for fact in table.facts]
+        yield FileRecord(
+            file.relative, file.id, digest, settings.key(facts), str(file.path), tuple(tables), error
+        )
 
 
 class TableConversion:

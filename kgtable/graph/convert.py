@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,6 @@ from kgtable.graph.assembly import Assembly, Plan, Progress, silent
 from kgtable.graph.conversion import Settings
 from kgtable.graph.report import ConversionReport
 from kgtable.graph.storage import storage_errors
-from kgtable.graph.writing import writer_for
 from kgtable.tables.walk import walk
 
 
@@ -38,17 +36,7 @@ def convert_tables(
             hint="Give files or folders with .csv, .xlsx, .html or other tables.",
         )
     plan = Plan((), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files))
-    writer = writer_for(settings.format, settings.names)
     with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
         assembly = Assembly(plan, settings, Path(folder), workers, progress)
-        out.write(writer.start().encode("utf-8"))
-        between = b""
-        for path, share in assembly.texts():
-            if path.stat().st_size:
-                out.write(between if share.is_first else b"")
-                between = writer.between.encode("utf-8")
-            with path.open("rb") as text:
-                shutil.copyfileobj(text, out, 1 << 20)
-            path.unlink()
-        out.write(writer.end().encode("utf-8"))
+        assembly.write(out)
     return ConversionReport.of(assembly.catalogue().files.values(), found.notices)

@@ -105,3 +105,19 @@ def test_an_unknown_format_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match="turtle, trig"):
         Format.of("rdfxml")
     assert Format.from_suffix("a.xlsx") is None
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_processes_write_the_same_bytes(
+    format: Format, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgtable.graph.conversion.SPLIT_ABOVE", 3_000)
+    rows = "".join(f"item {row},{row * 7},{row}%\n" for row in range(500))
+    (folder / "long.csv").write_text(f"Name,Amount,Share\n{rows}", encoding="utf-8")
+    (folder / "broken.csv").write_bytes(b"\x00\x01\x02\xff\xfe\x00" * 99)
+    for workers in (1, 2, 3):
+        report = api.convert(folder, tmp_path / str(workers), format=format, workers=workers)
+        assert [table.rows for table in report.tables] == [7, 501, 4]
+        assert len(report.errors) == 1
+    one, two, three = ((tmp_path / name).read_bytes() for name in "123")
+    assert one == two == three
