@@ -7,8 +7,8 @@ import html
 import threading
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import nullcontext
-from functools import cached_property
+from contextlib import nullcontext, suppress
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from kgtable.answering.asking import Asker
 from kgtable.answering.graph_tables import GraphTables
 from kgtable.config import Settings as AskSettings
 from kgtable.config import load_settings
-from kgtable.errors import AnswerError, GraphNotFoundError, UsageError
+from kgtable.errors import AnswerError, GraphError, GraphNotFoundError, UsageError
 from kgtable.graph.assembly import Progress, silent
 from kgtable.graph.binding import Bindable
 from kgtable.graph.build import BuildReport, build_graph
@@ -44,12 +44,17 @@ from kgtable.graph.validate import validate as validate_graph
 from kgtable.graph.views import Tables
 from kgtable.graph.writing import Format
 from kgtable.index.build import ensure_index, index_step
+from kgtable.index.embedding import embedder_or_lexical
+from kgtable.index.remembering import RememberingEmbedder
 from kgtable.llm import LLM, connect
 from kgtable.llm.metering import MeteredLLM
 from kgtable.llm.protocol import OnText
+from kgtable.ontology.equivalents import propose
 from kgtable.ontology.mapping import Mapping
+from kgtable.retrieval.described import described_rdf
+from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.methods import Choice, Material, Retrievers
-from kgtable.retrieval.result import Retrieval
+from kgtable.retrieval.result import Retrieval, ScoredTriple
 from kgtable.version import __version__
 
 RDF_SUFFIXES = frozenset({".ttl", ".trig", ".nt", ".nq", ".jsonld", ".rdf"})
@@ -117,14 +122,25 @@ class KnowledgeGraph:
         *,
         format: str | None = None,
         embedding: str | None = None,
+        llm: LLM | None = None,
+        rerank: bool = True,
     ) -> Retrieval:
         """At most `k` triples for a question, the best first, and the tables they lie in.
 
         `format` is the text form of whole tables for ``bm25`` and ``dense``, `embedding` the model of
-        ``dense``; None is the method's default. What a method needs is made at its first question.
-        Raises `RetrievalError` for an unknown method or format.
+        ``dense``; None is the method's default. With a model, ``hybrid`` takes the question's labels
+        from it and, with `rerank`, lets it order the best tables. What a method needs is made at its
+        first question. Raises `RetrievalError` for an unknown method or format, `VocabularyIndexError`
+        where the index is missing, a leaf of `LLMError`.
         """
-        return self.retrievers.get(method, Choice(format, embedding)).retrieve(question, k)
+        retriever = self.retrievers.get(method, Choice(format, embedding))
+        if llm is not None and isinstance(retriever, HybridRetriever):
+            retriever = retriever.with_model(llm, rerank=rerank)
+        return retriever.retrieve(question, k)
+
+    def rdf_of(self, triples: Sequence[ScoredTriple], format: str = "turtle") -> str:
+        """What the graph says of retrieved triples, as RDF text: their rows, cells and numbers."""
+        return described_rdf(self.store, self.names, triples, Format.of(format))
 
     @cached_property
     def retrievers(self) -> Retrievers:
@@ -159,19 +175,20 @@ class KnowledgeGraph:
             if kept is None or kept[0] != settings or kept[1] is not llm:
                 model = llm or connect(settings)
                 metered = None if model is None else MeteredLLM(model)
+                retrieved = partial(self._retrieved, metered, settings.rerank)
                 kept = self._kept_asker = (
                     settings,
                     llm,
-                    Asker(self._retrieved, self._source, settings, metered),
+                    Asker(retrieved, self._source, settings, metered),
                 )
             return kept[2]
 
-    def _retrieved(self, question: str, k: int, method: str) -> Retrieval:
+    def _retrieved(self, llm: LLM | None, rerank: bool, question: str, k: int, method: str) -> Retrieval:
         if not self.catalogue.tables:
             raise AnswerError(
                 f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables."
             )
-        return self.retrieve(question, k, method)
+        return self.retrieve(question, k, method, llm=llm, rerank=rerank)
 
     @cached_property
     def _source(self) -> GraphTables:
@@ -285,16 +302,22 @@ def build(
     the search index (``"none"`` for a lexical one), `workers` the number of processes.
     See `kgtable.graph.build.build_graph` for what is done and which errors are raised.
     """
+    embedder = _remembering(embedding, GraphDirectory(directory))
+
+    def load(name: str) -> RememberingEmbedder | None:
+        return embedder
+
     built = build_graph(
         _paths(paths),
         directory,
         mapping=_mapping(mapping),
         base=base,
         workers=workers,
-        after=(index_step(embedding, workers),),
+        after=(index_step(embedding, workers, load),),
+        propose=partial(propose, embed=None if embedder is None else embedder.embed_names),
         progress=progress,
     )
-    ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers)
+    ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=load)
     return KnowledgeGraph(directory, built)
 
 
@@ -338,6 +361,17 @@ def validate(path: Path | str, *, most: int = MOST_LISTED) -> ValidationReport:
 
 def _paths(paths: Path | str | Sequence[Path | str]) -> Sequence[Path | str]:
     return [paths] if isinstance(paths, Path | str) else paths
+
+
+def _remembering(embedding: str, directory: GraphDirectory) -> RememberingEmbedder | None:
+    """The embedding of a build, with the column names of the graph as it is; None for a lexical one."""
+    model = embedder_or_lexical(embedding)
+    if model is None:
+        return None
+    remembering = RememberingEmbedder(model)
+    with suppress(GraphError):
+        remembering.know_names_of(directory.current().index_path)
+    return remembering
 
 
 def _mapping(path: Path | str | None) -> Mapping | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
@@ -22,15 +22,11 @@ Node: TypeAlias = dict[str, ox.NamedNode | ox.BlankNode | ox.Literal]
 _TEXT = f"{KGT}text"
 
 
-def described(store: TripleStore, iris: Iterable[str]) -> dict[str, Node]:
-    """Each node's predicates and objects (the last, where a predicate has several), by IRI."""
-    nodes: dict[str, Node] = defaultdict(dict)
-    wanted = sorted(set(iris))
-    for start in range(0, len(wanted), AT_ONCE):
-        terms = [ox.NamedNode(iri) for iri in wanted[start : start + AT_ONCE]]
-        for subject, predicate, found in _ask(store, read_shipped("queries/described.rq"), terms):
-            nodes[subject.value][predicate.value] = found
-    return nodes
+class Filled(NamedTuple):
+    """Triples of cells, and the queries they were read with."""
+
+    triples: tuple[ScoredTriple, ...]
+    queries: tuple[str, ...]
 
 
 def with_values(query: str, variable: str, terms: Sequence[ox.NamedNode]) -> str:
@@ -47,22 +43,40 @@ def with_values(query: str, variable: str, terms: Sequence[ox.NamedNode]) -> str
 
 def fill(
     store: TripleStore, names: Namespaces, cells: Sequence[tuple[CellAddress, str | None, float]]
-) -> list[ScoredTriple]:
+) -> Filled:
     """The triples of the cells, in their order; a cell the graph does not hold is left out.
 
     A cell is given as its address, its column's predicate (full IRI; None for a cell above the body)
     and its score.
     """
     rows = {names.row_iri(at.table, at.row) for at, predicate, _ in cells if predicate is not None}
-    nodes = described(store, rows | {names.cell_iri(*at) for at, _, _ in cells})
+    asked: list[str] = []
+    nodes = _described(store, rows | {names.cell_iri(*at) for at, _, _ in cells}, asked)
     group = f"{KGT}group"
-    headings = described(
-        store, {nodes[row][group].value for row in rows if row in nodes and group in nodes[row]}
-    )
-    nodes.update(headings)
-    return [
-        triple for at, predicate, score in cells if (triple := _triple(names, nodes, at, predicate, score))
-    ]
+    headings = {nodes[row][group].value for row in rows if row in nodes and group in nodes[row]}
+    nodes.update(_described(store, headings, asked))
+    found = (_triple(names, nodes, at, predicate, score) for at, predicate, score in cells)
+    return Filled(tuple(triple for triple in found if triple is not None), tuple(asked))
+
+
+def statements(store: TripleStore, iris: Iterable[str], asked: list[str]) -> Iterator[ox.QuerySolution]:
+    """Subject, predicate and object of everything said of the nodes; the queries are appended to `asked`."""
+    wanted = sorted(set(iris))
+    for start in range(0, len(wanted), AT_ONCE):
+        terms = [ox.NamedNode(iri) for iri in wanted[start : start + AT_ONCE]]
+        query = with_values(read_shipped("queries/described.rq"), "subject", terms)
+        asked.append(query)
+        solutions = store.query(query)
+        assert isinstance(solutions, ox.QuerySolutions)
+        yield from solutions
+
+
+def _described(store: TripleStore, iris: Iterable[str], asked: list[str]) -> dict[str, Node]:
+    """Each node's predicates and objects (the last, where a predicate has several), by IRI."""
+    nodes: dict[str, Node] = defaultdict(dict)
+    for subject, predicate, found in statements(store, iris, asked):
+        nodes[subject.value][predicate.value] = found
+    return nodes
 
 
 def _triple(
@@ -103,7 +117,7 @@ def _triple(
 
 def _value(cell: Node, found: ox.NamedNode | ox.BlankNode | ox.Literal) -> str | None:
     """The number of a quantity (the lower bound of a range), or the lexical form of a typed literal."""
-    number = cell.get(f"{QUDT}numericValue") or cell.get(f"{QUDT}lowerBound")
+    number = cell.get(f"{QUDT}numericValue") or cell.get(f"{KGT}lowerBound")
     if number is not None:
         return _literal(number)
     if isinstance(found, ox.Literal) and found.datatype.value.startswith(XSD):
@@ -113,9 +127,3 @@ def _value(cell: Node, found: ox.NamedNode | ox.BlankNode | ox.Literal) -> str |
 
 def _literal(term: ox.NamedNode | ox.BlankNode | ox.Literal | None) -> str | None:
     return literal_text(term.value, term.datatype.value) if isinstance(term, ox.Literal) else None
-
-
-def _ask(store: TripleStore, query: str, terms: Sequence[ox.NamedNode]) -> Iterator[ox.QuerySolution]:
-    solutions = store.query(with_values(query, "subject", terms))
-    assert isinstance(solutions, ox.QuerySolutions)
-    yield from solutions

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kgtable.errors import LLMReplyError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import CellAddress, Namespaces
 from kgtable.index.opened import GraphIndex
@@ -51,14 +52,22 @@ class HybridRetriever:
         self._llm, self._rerank = llm, rerank
         self._weights = weights or Weights()
 
+    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> HybridRetriever:
+        """The same retriever with another language model, or none."""
+        return HybridRetriever(
+            self._store, self._names, self._index, llm=llm, rerank=rerank, weights=self._weights
+        )
+
     def retrieve(self, question: str, k: int) -> Retrieval:
-        """At most `k` triples, the best first; none where nothing in the graph is near the question."""
+        """At most `k` triples, the best first; none where nothing in the graph is near the question.
+
+        Raises a leaf of `LLMError` where there is a model that cannot be used; replies it cannot
+        understand are done without.
+        """
         index, clock = self._index, Clock()
+        trace: dict[str, Any] = {}
         with clock("labels"):
-            if self._llm is None:
-                labels = extract_labels(question, index)
-            else:
-                labels = labels_by_model(question, self._llm)
+            labels = self._labels(question, trace)
         with clock("embedding"):
             asked = index.embed([question] if self._llm is None else [question, *labels])
         with clock("expansion"):
@@ -69,22 +78,36 @@ class HybridRetriever:
         with clock("scores"):
             query = Query.of(question, index.corpus, None if asked is None else asked[0])
             scored = score(query, index, matching, self._weights, k)
-        trace: dict[str, Any] = {
-            "labels": labels,
-            "expanded": expanded,
-            "candidates": int(matching.sum()),
-            "scored": len(scored.cells),
-        }
+        trace |= {"labels": labels, "expanded": expanded}
+        trace |= {"candidates": int(matching.sum()), "scored": len(scored.cells)}
         if not self._near(query, labels):
             return Retrieval(question, (), (), clock.times, self.name, trace)
         if self._llm is not None and self._rerank:
             with clock("reranking"):
-                scored, trace["reranked"] = reranked(
-                    scored, query, index, self._store, self._names, self._llm
-                )
+                scored = self._reranked(scored, query, trace)
         with clock("triples"):
-            triples = tuple(fill(self._store, self._names, list(self._cells(scored, k))))
-        return Retrieval(question, triples, self._tables(scored), clock.times, self.name, trace)
+            filled = fill(self._store, self._names, list(self._cells(scored, k)))
+        trace["sparql"] = filled.queries
+        tables = self._tables(scored)
+        return Retrieval(question, filled.triples, tables, clock.times, self.name, trace)
+
+    def _labels(self, question: str, trace: dict[str, Any]) -> tuple[str, ...]:
+        if self._llm is not None:
+            try:
+                return labels_by_model(question, self._llm)
+            except LLMReplyError as error:
+                trace["labels_refused"] = error.message
+        return extract_labels(question, self._index)
+
+    def _reranked(self, scored: Scored, query: Query, trace: dict[str, Any]) -> Scored:
+        assert self._llm is not None
+        try:
+            scored, trace["reranked"] = reranked(
+                scored, query, self._index, self._store, self._names, self._llm
+            )
+        except LLMReplyError as error:
+            trace["rerank_refused"] = error.message
+        return scored
 
     def _near(self, query: Query, labels: tuple[str, ...]) -> bool:
         """Whether anything in the graph has to do with the question."""

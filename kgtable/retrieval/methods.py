@@ -27,12 +27,11 @@ from kgtable.tables.formats import TableFormat
 class Choice:
     """What a method may be told: the format whole tables are written in, and the embedding's name.
 
-    None stands for the method's own default. `rerank` is whether ``hybrid`` lets a model order tables.
+    None stands for the method's own default.
     """
 
     format: str | None = None
     embedding: str | None = None
-    rerank: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,7 @@ def make_hybrid(material: Material, choice: Choice) -> Retriever:
     from kgtable.index.opened import GraphIndex
     from kgtable.retrieval.hybrid import HybridRetriever
 
-    index = GraphIndex(material.index_path)
-    return HybridRetriever(material.store, material.names, index, llm=material.llm, rerank=choice.rerank)
+    return HybridRetriever(material.store, material.names, GraphIndex(material.index_path), llm=material.llm)
 
 
 METHODS: dict[str, Maker] = {"hybrid": make_hybrid, "bm25": make_bm25, "dense": make_dense}

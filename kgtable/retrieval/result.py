@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,27 @@ class Retrieval:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     method: str = "hybrid"
     trace: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self, id: str | None = None) -> dict[str, Any]:
+        """The object `kgtable retrieve --format json` prints; `id` is the question's, if it has one."""
+        return {
+            "id": id,
+            "question": self.question,
+            "triples": [asdict(triple) for triple in self.triples],
+            "tables": [asdict(table) for table in self.tables],
+            "timings_ms": {step: round(time, 3) for step, time in self.timings_ms.items()},
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a triple, the best first."""
+        import pandas
+
+        names = [item.name for item in fields(ScoredTriple)]
+        rows = [[getattr(triple, name) for name in names] for triple in self.triples]
+        return pandas.DataFrame(rows, columns=pandas.Index(names, dtype=object))
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(notebook=True, max_rows=20))
 
 
 class Retriever(Protocol):

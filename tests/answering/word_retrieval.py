@@ -9,7 +9,9 @@ from kgtable.answering.graph_tables import GraphTables
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 
 
-def retrieve(kg: api.KnowledgeGraph, question: str, k: int = 1_000, method: str = "words") -> Retrieval:
+def retrieve(
+    kg: api.KnowledgeGraph, question: str, k: int = 1_000, method: str = "words", **options: object
+) -> Retrieval:
     """Takes the place of `KnowledgeGraph.retrieve`."""
     asked = set(re.findall(r"\w+", question.lower()))
     source = GraphTables(kg.store, kg.names)

@@ -15,7 +15,7 @@ EX = "http://example.org/ontology#"
 
 def test_a_number_comes_with_all_the_graph_says(store: EmbeddedStore, names: Namespaces) -> None:
     cell = CellAddress("income", 2, 2)
-    (triple,) = fill(store, names, [(cell, f"{EX}in2019", 0.5)])
+    (triple,) = fill(store, names, [(cell, f"{EX}in2019", 0.5)]).triples
     assert (triple.subject, triple.predicate, triple.object) == ("- Cloud", f"{EX}in2019", "150")
     assert (Decimal(triple.value or ""), triple.unit, triple.scale) == (150_000_000, "CCY_USD", "M")
     assert (triple.group, triple.note, triple.period) == ("Revenue:", "POSITIVE", "2019")
@@ -23,7 +23,7 @@ def test_a_number_comes_with_all_the_graph_says(store: EmbeddedStore, names: Nam
 
 
 def test_a_date_comes_as_printed_and_as_a_value(store: EmbeddedStore, names: Namespaces) -> None:
-    (triple,) = fill(store, names, [(CellAddress("bridges", 1, 1), f"{EX}hasOpened", 1.0)])
+    (triple,) = fill(store, names, [(CellAddress("bridges", 1, 1), f"{EX}hasOpened", 1.0)]).triples
     assert (triple.object, triple.value, triple.unit) == ("31 Dec. 1921", "1921-12-31", None)
 
 
@@ -32,15 +32,15 @@ def test_a_text_and_a_header_cell(store: EmbeddedStore, names: Namespaces) -> No
         store,
         names,
         [(CellAddress("medals", 1, 1), f"{EX}hasNation", 2.0), (CellAddress("medals", 0, 1), None, 1.0)],
-    )
+    ).triples
     assert (text.object, text.value) == ("Norway", None)
     assert (header.object, header.row, header.subject) == ("Nation", 0, "")
 
 
 def test_cells_the_graph_does_not_hold_are_left_out(store: EmbeddedStore, names: Namespaces) -> None:
     absent = [(CellAddress("medals", 99, 1), f"{EX}hasNation", 1.0), (CellAddress("x", 0, 0), None, 1.0)]
-    assert fill(store, names, absent) == []
-    assert fill(store, names, []) == []
+    assert fill(store, names, absent).triples == ()
+    assert fill(store, names, []) == ((), ())
 
 
 def test_values_are_written_as_sparql_writes_terms() -> None:

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from kgtable.index.opened import GraphIndex
+from kgtable.index.remembering import RememberingEmbedder
+from tests.index.sample_graph import WordEmbedder
+
+
+def test_a_text_is_embedded_once() -> None:
+    words = WordEmbedder()
+    embedder = RememberingEmbedder(words)
+    first = embedder.embed(["a cat", "a dog", "a cat"])
+    np.testing.assert_array_equal(embedder.embed(["a dog", "a cat"]), first[[1, 0]])
+    assert words.asked == ["a cat", "a dog"]
+    assert embedder.embed([]).shape == (0, 64)
+
+
+def test_column_names_of_an_index_are_known(index: GraphIndex) -> None:
+    words = WordEmbedder()
+    embedder = RememberingEmbedder(words)
+    embedder.know_names_of(index.folder)
+    vectors = embedder.embed_names([" Gold", "Nation"])
+    assert words.asked == []
+    np.testing.assert_allclose(vectors, words.embed(["gold", "nation"]), atol=1e-6)
+
+
+def test_the_vectors_of_another_embedding_are_not_taken_over(index: GraphIndex, tmp_path: Path) -> None:
+    words = WordEmbedder()
+    words.name = "other"
+    embedder = RememberingEmbedder(words)
+    embedder.know_names_of(index.folder)
+    embedder.know_names_of(tmp_path / "absent")
+    embedder.embed_names(["Gold"])
+    assert words.asked == ["gold"]
