@@ -1,88 +1,148 @@
-"""Kill a build again and again, finish it, and compare the graph with that of an undisturbed build.
+"""Kill a build at random instants: does the next one finish the work, and do readers see whole tables?
 
-    python scripts/kill_test.py FOLDER [--kills 30] [--seed 1]
+    python scripts/kill_test.py ../shared/data/wtq/tables --kills 30
 
-While the builds run, a reader keeps opening the graph and counts the tables it sees: all or none.
-Exits with 1 where the dumps differ or a reader saw a part.
+An undisturbed build gives the dump to compare with. Then builds are killed (SIGKILL) at random instants,
+by turns from nothing, on a graph that lacks a twentieth of the tables (changed in a copy), and on one
+that lacks two thirds (filled anew); after each kill a build runs to its end, and its dump must be equal.
+Beside it all a reader opens the graph, again and again, and every table it finds must have all of its
+rows. Ends with 1 where anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import random
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyoxigraph as ox
 
-import kgtable
-from kgtable.errors import GraphNotFoundError
+from kgtable.errors import GraphError
+from kgtable.graph.catalogue import Catalogue
 from kgtable.graph.generation import GraphDirectory
+from kgtable.graph.store import EmbeddedStore
+from kgtable.graph.terms import Namespaces
 
-BUILD = "import sys; from kgtable import build; build(sys.argv[1], sys.argv[2], embedding='none', workers=2)"
-
-
-def start(tables: Path, graph: Path) -> subprocess.Popen[bytes]:
-    """A build in a process of its own."""
-    return subprocess.Popen([sys.executable, "-c", BUILD, str(tables), str(graph)])
-
-
-def dump(graph: Path) -> list[str]:
-    """Every statement of the graph, sorted."""
-    return sorted(map(str, ox.Store.read_only(str(GraphDirectory(graph).current().store_path))))
+BUILD = """
+import sys
+from kgtable.graph.build import build_graph
+if __name__ == "__main__":
+    build_graph([sys.argv[1]], sys.argv[2], workers=2)
+"""
+ROWS = "SELECT (COUNT(*) AS ?rows) WHERE { GRAPH ?table { ?row kgt:row ?number ; kgt:table ?table } }"
 
 
-def tables_seen(graph: Path) -> int | None:
-    """How many tables a reader finds, None where there is no graph yet."""
-    try:
-        return len(kgtable.open(graph).tables)
-    except GraphNotFoundError:
-        return None
+def build(tables: Path, kg: Path) -> float:
+    """Builds to the end; gives the seconds."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", BUILD, tables, kg], check=True)
+    return time.perf_counter() - start
 
 
-def main() -> int:
-    """Run the comparison and print what happened."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=Path)
+def dump_hash(kg: Path) -> str:
+    """A hash of the sorted N-Quads of a graph."""
+    store = ox.Store.read_only(str(GraphDirectory(kg).current().store_path))
+    digest = hashlib.sha256()
+    for line in sorted(map(str, store)):
+        digest.update(line.encode() + b"\n")
+    return digest.hexdigest()
+
+
+def link_tables(files: Sequence[Path], folder: Path) -> Path:
+    """A folder with links to the files."""
+    folder.mkdir()
+    for path in files:
+        (folder / path.name).symlink_to(path.resolve())
+    return folder
+
+
+class Reader(threading.Thread):
+    """Opens the graph again and again and counts what it finds."""
+
+    def __init__(self, kg: Path) -> None:
+        super().__init__(daemon=True)
+        self.kg = kg
+        self.done = threading.Event()
+        self.reads = 0
+        self.faults: list[str] = []
+
+    def run(self) -> None:
+        """Reads until `done` is set."""
+        random_table = random.Random(5)
+        while not self.done.wait(0.2):
+            try:
+                generation = GraphDirectory(self.kg).current()
+            except GraphError:
+                continue  # no generation is complete yet
+            names = Namespaces(generation.base)
+            tables = list(Catalogue.load(generation.catalogue_path).tables.values())
+            store = EmbeddedStore(generation.store_path, names.prefixes)
+            for table in random_table.sample(tables, min(20, len(tables))):
+                results = store.query(ROWS, bindings={"table": ox.NamedNode(names.table_iri(table.id))})
+                rows = int(next(iter(results))["rows"].value)  # type: ignore[arg-type]
+                self.reads += 1
+                if rows != table.rows:
+                    self.faults.append(f"{table.id}: {rows} rows of {table.rows}")
+
+
+def main() -> None:
+    """Runs the test and prints what came of it."""
+    parser = argparse.ArgumentParser(description="Kill a build at random instants.")
+    parser.add_argument("tables", type=Path)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    chance = random.Random(arguments.seed)
-    with tempfile.TemporaryDirectory() as place:
-        calm, disturbed = Path(place, "calm"), Path(place, "disturbed")
-        begun = time.monotonic()
-        start(arguments.folder, calm).wait()
-        needed = time.monotonic() - begun
-        expected = dump(calm)
-        seen: set[int | None] = set()
-        finished = 0
-        for _ in range(arguments.kills):
-            process = start(arguments.folder, disturbed)
-            deadline = time.monotonic() + chance.uniform(0, needed)
-            while time.monotonic() < deadline and process.poll() is None:
-                seen.add(tables_seen(disturbed))
-                time.sleep(0.5)
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-            else:
-                finished += 1
-                seen.add(tables_seen(disturbed))
-                shutil.rmtree(disturbed)
-        start(arguments.folder, disturbed).wait()
-        seen.add(tables_seen(disturbed))
-        same = dump(disturbed) == expected
-    whole = sorted(count for count in seen if count is not None)
-    print(f"undisturbed build: {needed:.1f} s, {len(expected):,} statements")
-    print(f"{arguments.kills} kills, {finished} of them too late; each of these began anew")
-    print(f"tables seen by the reader: {whole}; dumps {'equal' if same else 'DIFFER'}")
-    return 0 if same and len(whole) == 1 else 1
+    pick = random.Random(arguments.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        originals = sorted(arguments.tables.iterdir())
+        tables = link_tables(originals, folder / "tables")
+        seconds = build(tables, folder / "undisturbed")
+        expected = dump_hash(folder / "undisturbed")
+        print(f"undisturbed build: {seconds:.0f} s, dump {expected[:16]}", flush=True)
+        starts: list[Path | None] = [None]
+        for title, kept in (("most", originals[: -len(originals) // 20]), ("few", originals[::3])):
+            build(link_tables(kept, folder / f"{title}-tables"), folder / title)
+            starts.append(folder / title)
+        reader = Reader(folder / "few")
+        reader.start()
+        equal = 0
+        for kill in range(arguments.kills):
+            kg, start = folder / f"kg{kill}", starts[kill % len(starts)]
+            if start is not None:
+                shutil.copytree(start, kg)
+            reader.kg = kg
+            process = subprocess.Popen([sys.executable, "-c", BUILD, tables, kg])
+            instant = pick.uniform(0.2, seconds if start is None or start.name == "few" else seconds / 3)
+            time.sleep(instant)
+            process.send_signal(signal.SIGKILL)
+            killed = process.wait() == -signal.SIGKILL
+            build(tables, kg)
+            same = dump_hash(kg) == expected
+            equal += same
+            state = "killed" if killed else "was done"
+            origin = "nothing" if start is None else start.name
+            print(
+                f"{kill + 1}. from {origin}, {state} at {instant:.1f} s: {'equal' if same else 'DIFFERENT'}"
+            )
+            sys.stdout.flush()
+            shutil.rmtree(folder / f"kg{kill - 1}", ignore_errors=True)
+        reader.done.set()
+        reader.join()
+    print(f"{equal} of {arguments.kills} equal; {reader.reads} reads beside, {len(reader.faults)} faults")
+    for fault in reader.faults[:10]:
+        print(f"  {fault}")
+    sys.exit(0 if equal == arguments.kills and not reader.faults else 1)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

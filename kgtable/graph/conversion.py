@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import IO
 
 from kgtable.errors import StorageError, TableError
@@ -114,7 +116,8 @@ def run_jobs(jobs: Sequence[Job], settings: Settings, workers: int) -> Iterator[
         for job in jobs:
             yield run_job(job, settings)
         return
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_end_with_parent) as pool:
         futures = [pool.submit(run_job, job, settings) for job in jobs]
         try:
             for future in futures:
@@ -126,6 +129,18 @@ def run_jobs(jobs: Sequence[Job], settings: Settings, workers: int) -> Iterator[
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it is gone, even if that was killed."""
+    Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def run_job(job: Job, settings: Settings) -> Converted:

@@ -165,9 +165,13 @@ class GraphDirectory:
         for stray in self.path.glob(".*.tmp"):
             stray.unlink(missing_ok=True)
         kept = set() if current is None else {str(current.number), str(current.number - 1)}
-        for entry in self.generations_path.iterdir():
+        for entry in sorted(self.generations_path.iterdir()):
             if entry.name not in kept:
-                shutil.rmtree(entry)
+                # Renamed first: a process that outlived its killed build for a moment may still write there.
+                unwanted = entry.with_name(f".{entry.name.strip('.')}.removed")
+                shutil.rmtree(unwanted, ignore_errors=True)
+                entry.rename(unwanted)
+                shutil.rmtree(unwanted, ignore_errors=True)
 
     def begin(self, current: Generation | None, base: str) -> Generation:
         """An empty folder for the generation after the current one."""

@@ -268,3 +268,19 @@ def test_the_data_files_of_an_unchanged_store_are_shared(tmp_path: Path, graph_p
     shared = [path for path in first.glob("*.sst") if (second / path.name).exists()]
     assert shared
     assert all(os.path.samefile(path, second / path.name) for path in shared)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_the_processes_of_a_killed_build_end_too(tmp_path: Path, graph_path: Path) -> None:
+    folder = many_tables(tmp_path / "tables", 30)
+    build = BUILD.replace("sys.argv[2])", "sys.argv[2], workers=2)")
+    with subprocess.Popen(
+        [sys.executable, "-c", build, str(folder), str(graph_path)], stdout=subprocess.PIPE
+    ) as process:
+        while not list(graph_path.glob("generations/1/text.*/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        assert process.stdout is not None
+        # Its children hold the other end of the pipe: it is closed when the last of them is gone.
+        assert process.stdout.read() == b""
