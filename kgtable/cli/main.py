@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kgtable.cli import ask, demo, graph, retrieve, serve
+from kgtable.cli import ask, demo, evaluate, graph, retrieve, serve
 from kgtable.errors import KgtableError
 from kgtable.version import __version__
 
@@ -33,5 +33,14 @@ def main() -> None:
     """Turn folders of tables into a QUDT knowledge graph and ask it questions."""
 
 
-for command in (*graph.COMMANDS, retrieve.retrieve, ask.ask, *serve.COMMANDS, demo.demo):
+COMMANDS = (
+    *graph.COMMANDS,
+    retrieve.retrieve,
+    ask.ask,
+    *serve.COMMANDS,
+    *evaluate.COMMANDS,
+    demo.demo,
+)
+
+for command in COMMANDS:
     main.add_command(command)

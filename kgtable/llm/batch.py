@@ -36,6 +36,24 @@ def write_batch(requests: Iterable[tuple[str, Request]], model: str, path: str |
     return len(seen)
 
 
+def raw_results(path: str | Path) -> dict[str, dict[str, Any]]:
+    """The results in a batch's output (or error) file by the id of their request, for `completion_of`.
+
+    Raises `LLMReplyError` for a line that is no batch result.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    with Path(path).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                result = json.loads(line)
+                found[str(result["custom_id"])] = result
+            except (ValueError, TypeError, KeyError) as error:
+                raise LLMReplyError(f"{path}, line {number}: this is no result of a batch.") from error
+    return found
+
+
 def read_batch(path: str | Path, requests: dict[str, Request]) -> Iterator[tuple[str, Completion | LLMError]]:
     """The results in a batch's output (or error) file, in its order, each with the id of its request.
 
@@ -52,10 +70,11 @@ def read_batch(path: str | Path, requests: dict[str, Request]) -> Iterator[tuple
                 request = requests[identity]
             except (ValueError, TypeError, KeyError) as error:
                 raise LLMReplyError(f"{path}, line {number}: not a result of this batch.") from error
-            yield identity, _completion(identity, result, request)
+            yield identity, completion_of(identity, result, request)
 
 
-def _completion(identity: str, result: dict[str, Any], request: Request) -> Completion | LLMError:
+def completion_of(identity: str, result: dict[str, Any], request: Request) -> Completion | LLMError:
+    """The completion in a batch result, or the error where the request failed or the reply is unusable."""
     response = result.get("response") or {}
     status = int(response.get("status_code") or 0)
     body = json.dumps(response.get("body") if response else {"error": result.get("error")})

@@ -1,0 +1,146 @@
+"""What a run keeps of each question, and the file in which an unfinished run keeps it.
+
+The file is JSON Lines: a first line with the fingerprint of the settings, then one line a question,
+each forced to disk. A line that a crash cut short is dropped when the run is resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from kgtable.errors import BenchmarkError, UsageError
+from kgtable.graph.storage import storage_errors
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a question has no result: the stage that failed, the kind of error, and its message.
+
+    `passing` says that it was the endpoint's doing and may go away when tried again.
+    """
+
+    stage: str
+    cause: str
+    message: str
+    passing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One question under one system.
+
+    `tables` are the ids found, best first; `scores` the metrics by name; `answer` what
+    `answers.answer_json` makes of an answer; `verdict` the judge's; `ms` the time of each stage;
+    `usage` tokens and dollars, None where unknown.
+    """
+
+    system: str
+    question: str
+    tables: tuple[str, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    answer: Mapping[str, Any] | None = None
+    verdict: str | None = None
+    failures: tuple[Failure, ...] = ()
+    ms: Mapping[str, float] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str = ""
+
+    @classmethod
+    def from_json(cls, item: Mapping[str, Any]) -> Record:
+        """The record that `asdict` gave."""
+        failures = tuple(Failure(**failure) for failure in item["failures"])
+        return cls(**{**item, "tables": tuple(item["tables"]), "failures": failures})
+
+    @property
+    def to_be_tried_again(self) -> bool:
+        """Whether a resumed run asks this question again."""
+        return any(failure.passing for failure in self.failures)
+
+
+class RecordFile:
+    """The records of a run that has not ended, on disk. May be used from several threads."""
+
+    def __init__(self, path: Path, fingerprint: str) -> None:
+        self.path = path
+        self._fingerprint = fingerprint
+        self._handle: IO[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begins a new file. Raises `UsageError` where an unfinished run left one."""
+        if self.path.exists():
+            raise UsageError(
+                f"{self.path} holds the records of a run that did not end.",
+                hint="Continue it with --resume, or delete the file to begin anew.",
+            )
+        with storage_errors(self.path):
+            self._handle = self.path.open("ab", buffering=0)
+        self._write({"fingerprint": self._fingerprint})
+
+    def resume(self) -> list[Record]:
+        """The records of the run so far, which goes on in the same file; a new file where there is none.
+
+        Raises `UsageError` where the file belongs to other settings, `BenchmarkError` where it is damaged.
+        """
+        if not self.path.exists() or not self.path.stat().st_size:
+            self.path.unlink(missing_ok=True)
+            self.start()
+            return []
+        with storage_errors(self.path):
+            content = self.path.read_bytes()
+        complete = content[: content.rfind(b"\n") + 1]
+        records: dict[tuple[str, str], Record] = {}
+        for number, line in enumerate(complete.splitlines(), 1):
+            try:
+                item = json.loads(line)
+                if number == 1:
+                    self._check(item["fingerprint"])
+                    continue
+                record = Record.from_json(item)
+            except (ValueError, TypeError, KeyError) as error:
+                raise BenchmarkError(
+                    f"{self.path}, line {number}: this is no record of a run.",
+                    hint="Delete the file to begin anew.",
+                ) from error
+            records[record.system, record.question] = record
+        with storage_errors(self.path):
+            os.truncate(self.path, len(complete))
+            self._handle = self.path.open("ab", buffering=0)
+        if not complete:
+            self._write({"fingerprint": self._fingerprint})
+        return [record for record in records.values() if not record.to_be_tried_again]
+
+    def add(self, record: Record) -> None:
+        """Keeps a record for good. Raises `StorageError` where the disk does not take it."""
+        self._write(asdict(record))
+
+    def close(self) -> None:
+        """Closes the file; it stays."""
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+    def remove(self) -> None:
+        """Closes and removes the file: the run has ended."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+    def _check(self, fingerprint: str) -> None:
+        if fingerprint != self._fingerprint:
+            raise UsageError(
+                f"{self.path} belongs to a run with other settings, questions or tables.",
+                hint="Give the same options as that run, or delete the file to begin anew.",
+            )
+
+    def _write(self, item: Mapping[str, Any]) -> None:
+        assert self._handle is not None
+        line = json.dumps(item, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        with self._lock, storage_errors(self.path):
+            self._handle.write(line)
+            os.fsync(self._handle.fileno())

@@ -1,0 +1,224 @@
+"""The report of a run: one HTML file that needs no network, with every question to be looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from kgtable.evaluation.charts import bar_chart, line_chart
+from kgtable.evaluation.records import Record
+from kgtable.evaluation.run import Run
+from kgtable.evaluation.statistics import Interval
+from kgtable.evaluation.summary import causes, latency, means, metric_name, spent
+from kgtable.evaluation.systems import System
+from kgtable.graph.storage import whole_file
+from kgtable.resources import PACKAGE
+
+TABLES_SHOWN = 10
+PROMPT_SHOWN = 8_000
+HEAT = "recall@10"
+_FOLDER = PACKAGE / "evaluation" / "page"
+_COLUMNS = (
+    "recall@1",
+    "recall@5",
+    "recall@10",
+    "recall@30",
+    "precision@5",
+    "all@30",
+    "mrr",
+    "ndcg@10",
+    "cells@1000",
+    "matched_cells@1000",
+    "match",
+    "exact",
+    "numeric",
+    "contained",
+    "f1",
+    "fact",
+    "verified",
+    "judged",
+    "agreement",
+)
+
+
+def write_report(run: Run, path: Path) -> None:
+    """Writes the report, whole or not at all. Raises `StorageError`."""
+    with whole_file(path) as file:
+        file.write(report_html(run).encode("utf-8", "replace"))
+
+
+def report_html(run: Run) -> str:
+    """The report as HTML: whatever stands in questions, tables and answers is shown as text."""
+    plan = run.plan
+    counts = f"{len(plan.questions):,} questions over {plan.tables:,} tables, {plan.k:,} triples asked for"
+    return Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
+        title=escape(f"{plan.benchmark}, {plan.split}"),
+        lead=escape(f"{counts}. Values in brackets are 95 % bootstrap intervals; failures count as wrong."),
+        style=(_FOLDER / "style.css").read_text(encoding="utf-8"),
+        script=(_FOLDER / "script.js").read_text(encoding="utf-8"),
+        sections="\n".join(_sections(run)),
+        data=_harmless(_questions(run)),
+    )
+
+
+def _sections(run: Run) -> Iterator[str]:
+    found = {system: means(run.of(system)) for system in run.plan.systems}
+    yield "<h2>Summary</h2>" + _summary(found, len(run.plan.questions))
+    charts = [*_curves(found), *_times(run)]
+    yield f'<h2>Curves and time</h2><div class="charts">{"".join(charts)}</div>'
+    if any(system.format for system in found):
+        yield f"<h2>{metric_name(HEAT)} by format and retriever</h2>" + _heat_map(found)
+    yield "<h2>Failures and cost</h2>" + _failures(run)
+
+
+def _summary(found: dict[System, dict[str, Interval]], asked: int) -> str:
+    columns = [name for name in _COLUMNS if any(name in scores for scores in found.values())]
+    head = "".join(f"<th>{escape(metric_name(name))}</th>" for name in columns)
+    best = {name: max(s[name].mean for s in found.values() if name in s) for name in columns}
+    rows = []
+    for system, scores in found.items():
+        cells = "".join(_score(scores.get(name), best[name], asked) for name in columns)
+        rows.append(f"<tr><td>{escape(system.name)}</td>{cells}</tr>")
+    return _table(f"<th>system</th>{head}", rows)
+
+
+def _score(interval: Interval | None, best: float, asked: int) -> str:
+    if interval is None:
+        return "<td>–</td>"
+    name = ' class="best"' if interval.mean == best else ""
+    bounds = f"[{interval.low:.3f}, {interval.high:.3f}]"
+    if interval.n != asked:
+        bounds += f" of {interval.n:,}"
+    return f"<td{name}>{interval.mean:.3f}<small>{bounds}</small></td>"
+
+
+def _curves(found: dict[System, dict[str, Interval]]) -> Iterator[str]:
+    titles = {
+        "recall": "Recall@k of tables",
+        "cells": "Recall of traced gold cells by triples",
+        "matched_cells": "Recall of matched gold cells by triples",
+    }
+    for kind, title in titles.items():
+        series = {}
+        for system, scores in found.items():
+            points = [
+                (int(name.partition("@")[2]), interval.mean)
+                for name, interval in scores.items()
+                if name.startswith(f"{kind}@")
+            ]
+            if points:
+                series[system.name] = sorted(points)
+        if series:
+            yield line_chart(title, series)
+
+
+def _times(run: Run) -> Iterator[str]:
+    times = {system.name: latency(run.of(system)) for system in run.plan.systems}
+    for stage in dict.fromkeys(stage for found in times.values() for stage in found):
+        bars = {name: found[stage]["median"] for name, found in times.items() if stage in found}
+        yield bar_chart(f"Median time of {stage} a question", bars, "ms")
+
+
+def _heat_map(found: dict[System, dict[str, Interval]]) -> str:
+    means_of: dict[tuple[str, str], float] = {}
+    for system, scores in found.items():
+        if HEAT in scores:
+            retriever = "/".join(filter(None, (system.method, system.embedding)))
+            means_of.setdefault((system.format or "–", retriever), scores[HEAT].mean)
+    formats = list(dict.fromkeys(name for name, _ in means_of))
+    retrievers = list(dict.fromkeys(name for _, name in means_of))
+    low, high = min(means_of.values()), max(means_of.values())
+    rows = []
+    for name in formats:
+        cells = []
+        for retriever in retrievers:
+            value = means_of.get((name, retriever))
+            if value is None:
+                cells.append("<td></td>")
+                continue
+            depth = 0.08 + 0.5 * (value - low) / ((high - low) or 1.0)
+            cells.append(
+                f'<td class="heat" style="background:rgba(var(--heat),{depth:.2f})">{value:.3f}</td>'
+            )
+        rows.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
+    head = "<th>format</th>" + "".join(f"<th>{escape(name)}</th>" for name in retrievers)
+    return _table(head, rows, "map")
+
+
+def _failures(run: Run) -> str:
+    rows = []
+    for system in run.plan.systems:
+        records = run.of(system)
+        used = spent(records)
+        cost = "not known" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}"
+        listed = "; ".join(
+            f"{cause}: {len(ids)} ({', '.join(ids[:5])}{', …' if len(ids) > 5 else ''})"
+            for cause, ids in causes(records).items()
+        )
+        tokens = [used["prompt_tokens"], used["completion_tokens"]]
+        numbers = "".join(f"<td>{'not known' if n is None else f'{n:,}'}</td>" for n in tokens)
+        missed = sum(record.scores.get("no_table", 0.0) for record in records)
+        rows.append(
+            f"<tr><td>{escape(system.name)}</td><td>{missed:,.0f}</td><td>{escape(listed) or 'none'}</td>"
+            f"<td>{used['requests']:,}</td>{numbers}<td>{cost}</td></tr>"
+        )
+    names = (
+        "no gold table in 30",
+        "failures by cause",
+        "requests",
+        "prompt tokens",
+        "completion tokens",
+        "cost",
+    )
+    return _table("<th>system</th>" + "".join(f"<th>{name}</th>" for name in names), rows)
+
+
+def _table(head: str, rows: Sequence[str], name: str = "") -> str:
+    inside = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="scroll"><table class="{name}">{inside}</table></div>'
+
+
+def _questions(run: Run) -> list[dict[str, Any]]:
+    records: dict[str, list[Record]] = {}
+    for record in run.records:
+        records.setdefault(record.question, []).append(record)
+    return [
+        {
+            "id": question.id,
+            "text": question.text,
+            "answers": list(question.answers),
+            "tables": list(question.tables),
+            "cells": [list(cell) for cell in question.cells],
+            "found": [_found(record) for record in records.get(question.id, ())],
+        }
+        for question in run.plan.questions
+    ]
+
+
+def _found(record: Record) -> dict[str, Any]:
+    prompt = record.prompt
+    if len(prompt) > PROMPT_SHOWN:
+        prompt = (
+            f"{prompt[:PROMPT_SHOWN]}\n… {len(prompt) - PROMPT_SHOWN:,} more characters are left out here"
+        )
+    kept = ("no_table", "recall@10", "match")
+    return {
+        "system": record.system,
+        "tables": list(record.tables[:TABLES_SHOWN]),
+        "scores": {name: record.scores[name] for name in kept if name in record.scores},
+        "answer": record.answer,
+        "verdict": record.verdict,
+        "failures": [asdict(failure) for failure in record.failures],
+        "prompt": prompt,
+    }
+
+
+def _harmless(value: object) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,147 @@
+"""A run: every question under every system, kept as it goes, several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgtable.errors import LLMError
+from kgtable.evaluation.benchmark import Question
+from kgtable.evaluation.plan import Plan, graph_state
+from kgtable.evaluation.ranking import ranking_scores
+from kgtable.evaluation.records import Record, RecordFile
+from kgtable.evaluation.stages import Stages
+from kgtable.evaluation.systems import System
+
+if TYPE_CHECKING:
+    from kgtable.api import KnowledgeGraph
+
+STOP_AFTER = 5
+"""So many questions in a row that the endpoint failed, and the run stops to be resumed later."""
+
+Progress = Callable[[str, int, int, float | None], None]
+"""Told the system's name, questions done, questions in all, and the dollars so far (None: not known)."""
+
+
+def quiet(system: str, done: int, total: int, dollars: float | None) -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run found: records in the order of systems and questions."""
+
+    plan: Plan
+    records: tuple[Record, ...]
+
+    def of(self, system: System) -> tuple[Record, ...]:
+        """The records of one system, in the order of the questions."""
+        return tuple(record for record in self.records if record.system == system.name)
+
+
+def execute(
+    kg: KnowledgeGraph,
+    plan: Plan,
+    stages: Stages,
+    *,
+    workers: int = 1,
+    keep: Path | None = None,
+    resume: bool = False,
+    progress: Progress = quiet,
+) -> Run:
+    """Runs the plan; `keep` is the file that holds the records until the caller has the result.
+
+    With `resume`, questions that `keep` holds are not asked again, except those the endpoint failed.
+    Raises `LLMError` where the endpoint keeps failing, `StorageError` where records cannot be kept, and
+    `UsageError` where `keep` exists or belongs to another run.
+    """
+    if keep is None:
+        return Run(plan, _ranked(plan, list(_records(plan, stages, {}, workers, progress, _forget))))
+    file = RecordFile(keep, plan.fingerprint(graph_state(kg)))
+    with closing(file):
+        done: list[Record] = file.resume() if resume else []
+        if not resume:
+            file.start()
+        known = {(record.system, record.question): record for record in done}
+        found = list(_records(plan, stages, known, workers, progress, file.add))
+    return Run(plan, _ranked(plan, found))
+
+
+def _forget(record: Record) -> None:
+    """Keeps nothing."""
+
+
+def _records(
+    plan: Plan,
+    stages: Stages,
+    known: Mapping[tuple[str, str], Record],
+    workers: int,
+    progress: Progress,
+    keep: Callable[[Record], None],
+) -> Iterator[Record]:
+    dollars: float | None = 0.0
+    for system in plan.systems:
+        kept = {q.id: known[system.name, q.id] for q in plan.questions if (system.name, q.id) in known}
+        todo = [question for question in plan.questions if question.id not in kept]
+        if todo:
+            stages.prepare(system)
+        broken = 0
+        progress(system.name, len(kept), len(plan.questions), dollars)
+        for record in _in_parallel(lambda q, s=system: stages.record(s, q), todo, workers):  # type: ignore[misc]
+            if record is None:
+                continue
+            keep(record)
+            kept[record.question] = record
+            dollars = _added(dollars, record.usage.get("cost_usd", 0.0))
+            progress(system.name, len(kept), len(plan.questions), dollars)
+            broken = broken + 1 if record.to_be_tried_again else 0
+            if broken >= STOP_AFTER:
+                failure = next(failure for failure in record.failures if failure.passing)
+                raise LLMError(
+                    f"The model failed {STOP_AFTER} questions in a row, the last being {record.question}: "
+                    f"{failure.message} {len(kept)} of {len(plan.questions)} questions were reached.",
+                    hint="When it answers again, repeat the command with --resume.",
+                )
+        yield from (kept[question.id] for question in plan.questions if question.id in kept)
+
+
+def _in_parallel(
+    work: Callable[[Question], Record | None], questions: Sequence[Question], workers: int
+) -> Iterator[Record | None]:
+    """The results as they come; only a few questions are ever begun beyond those that ended."""
+    pool = ThreadPoolExecutor(workers)
+    try:
+        begun: set[Future[Record | None]] = set()
+        for question in questions:
+            begun.add(pool.submit(work, question))
+            if len(begun) >= 2 * workers:
+                ended, begun = wait(begun, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in ended)
+        while begun:
+            ended, begun = wait(begun, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in ended)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ranked(plan: Plan, records: Sequence[Record]) -> tuple[Record, ...]:
+    """The records with the metrics of ranking, which are computed for all questions of a system at once."""
+    done: list[Record] = []
+    for system in plan.systems:
+        own = [record for record in records if record.system == system.name]
+        asked = {record.question for record in own}
+        questions = [question for question in plan.questions if question.id in asked]
+        if not any(record.scores for record in own) or not system.retrieves:
+            done += own
+            continue
+        scores = ranking_scores(questions, {record.question: record.tables for record in own})
+        done += [replace(r, scores={**r.scores, **scores.get(r.question, {})}) for r in own]
+    return tuple(done)
+
+
+def _added(total: float | None, more: float | None) -> float | None:
+    return None if total is None or more is None else total + more

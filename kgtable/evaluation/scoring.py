@@ -1,0 +1,132 @@
+"""The metrics of one question: what was retrieved against the gold, and the answer against the gold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kgtable.evaluation.answer_metrics import contained, exact_match, number_of, numbers_match, token_f1
+from kgtable.evaluation.benchmark import Question
+from kgtable.evaluation.retrieval_metrics import cell_scores, table_scores
+from kgtable.retrieval.result import Retrieval
+
+CUTOFFS = (1, 3, 5, 10, 20, 25, 30)
+BUDGETS = (100, 300, 1_000, 3_000, 11_000)
+TRACED = frozenset({"squall", "mappings", "derivation", "sql", "silver_sql", "program", "formula"})
+"""Kinds of gold cells that follow from a query, a derivation or a person's marks, not from text alone."""
+
+_TRUE = re.compile(r"^\W*(yes|true|correct|supported|entailed|1)\b", re.IGNORECASE)
+_FALSE = re.compile(r"^\W*(no|not|false|incorrect|refuted|unsupported|0)\b", re.IGNORECASE)
+
+
+def retrieval_scores(question: Question, found: Retrieval, k: int) -> dict[str, float]:
+    """Table metrics where there are gold tables, cell metrics where there are gold cells.
+
+    ``cells@n`` counts traced gold cells, ``matched_cells@n`` those that were only matched by text. Budgets
+    beyond `k` are left out, since the retriever was not asked for so many. ``no_table`` is 1 where none
+    of the gold tables is among the first 30, ``no_cell`` where no gold cell is among the k triples.
+    """
+    scores: dict[str, float] = {}
+    if question.tables:
+        names = [table.table for table in found.tables]
+        scores |= table_scores(question, names, CUTOFFS)
+        scores["no_table"] = 1.0 - scores[f"any@{CUTOFFS[-1]}"]
+    if question.cells:
+        places = [(triple.table, triple.row, triple.column) for triple in found.triples]
+        budgets = [budget for budget in BUDGETS if budget < k] + [k]
+        counted = cell_scores(question, places, budgets)
+        prefix = "" if traced(question) else "matched_"
+        scores |= {f"{prefix}{name}": value for name, value in counted.items()}
+        scores["no_cell"] = float(not counted[f"cells@{k}"])
+    return scores
+
+
+def traced(question: Question) -> bool:
+    """Whether the question's gold cells are traced, all of them."""
+    kinds = str(question.extra.get("cells_from") or "").split("+")
+    return all(kind in TRACED for kind in kinds)
+
+
+def is_fact(question: Question) -> bool:
+    """Whether the question is a statement to be verified."""
+    return "label" in question.extra
+
+
+def asked(question: Question) -> str:
+    """The question as it is put to an answerer: statements are asked for their truth."""
+    if is_fact(question):
+        return f"Is this statement true? Answer yes or no. Statement: {question.text}"
+    return question.text
+
+
+def answer_scores(question: Question, text: str, value: str | None = None) -> dict[str, float]:
+    """The metrics of an answer; all 0 for an empty one.
+
+    A statement has ``fact`` alone. ``numeric`` is there where every gold value is a number. ``match`` is
+    the deterministic verdict: exact, or numerically right, or the right truth value. `value` is the
+    answer's number with unit and scale resolved, if it gives one.
+    """
+    if is_fact(question):
+        right = verdict_of(text) == bool(question.extra["label"])
+        return {"fact": float(right), "match": float(right)}
+    gold = question.answers
+    exact = any(exact_match(parts, gold) for parts in readings(text, len(gold))) if text else False
+    scores = {
+        "exact": float(exact),
+        "contained": float(bool(text) and contained(text, gold)),
+        "f1": token_f1(text, gold) if text else 0.0,
+    }
+    if gold and all(number_of(_bare(entry)) is not None for entry in gold):
+        scores["numeric"] = float(_numeric(text, value, gold, str(question.extra.get("scale") or "")))
+    scores["match"] = max(scores["exact"], scores.get("numeric", 0.0))
+    return scores
+
+
+def verdict_of(text: str) -> bool | None:
+    """The truth value an answer gives, None where it gives none.
+
+    >>> verdict_of("No, it was 2014."), verdict_of("Perhaps")
+    (False, None)
+    """
+    if _TRUE.match(text):
+        return True
+    return False if _FALSE.match(text) else None
+
+
+def readings(text: str, count: int) -> list[list[str]]:
+    """The lists of values a text may stand for, when the gold has `count` of them.
+
+    >>> readings("Oslo, Norway; Bergen", 2)
+    [['Oslo, Norway; Bergen'], ['Oslo, Norway', 'Bergen']]
+    """
+    found = [[text.strip()]]
+    marks = (r";", r"\n", r",|;|\n|\band\b") if count > 1 else (r";", r"\n")
+    for mark in marks:
+        parts = [part.strip() for part in re.split(mark, text) if part.strip()]
+        if parts and parts not in found and len(parts) == count:
+            found.append(parts)
+    return found
+
+
+def _numeric(text: str, value: str | None, gold: Sequence[str], scale: str) -> bool:
+    if not text:
+        return False
+    if len(gold) == 1 and value is not None and numbers_match(value, gold[0], scale):
+        return True
+    return any(
+        len(parts) == len(gold) and _all_matched(parts, gold, scale) for parts in readings(text, len(gold))
+    )
+
+
+def _all_matched(parts: Sequence[str], gold: Sequence[str], scale: str) -> bool:
+    left = list(parts)
+    for entry in gold:
+        match = next((part for part in left if numbers_match(part, entry, scale)), None)
+        if match is None:
+            return False
+        left.remove(match)
+    return True
+
+
+def _bare(text: str) -> str:
+    return text.strip().lstrip("$€£").rstrip("%")

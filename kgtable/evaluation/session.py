@@ -1,0 +1,148 @@
+"""An evaluation from end to end: models connected, questions run, the result written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgtable.answering.graph_tables import GraphTables
+from kgtable.config import Settings
+from kgtable.errors import BenchmarkError, UsageError
+from kgtable.evaluation.answers import Answerer, model_answerer, rule_answerer
+from kgtable.evaluation.batching import BatchLLM
+from kgtable.evaluation.plan import Plan
+from kgtable.evaluation.run import Progress, Run, execute, quiet
+from kgtable.evaluation.stages import Stages
+from kgtable.evaluation.summary import result_json
+from kgtable.evaluation.systems import System
+from kgtable.graph.storage import storage_errors, whole_file
+from kgtable.llm import connect
+from kgtable.llm.protocol import LLM
+
+if TYPE_CHECKING:
+    from kgtable.api import KnowledgeGraph
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Files of a run through the Batch API: results to read, and where to write what is still to be sent."""
+
+    results: tuple[Path, ...] = ()
+    export: Path | None = None
+
+    @property
+    def used(self) -> bool:
+        """Whether the run goes through batches at all."""
+        return bool(self.results or self.export)
+
+
+@dataclass
+class Models:
+    """The models of a run by name, each connected once."""
+
+    settings: Settings
+    batches: Batches = field(default_factory=Batches)
+    connected: dict[str, LLM] = field(default_factory=dict)
+
+    def get(self, name: str | None) -> LLM:
+        """The model of this name, None for the settings'. Raises `UsageError` where none can be reached."""
+        wanted = name or self.settings.model
+        if wanted not in self.connected:
+            self.connected[wanted] = self._connect(wanted)
+        return self.connected[wanted]
+
+    def answering(self, system: System) -> LLM | None:
+        """The model of a system; None where its answers are computed by rules, no model being configured."""
+        none = not (self.settings.uses_llm or self.batches.used)
+        return None if none and system.model is None and system.retrieves else self.get(system.model)
+
+    def _connect(self, name: str) -> LLM:
+        if self.batches.used:
+            return BatchLLM(name, self.batches.results)
+        found = connect(replace(self.settings, model=name))
+        if found is None:
+            raise UsageError(
+                "This run needs a language model, and none is configured.",
+                hint="Set OPENAI_API_KEY, or KGTABLE_BASE_URL and KGTABLE_MODEL.",
+            )
+        return found
+
+    def pending(self) -> dict[str, BatchLLM]:
+        """The models that still have requests to be sent, by name."""
+        return {n: llm for n, llm in self.connected.items() if isinstance(llm, BatchLLM) and llm.pending}
+
+
+def evaluate(
+    kg: KnowledgeGraph,
+    plan: Plan,
+    settings: Settings,
+    *,
+    batches: Batches | None = None,
+    keep: Path | None = None,
+    resume: bool = False,
+    progress: Progress = quiet,
+) -> Run | int:
+    """Runs a plan; the run, or the number of requests that were written for a batch instead.
+
+    See `run.execute` for `keep`, `resume` and the errors. Raises `UsageError` where a model is needed
+    and none is configured, or where a batch would need several models, and `BenchmarkError` where
+    batch results lack replies and no file is named to write the requests to.
+    """
+    models = Models(settings, batches or Batches())
+    if plan.answers:
+        for system in plan.systems:
+            models.answering(system)
+    if models.batches.used and len(models.connected) > 1:
+        raise UsageError("A batch holds the requests of one model.", hint="Run one model at a time.")
+    stages = Stages(
+        kg, plan, _answerers(kg, plan, settings, models), models.get(None) if plan.judge else None
+    )
+    workers = settings.concurrency if plan.answers else 1
+    run = execute(kg, plan, stages, workers=workers, keep=keep, resume=resume, progress=progress)
+    waiting = models.pending()
+    if not waiting:
+        return run
+    (llm,) = waiting.values()
+    if models.batches.export is None:
+        raise BenchmarkError(
+            f"{len(llm.pending):,} requests have no reply in the batch results.",
+            hint="Write them with --batch-export, send them, and import those results too.",
+        )
+    return llm.export(models.batches.export)
+
+
+def _answerers(
+    kg: KnowledgeGraph, plan: Plan, settings: Settings, models: Models
+) -> Callable[[System], Answerer]:
+    source = GraphTables(kg.store, kg.names)
+
+    def make(system: System) -> Answerer:
+        llm = models.answering(system)
+        if llm is None:
+            return rule_answerer(source)
+        return model_answerer(system, llm, source, settings, plan.temperature)
+
+    return make
+
+
+def write_result(run: Run, path: Path) -> None:
+    """Writes the result as JSON, whole or not at all. Raises `StorageError`."""
+    with whole_file(path) as file:
+        text = json.dumps(result_json(run), ensure_ascii=False, indent=1)
+        file.write(text.encode("utf-8", "surrogatepass") + b"\n")
+
+
+def read_result(path: Path) -> Mapping[str, Any]:
+    """A result that `write_result` wrote. Raises `UsageError` for another file."""
+    with storage_errors(path):
+        content = path.read_bytes()
+    try:
+        found = json.loads(content)
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON.", hint="Give a file written by --json.") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"{path} is no result of kgtable eval.", hint="Give a file written by --json.")
+    return found

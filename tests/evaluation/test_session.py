@@ -1,0 +1,214 @@
+"""The whole path over HTTP: retrieve, answer, judge, report; against a scripted server with failures."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.config import load_settings
+from kgtable.errors import BenchmarkError, LLMError, UsageError
+from kgtable.evaluation.benchmark import Benchmark
+from kgtable.evaluation.plan import Plan, make_plan
+from kgtable.evaluation.report import report_html
+from kgtable.evaluation.run import Run
+from kgtable.evaluation.session import Batches, evaluate, write_result
+from kgtable.evaluation.summary import causes, means, result_json, spent
+from kgtable.evaluation.systems import systems
+from kgtable.llm.scripted_server import Fail, Say, ScriptedServer
+from tests.evaluation.sample import answer
+
+QUESTION = re.compile(r"How many ships|How long is|Which ports|prize of physics|Which wind")
+ANSWERS = {
+    "How many ships": answer("44", "T1.r2.c2"),
+    "How long is": answer("1231 km", "T1.r1.c1"),
+    "Which ports": answer("Skarv"),
+    "prize of physics": answer("No"),
+    "Which wind": answer("", found=False),
+}
+VERDICTS = {"How many ships": "exact", "How long is": "none", "Which ports": "partial"}
+
+
+def settings_for(url: str, **options: Any):  # type: ignore[no-untyped-def]
+    return load_settings(environment={}, file="/dev/null", base_url=url, model="m", retries=0, **options)
+
+
+def stage_of(body: Mapping[str, Any]) -> tuple[str, str]:
+    text = next(m["content"] for m in body["messages"] if m["role"] == "user")
+    asked = QUESTION.findall(text)
+    return ("judge" if "verdict" in text else "answer"), asked[-1]
+
+
+def reply(body: Mapping[str, Any]) -> Say | Fail:
+    stage, question = stage_of(body)
+    if stage == "judge":
+        if question == "prize of physics":
+            return Fail(400, "the judge is unwell")
+        return Say({"reason": "So.", "verdict": VERDICTS[question]})
+    return Say(ANSWERS[question])
+
+
+def plan_for(graph: kgtable.KnowledgeGraph, benchmark: Benchmark, **options: Any) -> Plan:
+    return make_plan(graph, benchmark, systems(("bm25",), formats=("markdown",)), **options)
+
+
+def run_over_http(
+    graph: kgtable.KnowledgeGraph, plan: Plan, script: Callable[..., Any], **options: Any
+) -> Run:
+    with ScriptedServer(script) as server:
+        workers = options.pop("concurrency", 8)
+        run = evaluate(graph, plan, settings_for(server.base_url, concurrency=workers), **options)
+    assert isinstance(run, Run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def run(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> Run:
+    return run_over_http(graph, plan_for(graph, benchmark_folder, judge=True), reply)
+
+
+def test_the_numbers_are_those_counted_by_hand(run: Run) -> None:
+    found = {name: interval.mean for name, interval in means(run.records).items()}
+    # q1 right; q2 wrong; q3 half; q4 the statement is false, answered no; q5 not answered
+    assert found["exact"] == 1 / 4
+    assert found["numeric"] == 1 / 2
+    assert found["fact"] == 1.0
+    assert found["match"] == 2 / 5
+    # exact 1, none 0, partial 1/2, the judge failed on q4, nothing to judge in q5
+    assert found["judged"] == pytest.approx((1 + 0 + 0.5 + 0 + 0) / 5)
+    # q1 exact and right, q2 none and wrong, q3 partial and wrong, q5 none and wrong
+    assert found["agreement"] == 1.0
+    assert means(run.records)["agreement"].n == 4
+    assert found["recall@30"] == pytest.approx((1 + 1 + 1 + 1 + 0) / 5)
+    assert found["no_table"] == 1 / 5
+    assert found["verified"] == pytest.approx(
+        sum(bool(record.answer and record.answer["verified"]) for record in run.records) / 5
+    )
+
+
+def test_failures_are_listed_by_cause_and_count_as_wrong(run: Run) -> None:
+    (cause,) = causes(run.records)
+    assert cause.startswith("judge: ")
+    assert causes(run.records)[cause] == ["q4"]
+
+
+def test_usage_is_added_up_and_an_unknown_price_stays_unknown(run: Run) -> None:
+    used = spent(run.records)
+    assert used["requests"] == 5 + 3
+    assert used["prompt_tokens"] > 0
+    assert used["cost_usd"] is None
+
+
+def test_the_report_shows_the_same_numbers_and_only_text(run: Run) -> None:
+    page = report_html(run)
+    assert '<td class="best">0.400<small>' in page
+    assert "<b>none</b>" not in page
+    assert page.count("</script>") == 2
+    assert not re.search(r"""(src|href)=["']|url\(|@import""", page)
+    data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+    assert data[4]["answers"] == ["<b>none</b>"]
+    assert "How many ships" in data[0]["found"][0]["prompt"]
+    assert data[0]["found"][0]["answer"]["citations"] == [["ports", 2, 2, "44"]]
+
+
+def test_two_runs_give_the_same_file(
+    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, tmp_path: Path, run: Run
+) -> None:
+    again = run_over_http(graph, plan_for(graph, benchmark_folder, judge=True), reply)
+    write_result(run, tmp_path / "one.json")
+    write_result(again, tmp_path / "two.json")
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+    assert "ms" not in json.loads((tmp_path / "one.json").read_text())["systems"][0]["questions"][0]
+
+
+def test_a_model_that_dies_half_way_is_taken_up_again(
+    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, tmp_path: Path, run: Run
+) -> None:
+    keep = tmp_path / "run.partial.jsonl"
+    plan = plan_for(graph, benchmark_folder, judge=True)
+    asked: list[str] = []
+
+    def dying(body: Mapping[str, Any]) -> Say | Fail:
+        return reply(body) if stage_of(body)[1] == "How many ships" else Fail(503, "down")
+
+    monkeypatched = pytest.MonkeyPatch()
+    monkeypatched.setattr("kgtable.evaluation.run.STOP_AFTER", 3)
+    with monkeypatched.context(), pytest.raises(LLMError, match="--resume"):
+        run_over_http(graph, plan, dying, keep=keep, concurrency=1)
+    monkeypatched.undo()
+
+    def recovered(body: Mapping[str, Any]) -> Say | Fail:
+        asked.append(stage_of(body)[1])
+        return reply(body)
+
+    with pytest.raises(UsageError, match="did not end"):
+        run_over_http(graph, plan, recovered, keep=keep)
+    resumed = run_over_http(graph, plan, recovered, keep=keep, resume=True)
+    assert "How many ships" not in asked
+    assert result_json(resumed) == result_json(run)
+
+
+def test_an_answer_that_fails_counts_as_wrong(
+    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
+) -> None:
+    def broken(body: Mapping[str, Any]) -> Say | Fail:
+        return Say("not JSON") if stage_of(body)[1] == "How many ships" else reply(body)
+
+    found = run_over_http(graph, plan_for(graph, benchmark_folder, answers=True), broken)
+    assert causes(found.records) == {"answer: LLMReplyError": ["q1"]}
+    assert means(found.records)["match"].mean == 1 / 5
+    assert means(found.records)["match"].n == 5
+
+
+def test_a_run_through_batches_gives_the_same_result(
+    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark, tmp_path: Path, run: Run
+) -> None:
+    plan = plan_for(graph, benchmark_folder, judge=True)
+    settings = settings_for("http://unused.example/v1")
+    out, results = tmp_path / "requests.jsonl", []
+    counts = []
+    for step in range(3):
+        found = evaluate(graph, plan, settings, batches=Batches(tuple(results), out))
+        if isinstance(found, Run):
+            break
+        counts.append(found)
+        results.append(tmp_path / f"results{step}.jsonl")
+        results[-1].write_text("\n".join(map(batch_line, out.read_text().splitlines())))
+    assert counts == [5, 4]
+    assert isinstance(found, Run)
+    assert {n: i.mean for n, i in means(found.records).items()} == {
+        n: i.mean for n, i in means(run.records).items()
+    }
+    with pytest.raises(BenchmarkError, match="4 requests have no reply"):
+        evaluate(graph, plan, settings, batches=Batches(tuple(results[:1])))
+
+
+def batch_line(line: str) -> str:
+    request = json.loads(line)
+    act = reply(request["body"])
+    if isinstance(act, Fail):
+        response = {"status_code": act.status, "body": {"error": {"message": act.message}}}
+    else:
+        message = {"role": "assistant", "content": json.dumps(act.content)}
+        body = {"model": "m", "choices": [{"finish_reason": "stop", "message": message}]}
+        response = {
+            "status_code": 200,
+            "body": body | {"usage": {"prompt_tokens": 9, "completion_tokens": 9}},
+        }
+    return json.dumps({"custom_id": request["custom_id"], "response": response, "error": None})
+
+
+def test_without_a_model_answers_are_computed_by_rules(
+    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
+) -> None:
+    settings = load_settings(environment={}, file="/dev/null")
+    found = evaluate(graph, plan_for(graph, benchmark_folder, answers=True), settings)
+    assert isinstance(found, Run)
+    assert all(record.answer is not None for record in found.records)
+    with pytest.raises(UsageError, match="needs a language model"):
+        evaluate(graph, plan_for(graph, benchmark_folder, judge=True), settings)
