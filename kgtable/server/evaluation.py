@@ -58,6 +58,8 @@ class Evaluator:
 
     def __init__(self, path: str, prefixes: dict[str, str]) -> None:
         self._path, self._prefixes = path, prefixes
+        # What stands below a path would be written with escaped slashes: plainer as a whole IRI.
+        self._written = {name: iri for name, iri in prefixes.items() if name != "data"}
         self._store = self._open()
 
     def _open(self) -> ox.Store:
@@ -133,7 +135,7 @@ class Evaluator:
     def _write_triples(self, results: Any, form: ox.RdfFormat, output: _Output) -> None:
         if form in _WITH_PREFIXES:
             written = _Output(output.left)
-            ox.serialize(results, cast(IO[bytes], written), form, prefixes=self._prefixes)
+            ox.serialize(results, cast(IO[bytes], written), form, prefixes=self._written)
             output.write(without_unused_prefixes(written.getvalue()))
         else:
             results.serialize(cast(IO[bytes], output), form)
@@ -150,7 +152,7 @@ class Evaluator:
             if isinstance(source, ox.NamedNode) and not self._store.contains_named_graph(source):
                 raise Problem("not-found", f"There is no graph <{name}>.")
         form = cast(ox.RdfFormat, offer.format)
-        prefixes = self._prefixes if form in _WITH_PREFIXES else None
+        prefixes = self._written if form in _WITH_PREFIXES else None
         written = _Output(output.left)
         if source is None or not form.supports_datasets:
             self._store.dump(cast(IO[bytes], written), form, from_graph=source, prefixes=prefixes)

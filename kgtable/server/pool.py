@@ -72,7 +72,9 @@ class Pool:
 
     async def start(self) -> None:
         """Starts the processes of the fast lanes, so that the first requests need not wait."""
-        self._idle.extend([await self._spawn() for _ in range(self._lanes.fast)])
+        for _ in range(self._lanes.fast):
+            if not self._closing:
+                self._idle.append(await self._spawn())
 
     async def run(
         self,

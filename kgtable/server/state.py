@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -12,9 +13,11 @@ from kgtable.server.frames import Head
 from kgtable.server.metrics import Metrics
 from kgtable.server.pool import Pool, View, single_file
 from kgtable.server.problems import Problem
-from kgtable.server.process import Frame
+from kgtable.server.process import Frame, WorkerDiedError
 from kgtable.server.settings import ServerSettings
 from kgtable.server.sources import Source
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass
@@ -86,13 +89,22 @@ class ServerState:
         """Starts the worker processes."""
         await self.readers.start()
         if self.source.view().directory is not None:
-            self._warming = asyncio.get_running_loop().create_task(self.explorers.start())
+            self._warming = asyncio.get_running_loop().create_task(self._warm())
         if self.writer is not None:
             await self.writer.start()
+
+    async def _warm(self) -> None:
+        """Starts the explorers beside the first requests: they take a while."""
+        try:
+            await self.explorers.start()
+        except (OSError, WorkerDiedError) as error:
+            _LOG.warning("The processes behind the pages do not start yet: %s", error)
 
     async def close(self) -> None:
         """Finishes what is under way and ends the worker processes."""
         await self.readers.close()
+        if self._warming is not None:
+            self._warming.cancel()
         await self.explorers.close()
         if self.writer is not None:
             await self.writer.close()
