@@ -32,8 +32,8 @@ await showIn(output, "Reading the graph…", async () => {
       h("a", { class: "button", href: links.graph(iri) }, "Show in graph"),
       h("a", { class: "button", href: turtle }, "Turtle"),
       h("a", { class: "button", href: turtle.replace("turtle", "jsonld") }, "JSON-LD")),
-    statements(found.outgoing, "It"),
-    statements(found.incoming, "Leads to it"),
+    statements(found.outgoing, "Statements"),
+    statements(found.incoming, "Statements that lead here"),
     found.more ? h("p", { class: "note" }, "Only the first statements are shown. ", h("a", { href: links.query(`DESCRIBE <${iri}>`) }, "Query for all.")) : null,
   ].filter(Boolean);
 });

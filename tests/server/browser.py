@@ -1,0 +1,82 @@
+"""A headless Chromium for tests: found where there is one, and watched for what it should not do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+CHROMIUM = os.environ.get("KGTABLE_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+DRIVER = shutil.which("chromedriver")
+MISSING = "no Chromium with its driver here: apt-get install chromium chromium-driver"
+WAIT = 60
+
+
+class Browser:
+    """One window on one server."""
+
+    def __init__(self, url: str) -> None:
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(CHROMIUM)
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+            options.add_argument(argument)
+        options.add_argument("--force-prefers-reduced-motion")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+        self.url = url.rstrip("/")
+        self.resize(1280, 900)
+
+    def resize(self, width: int, height: int, *, dark: bool = False) -> None:
+        """Sets the size of the window and the reader's colours."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+    def open(self, path: str) -> None:
+        """Opens a page of the server."""
+        self.driver.get(self.url + path)
+
+    def find(self, selector: str) -> WebElement:
+        """The first element that matches, as soon as there is one."""
+        return self.wait(lambda: self.all(selector))[0]
+
+    def all(self, selector: str) -> list[WebElement]:
+        """Every element that matches now."""
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def wait(self, found: Callable[[], Any]) -> Any:
+        """What a question to the page gives, as soon as it gives something."""
+        return WebDriverWait(self.driver, WAIT).until(lambda _: found())
+
+    def script(self, code: str) -> Any:
+        """The value of an expression in the page."""
+        return self.driver.execute_script(f"return {code}")
+
+    def complaints(self) -> list[str]:
+        """What the page complained of since the last call, blocked scripts and styles among it."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+    def hosts(self) -> set[str]:
+        """The hosts that were asked for anything since the last call."""
+        found = set()
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                address = message["params"]["request"]["url"]
+                if not address.startswith(("data:", "blob:", "about:", "chrome:")):
+                    found.add(address.split("/")[2])
+        return found
+
+    def close(self) -> None:
+        """Ends the browser."""
+        self.driver.quit()

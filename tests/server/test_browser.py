@@ -1,0 +1,173 @@
+"""The pages in a real browser: every page is driven, and nothing leaves the host."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.serving import Running
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING),
+]
+ROW = "http://example.org/data/table/halden-segments/row/2"
+PAGES = {
+    "ask": "/",
+    "tables": "/tables",
+    "table": "/tables/norrvik-income-statement?cell=3,1",
+    "graph": f"/graph?iri={quote(ROW, safe='')}",
+    "ontology": "/ontology",
+    "query": "/query",
+    "resource": f"/resource?iri={quote(ROW, safe='')}",
+}
+READY = {
+    "ask": "#suggestions button",
+    "tables": "table.list tbody tr",
+    "table": "#cell dl",
+    "graph": "#side ul.triples li",
+    "ontology": "#predicates details",
+    "query": "#editor .CodeMirror",
+    "resource": "#resource dl",
+}
+
+
+@pytest.fixture(scope="module")
+def browser(exploring: Running) -> Iterator[Browser]:
+    browser = Browser(exploring.url)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(autouse=True)
+def _stays_here(browser: Browser, exploring: Running) -> Iterator[None]:
+    browser.hosts(), browser.complaints()
+    yield
+    assert browser.hosts() <= {exploring.url.split("/")[2]}
+
+
+def test_tables_are_searched_and_opened(browser: Browser) -> None:
+    browser.open("/tables")
+    browser.find("table.list tbody tr")
+    browser.find("#search").send_keys("cargo")
+    browser.wait(lambda: len(browser.all("table.list tbody tr")) == 1)
+    browser.find("table.list a").click()
+    assert browser.wait(lambda: browser.all("table.sheet tr.header"))
+    assert browser.find("h1").text == "Cargo"
+    browser.open("/tables?q=nothing-like-this")
+    assert "No table matches" in browser.find("#list .empty").text
+
+
+def test_a_cell_is_opened_by_mouse_and_by_keyboard(browser: Browser) -> None:
+    browser.open("/tables/halden-segments")
+    cell = browser.find('[data-cell="2,1"]')
+    assert cell.text == "812,400"
+    cell.click()
+    facts = browser.wait(lambda: browser.find("#cell").text if browser.all("#cell dl") else "")
+    assert "Euro (CCY_EUR)" in facts
+    assert "thousands" in facts
+    assert f"{ROW.rpartition('/row')[0]}/cell/2/1" in facts
+    browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    browser.wait(lambda: not browser.find("#cell").is_displayed())
+    browser.find('[data-cell="2,1"]').click()
+    browser.script("document.querySelector('[data-cell=\"2,1\"]').focus()")
+    browser.driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ENTER)
+    browser.wait(lambda: "Cell C4" in browser.find("#cell").text)
+    assert browser.find('[aria-selected="true"]').get_attribute("data-cell") == "3,2"
+
+
+def test_the_way_back_from_a_citation_lights_the_cell(browser: Browser) -> None:
+    browser.open("/tables/norrvik-income-statement?cell=3,1")
+    lit = browser.find(".lit")
+    assert lit.get_attribute("data-cell") == "3,1"
+    assert browser.find("#cell dl").is_displayed()
+
+
+def test_an_example_query_runs(browser: Browser) -> None:
+    browser.open("/query")
+    browser.find('[data-example="tables"]').click()
+    results = browser.wait(lambda: browser.all(".yasr_results table tbody tr"))
+    assert len(results) == 6
+    assert "halden-segments" in browser.find(".yasr_results").text
+    prefixes = browser.script("window.kgtableEditor.getTab().getQuery()")
+    assert "PREFIX kgt: <https://w3id.org/kgtable#>" in prefixes
+
+
+def test_the_editor_shows_the_position_of_an_error(browser: Browser) -> None:
+    browser.open(f"/query?run=1&query={quote('SELECT * { ?s ?p }')}")
+    browser.wait(lambda: "400" in browser.find(".yasr").text or "column" in browser.find(".yasr").text)
+
+
+def test_the_graph_is_expanded(browser: Browser) -> None:
+    browser.open(PAGES["graph"])
+    browser.find("#side ul.triples li")
+    before = browser.script("window.kgtableGraph.nodes().length")
+    next(button for button in browser.all("#side ul.triples button") if button.text == "Instruments").click()
+    browser.find("#expand").click()
+    browser.wait(lambda: browser.script("window.kgtableGraph.nodes().length") > before)
+    assert browser.script("window.kgtableGraph.nodes('.expanded').length") == 2
+
+
+def test_the_graph_starts_from_a_label(browser: Browser) -> None:
+    browser.open("/graph")
+    browser.find("#start").send_keys("total instruments")
+    browser.find("#hits button").click()
+    browser.wait(lambda: "Total Instruments" in browser.find("#side").text)
+
+
+def test_the_ontology_is_searched(browser: Browser) -> None:
+    browser.open("/ontology")
+    browser.find("#search").send_keys("diameter")
+    browser.wait(lambda: len(browser.all("#predicates details")) == 1)
+    browser.find("#predicates summary").click()
+    assert "KiloM" in browser.find("#predicates details").text
+    assert browser.find("#classes table tbody tr")
+
+
+def test_an_iri_leads_to_its_page_and_its_table(browser: Browser) -> None:
+    browser.open("/data/table/halden-segments/cell/2/1")
+    browser.find("#resource dl")
+    browser.find("#resource .button").click()
+    assert browser.wait(lambda: browser.all(".lit"))[0].text == "812,400"
+
+
+def test_colours_are_chosen_and_remembered(browser: Browser) -> None:
+    browser.open("/")
+    background = browser.script("getComputedStyle(document.body).backgroundColor")
+    browser.find("#theme").click()
+    browser.find("#theme").click()
+    assert browser.script("document.documentElement.dataset.theme") == "dark"
+    assert browser.script("getComputedStyle(document.body).backgroundColor") != background
+    browser.open("/tables")
+    assert browser.script("document.documentElement.dataset.theme") == "dark"
+    browser.find("#theme").click()
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_fit_and_complain_of_nothing(browser: Browser, name: str, width: int, dark: bool) -> None:
+    browser.resize(width, 850, dark=dark)
+    try:
+        browser.open(PAGES[name])
+        browser.find(READY[name])
+        assert browser.script("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        assert browser.complaints() == []
+        assert browser.script("document.querySelectorAll('h1').length") == 1
+        unnamed = browser.script(
+            "[...document.querySelectorAll('main button, main a, main input:not([type=hidden])')]"
+            ".filter(e => !e.closest('.editor') && e.offsetParent !== null"
+            " && !(e.textContent.trim() || e.ariaLabel || e.labels?.length)).length"
+        )
+        assert unnamed == 0
+        folder = os.environ.get("KGTABLE_SCREENSHOTS")
+        if folder:
+            colours = "dark" if dark else "light"
+            browser.driver.save_screenshot(str(Path(folder) / f"{name}-{width}-{colours}.png"))
+    finally:
+        browser.resize(1280, 900)

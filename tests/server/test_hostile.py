@@ -1,0 +1,115 @@
+"""Tables that mean harm: markup, formulas, bidirectional text, huge cells, very many columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+import kgtable
+from kgtable.server.settings import ServerSettings
+from kgtable.server.sources import GraphFolder
+from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.serving import Running, running
+
+MARKUP = [
+    "<script>window.harmed=1</script>",
+    '"><img src=x onerror="window.harmed=1">',
+    "javascript:window.harmed=1",
+    "</td></tr></table><svg onload=window.harmed=1>",
+    "${window.harmed=1}",
+    "'-window.harmed=1-'",
+    '=HYPERLINK("http://evil.example/","x")',
+    "\u202egnp.exe\u202c",
+    "{{7*7}}",
+    "\u2028\u0085\ufeff\u200f",
+]
+NAME = '<img src=x onerror=harmed=1> & "q".csv'
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("hostile")
+    tables = folder / "tables"
+    tables.mkdir()
+    with (tables / NAME).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Label", *MARKUP])
+        for number, text in enumerate(MARKUP):
+            writer.writerow([text, *[f"{number}{place}" for place in range(len(MARKUP) - 1)], text])
+    with (tables / "wide.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Row", *(f"c{number}" for number in range(9_999))])
+        writer.writerow(["a", *(str(number) for number in range(9_999))])
+    (tables / "long.csv").write_text(f"Name,Text\na,{'x' * 1_000_000}\nb,short\n", encoding="utf-8")
+    kgtable.build(tables, folder / "graph", embedding="none")
+    with running(ServerSettings(port=0), GraphFolder(folder / "graph")) as server:
+        yield server
+
+
+def get(server: Running, path: str) -> Any:
+    answer = server.client.get(path)
+    assert answer.status_code == 200, answer.text[:500]
+    return answer.json()
+
+
+def ids(server: Running) -> list[str]:
+    return [table["id"] for table in get(server, "/api/tables")["tables"]]
+
+
+def test_wide_and_long_tables_are_shown_a_window_at_a_time(hostile: Running) -> None:
+    wide = get(hostile, "/api/tables/wide?column=9990&columns=60")
+    assert wide["width"] == 10_000
+    assert [column["index"] for column in wide["columns"]] == list(range(9_990, 10_000))
+    assert wide["rows"][1]["cells"][-1] == "9998"
+    answer = hostile.client.get("/api/tables/long")
+    assert len(answer.content) < 20_000
+    assert len(get(hostile, "/api/cells?table=long&row=1&column=1")["text"]) == 1_000_000
+
+
+def test_every_answer_stays_json_and_every_page_harmless(hostile: Running) -> None:
+    name = next(id for id in ids(hostile) if "img" in id)
+    shown = get(hostile, f"/api/tables/{quote(name, safe='')}")
+    texts = [cell for row in shown["rows"] for cell in row["cells"]]
+    assert set(MARKUP) <= set(texts)
+    for text in MARKUP[:3]:
+        get(hostile, f"/api/search?q={quote(text)}")
+    page = hostile.query("SELECT * { ?s ?p ?o }", "text/html").text
+    assert "<script>window" not in page
+    assert "<img" not in page
+    assert "<svg onload" not in page
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
+def test_nothing_runs_in_a_browser(hostile: Running) -> None:
+    name = next(id for id in ids(hostile) if "img" in id)
+    table = quote(name, safe="")
+    iri = get(hostile, f"/api/tables/{table}")["iri"]
+    query = quote("SELECT * { GRAPH ?g { ?s rdfs:label ?o ; ?p ?x } } LIMIT 300")
+    visits = [
+        ("/tables", "table.list tbody tr"),
+        (f"/tables/{table}?cell=1,0", "#cell dl"),
+        (f"/tables/{table}?cell=2,1", "#cell dl"),
+        ("/tables/wide", "table.sheet .cell"),
+        ("/tables/long?cell=1,1", "#cell dl"),
+        (f"/graph?iri={quote(iri, safe='')}", "#side ul.triples li"),
+        (f"/graph?iri={quote(iri + '/row/1', safe='')}", "#side ul.triples li"),
+        (f"/resource?iri={quote(iri, safe='')}", "#resource dl"),
+        ("/ontology", "#predicates details"),
+        (f"/query?run=1&query={query}", ".yasr_results table tbody tr"),
+        (f"/sparql?query={query}", "table.results tbody tr"),
+    ]
+    browser = Browser(hostile.url)
+    try:
+        for path, ready in visits:
+            browser.open(path)
+            browser.find(ready)
+            assert browser.script("window.harmed") is None, path
+            assert browser.script("document.querySelectorAll('main img, main svg[onload]').length") == 0, path
+        assert browser.hosts() <= {hostile.url.split("/")[2]}
+    finally:
+        browser.close()
