@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.api import KnowledgeGraph
+from kgtable.errors import GraphError
 from kgtable.graph.terms import KGT, RDF, XSD, literal_text
 from kgtable.resources import read_shipped
 
@@ -102,6 +104,18 @@ def group_rows(graph: KnowledgeGraph, id: str, index: int) -> tuple[int, ...]:
             break
         path.append(parent)
     return tuple(path)
+
+
+@contextmanager
+def sound_table(id: str) -> Iterator[None]:
+    """Turns what goes wrong where a table's statements were changed by hand into a `GraphError`."""
+    try:
+        yield
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        raise GraphError(
+            f"The statements about table {id!r} are incomplete or damaged.",
+            hint="Building the graph again restores them.",
+        ) from error
 
 
 def ask(graph: KnowledgeGraph, name: str, **bindings: ox.NamedNode | ox.Literal) -> Iterable[Any]:

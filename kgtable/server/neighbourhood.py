@@ -173,9 +173,13 @@ def place(graph: KnowledgeGraph, iri: str) -> dict[str, Any]:
 
 
 def _checked(iri: str) -> ox.NamedNode:
+    try:
+        node = ox.NamedNode(iri)
+    except ValueError as error:
+        raise UsageError(f"{iri[:200]!r} is not an absolute IRI ({error}).") from None
     if not is_valid_iri(iri):
         raise UsageError(f"{iri[:200]!r} is not an absolute IRI.")
-    return ox.NamedNode(iri)
+    return node
 
 
 def _is_label(row: Any) -> bool:

@@ -34,7 +34,7 @@ KINDS = {
         Kind("not-found", 404, "There is nothing here"),
         Kind("method-not-allowed", 405, "The method does not fit this address"),
         Kind("not-acceptable", 406, "None of the accepted formats can be given"),
-        Kind("precondition-failed", 412, "The graph has changed"),
+        Kind("request-timeout", 408, "The request did not arrive in time"),
         Kind("too-large", 413, "The request is too large"),
         Kind("unsupported-media-type", 415, "The request's content type is not understood"),
         Kind("misdirected", 421, "This server does not answer to that host name"),

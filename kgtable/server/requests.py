@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
-from starlette.types import Receive, Scope
+from pyoxigraph import NamedNode
+from starlette.types import Message, Receive, Scope
 
 from kgtable.server.problems import Problem
 
@@ -15,9 +17,12 @@ Parameters: TypeAlias = dict[str, list[str]]
 
 FORM = "application/x-www-form-urlencoded"
 
+BODY_SECONDS = 120
+"""How long a client may take to send a body."""
+
 _MAX_FIELDS = 512
 _HOST = re.compile(r"[A-Za-z0-9.\-_]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
-_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^<>\"{}|\\^`\x00-\x20]*")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def header_map(scope: Scope) -> dict[bytes, bytes]:
@@ -94,8 +99,11 @@ def iris(found: Parameters, name: str) -> tuple[str, ...]:
 
 def check_iri(value: str, name: str) -> None:
     """Raises `Problem` unless the value is an absolute IRI that does not point to a file."""
-    if not _IRI.fullmatch(value):
-        raise Problem("bad-request", f"{name} needs an absolute IRI, not {value[:200]!r}.")
+    try:
+        NamedNode(value if _ABSOLUTE.match(value) else "")
+    except ValueError as error:
+        detail = f"{name} needs an absolute IRI, not {value[:200]!r} ({error})."
+        raise Problem("bad-request", detail) from None
     if value[:5].lower() == "file:":
         raise Problem("remote-access", "IRIs that begin with file: are not allowed on this server.")
 
@@ -113,8 +121,9 @@ async def body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> 
     if length.isascii() and length.isdigit() and int(length[:20]) > limit:
         raise too_large
     parts, size = [], 0
+    deadline = asyncio.get_running_loop().time() + BODY_SECONDS
     while True:
-        message = await receive()
+        message = await _before(deadline, receive)
         if message["type"] == "http.disconnect":
             raise Problem("bad-request", "The client went away before its request was complete.")
         part: bytes = message.get("body", b"")
@@ -124,6 +133,16 @@ async def body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> 
             raise too_large
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+async def _before(deadline: float, receive: Receive) -> Message:
+    """The next part of a body. Raises `Problem` if it does not come in time."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await receive()
+    except TimeoutError:
+        detail = f"The body took longer than {BODY_SECONDS} seconds."
+        raise Problem("request-timeout", detail, {}, {"connection": "close"}) from None
 
 
 def utf8(content: bytes) -> str:
