@@ -9,10 +9,11 @@ from kgtable.version import __version__
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph as KnowledgeGraph
     from kgtable.api import build as build
+    from kgtable.api import connect as connect
     from kgtable.api import convert as convert
     from kgtable.api import open as open
 
-__all__ = ["KnowledgeGraph", "__version__", "build", "convert", "open"]
+__all__ = ["KnowledgeGraph", "__version__", "build", "connect", "convert", "open"]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,26 +27,32 @@ from kgtable.graph.assembly import Progress, silent
 from kgtable.graph.binding import Bindable
 from kgtable.graph.build import BuildReport, build_graph
 from kgtable.graph.catalogue import Catalogue
+from kgtable.graph.connecting import connect as connect_directory
+from kgtable.graph.connecting import description, endpoint_generation, endpoint_info, in_memory, list_tables
+from kgtable.graph.connecting import push as push_graph
 from kgtable.graph.conversion import Settings
 from kgtable.graph.convert import convert_tables
-from kgtable.graph.export import write_csv_folder, write_rdf
+from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
 from kgtable.graph.findings import ValidationReport
-from kgtable.graph.generation import Generation, GraphDirectory
+from kgtable.graph.generation import Endpoint, GraphDirectory
+from kgtable.graph.info import catalogue_info
 from kgtable.graph.reading_back import read_table
+from kgtable.graph.remote import RemoteStore
 from kgtable.graph.report import ConversionReport
 from kgtable.graph.results import ResultFormat, to_python, to_text
 from kgtable.graph.storage import whole_file
 from kgtable.graph.store import EmbeddedStore, TripleStore
-from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.validate import MOST_LISTED
 from kgtable.graph.validate import validate as validate_graph
 from kgtable.graph.views import Tables
+from kgtable.graph.wire import checked_url
 from kgtable.graph.writing import Format
 from kgtable.index.build import ensure_index, index_step
 from kgtable.index.embedding import embedder_or_lexical
 from kgtable.index.remembering import RememberingEmbedder
-from kgtable.llm import LLM, connect
+from kgtable.llm import LLM
+from kgtable.llm import connect as connect_model
 from kgtable.llm.metering import MeteredLLM
 from kgtable.llm.protocol import OnText
 from kgtable.ontology.equivalents import propose
@@ -72,19 +78,27 @@ class KnowledgeGraph:
     def __init__(self, directory: Path | str, built: BuildReport | None = None) -> None:
         self.path = Path(directory)
         self.built = built
-        self.generation: Generation = GraphDirectory(directory).current()
+        place = GraphDirectory(directory)
+        self.endpoint = place.endpoint()
+        self.generation = (
+            place.current() if self.endpoint is None else endpoint_generation(place, self.endpoint)
+        )
         self.names = Namespaces(self.generation.base)
         self._asking = threading.Lock()
         self._kept_asker: tuple[AskSettings, LLM | None, Asker] | None = None
 
     @cached_property
     def store(self) -> TripleStore:
-        """The store behind the graph."""
+        """The store behind the graph: in the directory, or the endpoint the directory stands for."""
+        if self.endpoint is not None:
+            return RemoteStore(self.endpoint, self.names.prefixes)
         return EmbeddedStore(self.generation.store_path, self.names.prefixes)
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """What the graph was made from."""
+        """What the graph was made from; of a graph behind an endpoint, the tables it holds."""
+        if self.endpoint is not None:
+            return list_tables(self.store)
         return Catalogue.load(self.generation.catalogue_path)
 
     @property
@@ -94,7 +108,9 @@ class KnowledgeGraph:
 
     @cached_property
     def ontology(self) -> rdflib.Graph:
-        """The generated ontology."""
+        """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
+        if self.endpoint is not None:
+            return description(self.store, self.names)
         graph = rdflib.Graph()
         graph.parse(self.generation.path / "ontology.ttl", format="turtle")
         return graph
@@ -173,7 +189,7 @@ class KnowledgeGraph:
         with self._asking:
             kept = self._kept_asker
             if kept is None or kept[0] != settings or kept[1] is not llm:
-                model = llm or connect(settings)
+                model = llm or connect_model(settings)
                 metered = None if model is None else MeteredLLM(model)
                 retrieved = partial(self._retrieved, metered, settings.rerank)
                 kept = self._kept_asker = (
@@ -196,12 +212,7 @@ class KnowledgeGraph:
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""
-        dataset = rdflib.Dataset()
-        for name, namespace in self.names.prefixes.items():
-            dataset.bind(name, namespace)
-        pieces = write_rdf(self.store, self.catalogue.tables, self.names, Format.NQUADS)
-        dataset.parse(data="".join(pieces), format="nquads")
-        return dataset
+        return to_dataset(self.store, self.catalogue.tables, self.names)
 
     def export(self, out: Path | str, *, table: str | None = None, format: str | None = None) -> list[Path]:
         """Writes the graph, or one table of it, to `out`; gives the files written.
@@ -242,30 +253,24 @@ class KnowledgeGraph:
 
         Raises `MissingExtraError` without pySHACL.
         """
+        if self.endpoint is not None:
+            return validate_graph(in_memory(self.rdf("nquads")), most=most)
         return validate_graph(self.generation.store_path, most=most)
 
     def info(self) -> dict[str, Any]:
         """What the graph holds: tables, cells by kind, quads, units, errors."""
-        tables = self.catalogue.tables
-        tally = Tally()
-        for record in tables.values():
-            tally.add(Tally.from_json(record.tally))
-        counts = tally.to_json()
-        return {
-            "path": str(self.path),
-            "kgtable": __version__,
-            "generation": self.generation.number,
-            "base": self.names.base,
-            "files": len(self.catalogue.files),
-            "tables": len(tables),
-            "rows": sum(record.rows for record in tables.values()),
-            "cells": tally.cells,
-            "quads_of_tables": tally.predicates.total(),
-            "kinds": counts["kinds"],
-            "units": {unit: sum(sources.values()) for unit, sources in counts["units"].items()},
-            "errors": [file.error for file in self.catalogue.files.values() if file.error],
-            "table_ids": list(tables),
-        }
+        about = {"path": str(self.path), "kgtable": __version__}
+        if self.endpoint is not None:
+            return {**about, **endpoint_info(self.endpoint, self.store)}
+        return {**about, **catalogue_info(self.catalogue, self.generation)}
+
+    def push(self, url: str, *, dialect: str = "generic", progress: Progress = silent) -> int:
+        """Copies the graph to a Graph Store Protocol address; gives the number of triples sent.
+
+        Raises `UsageError`, `RemoteStoreError`; see `kgtable.graph.connecting.push`.
+        """
+        target = RemoteStore(Endpoint(url, dialect, self.names.base, checked_url(url)))
+        return push_graph(self.store, list(self.catalogue.tables), self.names, target, progress)
 
     def serve(self, **options: Any) -> None:
         """Serves the graph: SPARQL endpoint, pages and HTTP API. See `kgtable.server.serving.serve`."""
@@ -277,12 +282,29 @@ class KnowledgeGraph:
 
     def _repr_html_(self) -> str:
         info = self.info()
-        facts = ", ".join(f"{info[name]:,} {name}" for name in ("tables", "rows", "cells"))
+        facts = ", ".join(f"{info[name]:,} {name}" for name in ("tables", "rows", "cells") if name in info)
         return f"<p><b>{html.escape(info['path'])}</b>: {facts}</p>{self.tables._repr_html_()}"
 
 
 def open(directory: Path | str) -> KnowledgeGraph:
     """Opens the graph in a directory; see `KnowledgeGraph`."""
+    return KnowledgeGraph(directory)
+
+
+def connect(
+    url: str,
+    directory: Path | str,
+    *,
+    store: str | None = None,
+    dialect: str = "generic",
+    base: str | None = None,
+) -> KnowledgeGraph:
+    """Makes `directory` stand for the graph behind a SPARQL endpoint and opens it.
+
+    `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
+    `kgtable.graph.dialects.DIALECTS`. See `kgtable.graph.connecting.connect` for the errors raised.
+    """
+    connect_directory(directory, url, store=store, dialect=dialect, base=base)
     return KnowledgeGraph(directory)
 
 

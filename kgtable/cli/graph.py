@@ -182,13 +182,28 @@ def info(kg: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
-    for name in ("path", "tables", "rows", "cells", "quads_of_tables", "base", "generation"):
+    shown = (
+        "path",
+        "endpoint",
+        "dialect",
+        "tables",
+        "rows",
+        "cells",
+        "quads_of_tables",
+        "base",
+        "generation",
+    )
+    for name in shown:
+        if name not in facts:
+            continue
         value = facts[name]
         click.echo(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
     for name in ("kinds", "units"):
+        if name not in facts:
+            continue
         counts = ", ".join(f"{key} {count:,}" for key, count in list(facts[name].items())[:12])
         click.echo(f"{name}: {counts}")
-    for error in facts["errors"]:
+    for error in facts.get("errors", ()):
         click.echo(f"not read: {error}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kgtable.cli import ask, demo, evaluate, graph, retrieve, serve
+from kgtable.cli import ask, demo, evaluate, graph, remote, retrieve, serve
 from kgtable.errors import KgtableError
 from kgtable.version import __version__
 
@@ -38,6 +38,7 @@ COMMANDS = (
     retrieve.retrieve,
     ask.ask,
     *serve.COMMANDS,
+    *remote.COMMANDS,
     *evaluate.COMMANDS,
     demo.demo,
 )

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+import rdflib
+
 from kgtable.graph.ordering import collect, plain_blocks, table_blocks
 from kgtable.graph.reading_back import read_table
 from kgtable.graph.storage import storage_errors, whole_file
@@ -33,6 +35,15 @@ def write_rdf(
     if description:
         yield from writer.graph(None, plain_blocks(collect(store.graph(None))))
     yield writer.end()
+
+
+def to_dataset(store: TripleStore, tables: Iterable[str], names: Namespaces) -> rdflib.Dataset:
+    """The graphs of the tables and the default graph in memory."""
+    dataset = rdflib.Dataset()
+    for name, namespace in names.prefixes.items():
+        dataset.bind(name, namespace)
+    dataset.parse(data="".join(write_rdf(store, tables, names, Format.NQUADS)), format="nquads")
+    return dataset
 
 
 def csv_text(table: Table) -> str:

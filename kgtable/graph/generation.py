@@ -58,11 +58,15 @@ class Generation:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A SPARQL endpoint that a graph directory points to instead of holding a store."""
+    """A SPARQL endpoint that a graph directory points to instead of holding a store.
+
+    `store` is the address of its Graph Store Protocol, where it has one.
+    """
 
     url: str
     dialect: str = "generic"
     base: str = DEFAULT_BASE
+    store: str | None = None
 
 
 class GraphDirectory:
@@ -94,10 +98,16 @@ class GraphDirectory:
     def endpoint(self) -> Endpoint | None:
         """The endpoint the directory points to, if it does."""
         pointer = self._pointer()
-        url = pointer.get("endpoint")
-        if not isinstance(url, str):
+        content = pointer.get("endpoint")
+        if not isinstance(content, dict):
             return None
-        return Endpoint(url, str(pointer.get("dialect", "generic")), str(pointer.get("base", DEFAULT_BASE)))
+        url, store = content.get("query"), content.get("store")
+        if not isinstance(url, str) or not isinstance(store, str | None):
+            raise GraphVersionError(
+                f"{self.path / POINTER} names no endpoint.", hint="Make it again with kgtable connect."
+            )
+        dialect, base = content.get("dialect", "generic"), content.get("base", DEFAULT_BASE)
+        return Endpoint(url, str(dialect), str(base), store)
 
     def _pointed_generation(self, pointer: dict[str, Any]) -> Generation | None:
         number = pointer.get("generation")
@@ -142,9 +152,12 @@ class GraphDirectory:
 
         Raises `GraphLockedError`, `GraphVersionError` for a foreign directory, `StorageError`.
         """
-        if (self.path / POINTER).exists():
-            self._pointer()
-        elif self.path.is_dir() and any(not entry.name.startswith(".") for entry in self.path.iterdir()):
+        if (self.path / POINTER).exists() and self.endpoint() is not None:
+            raise GraphVersionError(
+                f"The graph in {self.path} is kept by a SPARQL endpoint.",
+                hint="Build into a directory of its own, then send it there with kgtable push.",
+            )
+        if self._is_foreign():
             raise GraphVersionError(
                 f"{self.path} is not empty and holds no kgtable graph.",
                 hint="Choose a new or empty directory for the graph.",
@@ -192,18 +205,29 @@ class GraphDirectory:
         self._write(content)
 
     def point_to_endpoint(self, endpoint: Endpoint) -> None:
-        """Makes the directory stand for a SPARQL endpoint."""
+        """Makes a new or empty directory, or one that stands for an endpoint, stand for this one.
+
+        Raises `GraphVersionError` for a directory with a graph or anything else, `StorageError`.
+        """
+        if self._is_foreign() or ((self.path / POINTER).exists() and self.endpoint() is None):
+            raise GraphVersionError(
+                f"{self.path} is not empty.", hint="Choose a new or empty directory for the connection."
+            )
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-        self._write(
-            {
-                "format": FORMAT,
-                "version": FORMAT_VERSION,
-                "endpoint": endpoint.url,
-                "dialect": endpoint.dialect,
-                "base": endpoint.base,
-            }
-        )
+        parts = {
+            "query": endpoint.url,
+            "store": endpoint.store,
+            "dialect": endpoint.dialect,
+            "base": endpoint.base,
+        }
+        self._write({"format": FORMAT, "version": FORMAT_VERSION, "endpoint": parts})
+
+    def _is_foreign(self) -> bool:
+        """Whether the directory holds something, and no graph."""
+        if (self.path / POINTER).exists() or not self.path.is_dir():
+            return False
+        return any(not entry.name.startswith(".") for entry in self.path.iterdir())
 
     def _write(self, content: dict[str, Any]) -> None:
         with whole_file(self.path / POINTER) as handle:

@@ -14,6 +14,7 @@ from typing import IO, Any, cast
 
 import pyoxigraph as ox
 
+from kgtable.graph.sparql_tokens import AmbiguousTextError
 from kgtable.server import negotiation, scan
 from kgtable.server.frames import Head
 from kgtable.server.html_results import results_page
@@ -187,7 +188,7 @@ def refuse_remote(text: str, allowed: Any) -> None:
     """Raises `Problem` if the text would reach out to anything that is not on the list."""
     try:
         reached = scan.remote_iris(text)
-    except scan.AmbiguousTextError as error:
+    except AmbiguousTextError as error:
         raise Problem("bad-request", str(error)) from None
     for iri in reached:
         if iri not in allowed:

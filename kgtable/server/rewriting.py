@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgtable.server.scan import Token, tokens
+from kgtable.graph.sparql_tokens import Token, tokens
 
 
 class DatasetConflictError(ValueError):

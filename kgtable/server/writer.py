@@ -15,8 +15,9 @@ import pyoxigraph as ox
 
 from kgtable.errors import GraphLockedError, KgtableError
 from kgtable.graph.generation import LOCK, GraphDirectory
+from kgtable.graph.sparql_tokens import AmbiguousTextError
 from kgtable.graph.storage import exclusive_lock
-from kgtable.server import rewriting, scan
+from kgtable.server import rewriting
 from kgtable.server.evaluation import refuse_remote, syntax_problem
 from kgtable.server.frames import Head
 from kgtable.server.problems import Problem
@@ -89,7 +90,7 @@ def _update(store: ox.Store, job: Head) -> None:
     try:
         text = rewriting.with_dataset(text, job["default_graphs"], job["named_graphs"])
         store.update(text, base_iri=job["base"], prefixes=job["prefixes"])
-    except (rewriting.DatasetConflictError, scan.AmbiguousTextError) as error:
+    except (rewriting.DatasetConflictError, AmbiguousTextError) as error:
         raise Problem("bad-request", str(error)) from None
     except SyntaxError as error:
         raise syntax_problem(error) from None

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.server.scan import (
-    AmbiguousTextError,
-    file_iris,
-    is_volatile,
-    names_dataset,
-    remote_iris,
-    tokens,
-)
+from kgtable.graph.sparql_tokens import AmbiguousTextError, tokens
+from kgtable.server.scan import file_iris, is_volatile, names_dataset, remote_iris
 
 HIDDEN = [
     "SELECT * { SERVICE <http://x/> { ?s ?p ?o } }",

@@ -1,0 +1,205 @@
+"""HTTP to a SPARQL endpoint: time limits, retries, credentials that go nowhere else."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import os
+import time
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.message import Message
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from kgtable.errors import ConfigError, RemoteStoreError, UsageError
+from kgtable.version import __version__
+
+TOKEN, USER, ORIGINS = "KGTABLE_SPARQL_TOKEN", "KGTABLE_SPARQL_USER", "KGTABLE_SPARQL_ORIGIN"
+_BUSY = frozenset({429, 502, 503})
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_LONGEST_WAIT = 60.0
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How long to wait: `timeout` seconds for a whole answer, `retries` more tries while it is busy."""
+
+    timeout: float = 120.0
+    retries: int = 4
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer: its status, its headers, its body."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+    @property
+    def media_type(self) -> str:
+        """The type of the body in small letters, "" where none is given."""
+        return (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What proves who asks: a bearer token, or with a user name a password."""
+
+    secret: str = field(repr=False)
+    user: str | None = None
+
+    def header(self) -> str:
+        """The value of the ``Authorization`` header."""
+        if self.user is None:
+            return f"Bearer {self.secret}"
+        return "Basic " + b64encode(f"{self.user}:{self.secret}".encode()).decode("ascii")
+
+
+def checked_url(url: str) -> str:
+    """The URL of an endpoint; raises `UsageError` unless it is http(s) and free of a password."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        sound = False
+    if not sound or any(ord(c) <= 32 or ord(c) > 126 for c in url):
+        raise UsageError(f"{url!r} is not the URL of an endpoint.", hint="Give one like https://host/sparql.")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            "A user name or password in the URL would be saved and shown.",
+            hint=f"Set {USER} and {TOKEN} in the environment instead.",
+        )
+    return url
+
+
+def credentials_for(url: str, environment: Mapping[str, str] = os.environ) -> Credentials | None:
+    """The credentials in the environment, if they are meant for this URL.
+
+    ``KGTABLE_SPARQL_ORIGIN`` names the origins (``https://host``) they may go to; without it they go
+    to this machine alone. Raises `ConfigError` where they are set and it is not said that they are
+    for this host: a graph directory from someone else must not be able to collect them.
+    """
+    secret = environment.get(TOKEN)
+    if not secret:
+        return None
+    parts = urlsplit(url)
+    allowed = environment.get(ORIGINS, "").split()
+    origin = f"{parts.scheme}://{parts.netloc}"
+    if origin not in (entry.rstrip("/") for entry in allowed) and parts.hostname not in _LOOPBACK:
+        raise ConfigError(
+            f"{TOKEN} is set, and {origin} is not among the origins it is for.",
+            hint=f"Set {ORIGINS}={origin} to send it there, or unset {TOKEN}.",
+        )
+    return Credentials(secret, environment.get(USER) or None)
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect could carry credentials and queries elsewhere; it is reported instead."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+    ) -> None:
+        return None
+
+
+def send(
+    method: str,
+    url: str,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str],
+    credentials: Credentials | None = None,
+    policy: Policy,
+) -> Reply:
+    """The answer to a request, whatever its status; asks again while the endpoint says it is busy.
+
+    Only for requests that may be repeated. Raises `RemoteStoreError` where no whole answer comes.
+    """
+    request = Request(url, data=body, method=method, headers=dict(headers))  # noqa: S310 - checked_url
+    request.add_header("User-Agent", f"kgtable/{__version__}")
+    request.add_header("Accept-Encoding", "gzip")
+    if credentials is not None:
+        request.add_unredirected_header("Authorization", credentials.header())
+    for attempt in range(policy.retries + 1):
+        last = attempt == policy.retries
+        try:
+            reply = _once(request, policy.timeout)
+        except (ConnectionResetError, http.client.RemoteDisconnected) as error:
+            if last:
+                raise RemoteStoreError(
+                    f"{url} broke off the connection.", hint="See the log of the endpoint."
+                ) from error
+            policy.sleep(_wait(None, attempt))
+            continue
+        if last or reply.status not in _BUSY:
+            return reply
+        policy.sleep(_wait(reply.headers.get("retry-after"), attempt))
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _wait(retry_after: str | None, attempt: int) -> float:
+    """Seconds to wait: what the endpoint asks for, at most a minute, or twice as long each time."""
+    if retry_after is not None and retry_after.strip().isdecimal():
+        return min(float(retry_after), _LONGEST_WAIT)
+    return 0.5 * 2.0**attempt
+
+
+def _once(request: Request, timeout: float) -> Reply:
+    url, deadline = request.full_url, time.monotonic() + timeout
+    opener = build_opener(_NoRedirects())
+    try:
+        try:
+            response = opener.open(request, timeout=timeout)
+        except HTTPError as error:
+            response = error
+        with response:
+            body = _read(response, deadline)
+            return Reply(response.status, response.headers, _unpacked(body, response.headers))
+    except TimeoutError as error:
+        raise _too_slow(url, timeout) from error
+    except (ConnectionResetError, http.client.RemoteDisconnected):
+        raise
+    except URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            raise _too_slow(url, timeout) from error
+        if isinstance(error.reason, ConnectionResetError):
+            raise error.reason from error
+        raise RemoteStoreError(
+            f"{url} cannot be reached: {error.reason}.", hint="Is the endpoint running, and the URL right?"
+        ) from error
+    except (http.client.HTTPException, EOFError, zlib.error, OSError) as error:
+        raise RemoteStoreError(
+            f"The answer of {url} broke off or is damaged: {type(error).__name__}.",
+            hint="Ask again, or ask for less at once.",
+        ) from error
+
+
+def _too_slow(url: str, timeout: float) -> RemoteStoreError:
+    return RemoteStoreError(
+        f"{url} gave no whole answer within {timeout:g} seconds.",
+        hint="Ask for less, for example with LIMIT, or allow more time.",
+    )
+
+
+def _read(response: Any, deadline: float) -> bytes:
+    pieces = []
+    while piece := response.read1(_PIECE):
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        pieces.append(piece)
+    if getattr(response, "length", None):
+        raise http.client.IncompleteRead(b"")
+    return b"".join(pieces)
+
+
+def _unpacked(body: bytes, headers: Message) -> bytes:
+    encoding = (headers.get("content-encoding") or "identity").strip().lower()
+    return gzip.decompress(body) if encoding in ("gzip", "x-gzip") and body else body
