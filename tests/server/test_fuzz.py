@@ -32,4 +32,4 @@ def test_mutated_requests_to_a_writable_store(writing: Running) -> None:
 def test_the_templates_are_sound_requests(exploring: Running) -> None:
     for content in fuzz_server.templates("")[:20]:
         status = asyncio.run(fuzz_server.send("127.0.0.1", exploring.client.base_url.port or 0, content, 60))
-        assert status == "200", content
+        assert status in ("200", "406"), content
