@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 import pyoxigraph as ox
 
 from kgtable.answering.evidence import Frame, Quantity, TableRow
+from kgtable.answering.memory_tables import body_rows, row_of
 from kgtable.graph.reading_back import table_from_triples
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Namespaces, literal_text
@@ -44,11 +45,15 @@ class GraphTables:
         return self._whole(id)[1]
 
     def frame(self, id: str) -> Frame:
-        """The table without the rows of its body that are no groups."""
-        return self._frame(id)[0]
+        """The table without the rows of its body that are no groups; the whole one where it was read."""
+        whole = self._tables.get(id)
+        return self._frame(id)[0] if whole is None else Frame(whole[0], body_rows(whole[0]))
 
     def row(self, id: str, row: int) -> TableRow | None:
         """One row, or None where the table has none there."""
+        whole = self._tables.get(id)
+        if whole is not None:
+            return row_of(whole[0], row, whole[1])
         return self._keep(self._rows, (id, row), _KEPT_ROWS, lambda: self._read_row(id, row))
 
     def cell_iri(self, id: str, row: int, column: int) -> str:

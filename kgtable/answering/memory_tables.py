@@ -36,15 +36,11 @@ class MemoryTables:
     def frame(self, id: str) -> Frame:
         """The whole table, with the number of its body rows that are no groups."""
         table = self.table(id)
-        return Frame(table, sum(row not in table.structure.groups for row, _ in table.body()))
+        return Frame(table, body_rows(table))
 
     def row(self, id: str, row: int) -> TableRow | None:
         """One row of the grid, or None where there is none."""
-        table = self.table(id)
-        if not 0 <= row < len(table.grid.head):
-            return None
-        numbers = {place[1]: found for place, found in self.quantities(id).items() if place[0] == row}
-        return TableRow(table.grid.head[row], table.structure.parents.get(row), numbers)
+        return row_of(self.table(id), row, self.quantities(id))
 
     def quantities(self, id: str) -> Mapping[Position, Quantity]:
         """The numbers of its body cells by grid position."""
@@ -69,3 +65,18 @@ def quantities_of(table: Table) -> dict[Position, Quantity]:
                 known = annotated.quantities.resolve(value.number, row, column, label)
                 found[row, column] = Quantity(known.value, known.unit, _SCALES.get(known.scale))
     return found
+
+
+def body_rows(table: Table) -> int:
+    """How many rows of the body are no groups."""
+    return sum(row not in table.structure.groups for row, _ in table.body())
+
+
+def row_of(table: Table, row: int, quantities: Mapping[Position, Quantity]) -> TableRow | None:
+    """One row of a whole table with its numbers, or None where there is none."""
+    if not 0 <= row < len(table.grid.head):
+        return None
+    cells = table.grid.head[row]
+    found = ((column, quantities.get((row, column))) for column in range(len(cells)))
+    numbers = {column: number for column, number in found if number is not None}
+    return TableRow(cells, table.structure.parents.get(row), numbers)

@@ -112,6 +112,7 @@ class ChatModel:
         with self._opening:
             if self._client is None:
                 self._client = open_client(self.endpoint, self._timeout)
+                weakref.finalize(self, self._client.close)
             return self._client
 
     def _kept(self, request: Request, on_text: OnText | None) -> Completion | None:

@@ -36,8 +36,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def source(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> GraphTables:
-    kg = api.build(folder, tmp_path_factory.mktemp("kg"), embedding="none")
+def kg(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeGraph:
+    return api.build(folder, tmp_path_factory.mktemp("kg"), embedding="none")
+
+
+@pytest.fixture
+def source(kg: api.KnowledgeGraph) -> GraphTables:
     return GraphTables(kg.store, kg.names)
 
 
@@ -51,8 +55,9 @@ def test_the_graph_gives_what_the_file_gives(source: GraphTables, memory: Memory
     assert source.quantities("accounts") == memory.quantities("accounts")
 
 
-def test_rows_by_themselves_are_those_of_the_whole_table(source: GraphTables) -> None:
-    whole = source.table("accounts")
+def test_rows_by_themselves_are_those_of_the_whole_table(kg: api.KnowledgeGraph, source: GraphTables) -> None:
+    other = GraphTables(kg.store, kg.names)
+    whole = other.table("accounts")
     for index, cells in whole.rows():
         row = source.row("accounts", index)
         assert row is not None
@@ -62,6 +67,7 @@ def test_rows_by_themselves_are_those_of_the_whole_table(source: GraphTables) ->
             place[1]: found for place, found in source.quantities("accounts").items() if place[0] == index
         }
         assert row.quantities == (numbers if index >= whole.structure.body_start else {})
+        assert other.row("accounts", index) == row
     assert source.row("accounts", len(whole.grid.head)) is None
     assert source.row("accounts", -1) is None
 

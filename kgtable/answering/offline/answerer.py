@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.evidence import Cell, Evidence
@@ -42,6 +42,16 @@ _RULES: Mapping[Form, tuple[Callable[[Linking], Finding | None], ...]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding, the words of the question it leaves unexplained, and whether it is only a makeshift."""
+
+    view: TableView
+    finding: Finding
+    missed: tuple[str, ...]
+    makeshift: bool
+
+
 def answer_by_rules(evidence: Evidence) -> Answer:
     """An answer computed over the best table's cells; the best-supported cell where no rule applies.
 
@@ -51,9 +61,13 @@ def answer_by_rules(evidence: Evidence) -> Answer:
     started = time.perf_counter()
     retrieval = evidence.retrieval
     question = read_question(retrieval.question)
-    found = list(_findings(question, evidence))
-    answer = _made(evidence, question, *found[0]) if found else _top_cell(evidence)
-    others = (_made(evidence, question, *other) for other in found[1:])
+    found = _findings(question, evidence)
+    answer = made(evidence, found[0]) if found else _top_cell(evidence)
+    rivals = [other for other in found[1:] if not other.missed and other.finding.text != answer.text]
+    if answer.verified and rivals:
+        why = f"table {rivals[0].view.id} fits the question as well and gives another answer"
+        answer = replace(answer, verified=False, reasons=(*answer.reasons, why))
+    others = (made(evidence, other) for other in found[1:])
     alternatives = tuple(
         Alternative(other.text, other.citations[0].table, other.citations)
         for other in others
@@ -73,21 +87,27 @@ def apply_rules(question: Question, view: TableView) -> Finding | None:
     return None
 
 
-def _findings(question: Question, evidence: Evidence) -> Iterator[tuple[TableView, Finding]]:
-    """Findings in the best tables, the best table's first."""
+def _findings(question: Question, evidence: Evidence) -> list[Found]:
+    """Findings in the best tables: first those that leave the fewest words unexplained, then by rank.
+
+    Looking up where another form was asked for counts as one word more.
+    """
+    found = []
     for id in evidence.tables[:TABLES_TRIED]:
         view = TableView(evidence, id)
         finding = apply_rules(question, view)
         if finding is not None and finding.text:
-            yield view, finding
+            missed = unexplained(question, view, finding)
+            found.append(Found(view, finding, missed, finding.rule != question.form))
+    return sorted(found, key=lambda one: len(one.missed) + one.makeshift)
 
 
-def _made(evidence: Evidence, question: Question, view: TableView, finding: Finding) -> Answer:
+def made(evidence: Evidence, found: Found) -> Answer:
     """The finding as an answer, checked like a model's, and against the words of the question."""
+    view, finding, missed = found.view, found.finding, found.missed
     ids = tuple(cell_id(view, *place) for place in finding.cells)
     draft = Draft(finding.text, ids, finding.calculation)
     grounding = check(evidence.retrieval.question, draft, evidence)
-    missed = unexplained(question, view, finding)
     doubts = [f"the cells say nothing of: {', '.join(missed)}"] if missed else []
     if finding.rule != Form.LOOKUP and finding.calculation is None:
         doubts.append("it rests on the order or wording of rows, which cannot be computed again")

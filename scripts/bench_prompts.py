@@ -1,0 +1,81 @@
+"""The tokens of each presentation in each prompt setting, and whether the way from prompt to answer works.
+
+    python scripts/bench_prompts.py QUESTION --kg DIR [-k N] [--context-tokens N]
+
+For every prompt setting and presentation the question is asked twice: of the scripted model, and over
+HTTP of a scripted server. Both cite the best cell; the answer must come out verified either way. Printed
+are the estimated tokens of the prompt, of the context in it, and the cells it shows and leaves out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import kgtable
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.generation import Generator
+from kgtable.answering.graph_tables import GraphTables
+from kgtable.answering.presentations import PRESENTATIONS
+from kgtable.answering.prompting import PromptSetting
+from kgtable.answering.tokens import estimate_tokens
+from kgtable.config import Endpoint
+from kgtable.llm.client import ChatModel
+from kgtable.llm.scripted import ScriptedLLM
+from kgtable.llm.scripted_server import ScriptedServer
+
+
+def best_cell(evidence: Evidence) -> tuple[str, str]:
+    """The id and the text of the best cell."""
+    best = evidence.retrieval.triples[0]
+    return evidence.cell_id(best.table, best.row, best.column), best.object
+
+
+def reply(evidence: Evidence, setting: PromptSetting) -> str | Mapping[str, Any]:
+    """What a model that gives the best cell would say under this setting."""
+    cell, text = best_cell(evidence)
+    if not setting.asks_for_json:
+        return f"{text} [{cell}]"
+    return {
+        "reasoning": "The best cell.",
+        "citations": [cell],
+        "calculation": None,
+        "found": True,
+        "answer": text,
+        "alternatives": [],
+    }
+
+
+def main() -> None:
+    """Asks in every way and prints a line for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("question")
+    parser.add_argument("--kg", type=Path, required=True)
+    parser.add_argument("-k", type=int, default=300)
+    parser.add_argument("--context-tokens", type=int, default=12_000)
+    arguments = parser.parse_args()
+    kg = kgtable.open(arguments.kg)
+    evidence = Evidence(kg.retrieve(arguments.question, arguments.k), GraphTables(kg.store, kg.names))
+    print(f"{len(evidence.retrieval.triples)} triples of {len(evidence.tables)} tables")
+    columns = f"{'setting':32} {'presentation':12} {'prompt':>7} {'context':>7} {'shown':>6} {'cut':>5}"
+    print(f"{columns}  scripted, HTTP")
+    for setting in PromptSetting:
+        said = reply(evidence, setting)
+        for name, layout in PRESENTATIONS.items():
+            ways = {"layout": layout, "setting": setting, "context_tokens": arguments.context_tokens}
+            with ScriptedServer([said]) as server:
+                model = ChatModel("scripted", Endpoint(server.base_url))
+                answers = [Generator(llm, **ways).answer(evidence) for llm in (ScriptedLLM([said]), model)]
+                model.close()
+            report = answers[0].context
+            outcome = ", ".join("verified" if answer.verified else "not verified" for answer in answers)
+            print(
+                f"{setting:32} {name:12} {estimate_tokens(answers[0].prompt):7,} {report['tokens']:7,}"
+                f" {report['shown_triples']:6} {report['cut_triples']:5}  {outcome}"
+            )
+
+
+if __name__ == "__main__":
+    main()

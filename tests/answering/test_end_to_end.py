@@ -1,0 +1,89 @@
+"""A question over a built graph by the hybrid method: by rules, and with a model in every step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgtable import api
+from kgtable.answering.answer import Answer
+from kgtable.llm.protocol import Request
+from kgtable.llm.scripted import ScriptedLLM
+from kgtable.llm.scripted_server import ScriptedServer
+from kgtable.resources import PACKAGE
+
+REPLIES: dict[str, dict[str, Any]] = {
+    "labels": {"labels": ["Saturn", "moons"]},
+    "rerank": {"tables": [1]},
+}
+
+
+@pytest.fixture(scope="module")
+def kg(tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeGraph:
+    return api.build(PACKAGE / "samples", tmp_path_factory.mktemp("kg"), embedding="none")
+
+
+@pytest.fixture(autouse=True)
+def without_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def planets_row(kg: api.KnowledgeGraph, name: str) -> int:
+    return next(row for row, cells in kg.tables["planets"].table.body() if cells[0] == name)
+
+
+def answer_reply(prompt: str, row: int) -> dict[str, Any]:
+    """What a model would say that found the row in the first table of its context."""
+    column = next(part for part in prompt.split("| ") if part.startswith("c") and "Diameter" in part)
+    cell = f"T1.r{row}.{column.split()[0]}"
+    return {
+        "reasoning": "The row of Saturn.",
+        "citations": [cell],
+        "calculation": None,
+        "found": True,
+        "answer": "120,536 km",
+        "alternatives": [],
+    }
+
+
+def check(answer: Answer) -> None:
+    assert answer.verified, answer.reasons
+    assert answer.value == "120536"
+    assert answer.unit == "KiloM"
+    assert answer.citations[0].table == "planets"
+
+
+def test_rules_find_the_cell(kg: api.KnowledgeGraph) -> None:
+    answer = kg.ask("What is the diameter of Saturn?")
+    assert answer.citations[0].table == "planets"
+    assert answer.value == "120536"
+
+
+def test_a_model_helps_in_every_step_and_each_is_counted(kg: api.KnowledgeGraph) -> None:
+    row = planets_row(kg, "Saturn")
+
+    def reply(request: Request) -> dict[str, Any]:
+        return REPLIES.get(request.stage) or answer_reply(request.messages[-1]["content"], row)
+
+    answer = kg.ask("What is the diameter of Saturn?", llm=ScriptedLLM(reply))
+    check(answer)
+    assert list(answer.usage["stages"]) == ["labels", "rerank", "answer"]
+    assert answer.usage["requests"] == 3
+
+
+def test_the_same_over_http(kg: api.KnowledgeGraph) -> None:
+    row = planets_row(kg, "Saturn")
+
+    def reply(body: Any) -> dict[str, Any]:
+        asked = body["response_format"]["json_schema"]["schema"]["required"][0]
+        return REPLIES.get({"tables": "rerank"}.get(asked, asked)) or answer_reply(
+            body["messages"][-1]["content"], row
+        )
+
+    with ScriptedServer(reply) as server:
+        check(kg.ask("What is the diameter of Saturn?", base_url=server.base_url, model="tiny"))
+    assert len(server.requests) == 3
