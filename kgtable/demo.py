@@ -1,4 +1,4 @@
-"""The whole flow on the tables that ship with kgtable: read, convert, store, query."""
+"""The whole flow on the tables that ship with kgtable: read, convert, store, query, ask."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from io import BytesIO
 from pathlib import Path
 
 from kgtable import api
+from kgtable.answering.rendering import as_text
 from kgtable.resources import PACKAGE, read_shipped
 
 SAMPLES = PACKAGE / "samples"
 SHOWN_ROW = "<row/5>"
+QUESTIONS = ("What was the total revenue in 2023?", "Which planet has the most moons?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,9 @@ def steps(folder: Path | str) -> Iterator[Step]:
     yield Step(
         "Asked in SPARQL", f"kgtable sparql -f {query} --kg graph", kg.sparql_text(read_shipped(query))
     )
+    for question in QUESTIONS:
+        answer = kg.ask(question, model="none")
+        yield Step("Asked in plain words", f"kgtable ask '{question}' --kg graph", as_text(answer))
     yield Step(
         "And back: every cell as it was",
         "kgtable export --kg graph --table halden-segments --as csv -o -",
