@@ -140,10 +140,10 @@ class Api:
             raise Problem("bad-request", "The body is not JSON.") from None
         if not isinstance(given, dict) or not set(given) <= {"question", "method", "k"}:
             raise Problem("bad-request", "The body is an object with question and, if wanted, method and k.")
-        k, method = given.get("k", 300), given.get("method", "hybrid")
-        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_TRIPLES:
+        k, method = given.get("k"), given.get("method")
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_TRIPLES):
             raise Problem("bad-request", f"k is a whole number from 1 to {MOST_TRIPLES:,}.")
-        if not isinstance(method, str):
+        if method is not None and not isinstance(method, str):
             raise Problem("bad-request", "method is the name of a way to retrieve.")
         job = {"op": "ask", "question": _question(given.get("question")), "k": k, "method": method}
         if "text/event-stream" in request.headers.get("accept", ""):

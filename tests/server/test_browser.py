@@ -171,3 +171,38 @@ def test_pages_fit_and_complain_of_nothing(browser: Browser, name: str, width: i
             browser.driver.save_screenshot(str(Path(folder) / f"{name}-{width}-{colours}.png"))
     finally:
         browser.resize(1280, 900)
+
+
+def test_a_question_lights_the_cell_it_is_answered_from(browser: Browser) -> None:
+    browser.open("/")
+    browser.find("#question").send_keys("What was the revenue of Laboratory in 2024?", Keys.ENTER)
+    answer = browser.find("#answer-text")
+    browser.wait(lambda: answer.text == "812,400")
+    assert "Verified" in browser.find("#answer .badge").text
+    assert "without a language model" in browser.find("#answer").text
+    lit = browser.find('[data-table="halden-segments"] .lit')
+    assert (lit.text, lit.get_attribute("data-cell")) == ("812,400", "2,1")
+    for summary in browser.all("#way summary"):
+        summary.click()
+    assert "SELECT" in browser.find("#way pre.code").text
+    assert browser.all("#way table.results tbody tr")
+    folder = os.environ.get("KGTABLE_SCREENSHOTS")
+    if folder:
+        browser.open("/?q=What+was+the+revenue+of+Laboratory+in+2024%3F")
+        browser.find('[data-table="halden-segments"] .lit')
+        browser.driver.save_screenshot(str(Path(folder) / "answer.png"))
+    browser.open("/?q=qwertz+yxcvb")
+    browser.wait(lambda: "Nothing in the tables answers this" in browser.find("#answer").text)
+
+
+def test_the_way_to_an_answer_is_edited_and_run_again(browser: Browser) -> None:
+    browser.open("/?q=What+was+the+revenue+of+Laboratory+in+2024%3F")
+    browser.find("#way")
+    next(part for part in browser.all("#way summary") if part.text == "SPARQL").click()
+    next(link for link in browser.all("#way a.button") if link.text == "Open in the editor").click()
+    browser.find("#editor .CodeMirror")
+    assert "halden-segments/cell/2/1" in browser.wait(
+        lambda: browser.script("window.kgtableEditor?.getTab().getQuery()")
+    )
+    browser.find(".yasqe_queryButton").click()
+    browser.wait(lambda: "812,400" in browser.find(".yasr_results").text)

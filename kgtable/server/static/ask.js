@@ -26,6 +26,7 @@ async function ask(question) {
   button.disabled = true;
   try {
     for await (const [event, data] of events(question, stop.signal)) {
+      if (event === "text") waiting.textContent = "Checking it against the cells…";
       if (event === "step") steps.append(h("li", {}, data.text));
       else if (event === "text") text.append(data.text);
       else if (event === "problem") throw new Error(data.detail);
@@ -151,7 +152,7 @@ function way(answer) {
   const chips = (values) =>
     values?.length ? h("ul", { class: "chips" }, values.map((value) => h("li", {}, h("span", { class: "chip" }, value)))) : null;
   const queries = trace.queries?.map((query) =>
-    h("div", {}, h("pre", { class: "code" }, query), h("p", {}, h("a", { class: "button", href: links.query(query) }, "Open in the editor"))),
+    h("div", {}, h("pre", { class: "code" }, query), h("p", {}, h("a", { class: "button", href: "/query", onclick: () => sessionStorage.setItem("kgtable-query", query) }, "Open in the editor"))),
   );
   const triples = answer.triples?.length
     ? h(

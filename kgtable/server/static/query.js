@@ -6,7 +6,9 @@ const Yasgui = window.Yasgui;
 const { Yasqe } = Yasgui;
 const list = document.querySelector("#examples");
 if (matchMedia("(max-width: 40rem)").matches) list.closest("details").open = false;
-const asked = parameters().get("query");
+const kept = sessionStorage.getItem("kgtable-query");
+const asked = parameters().get("query") ?? kept;
+sessionStorage.removeItem("kgtable-query");
 const START = "SELECT ?table ?label ?value ?unit WHERE {\n  GRAPH ?table {\n    ?row rdfs:label ?label ; ?predicate ?cell .\n    ?cell qudt:numericValue ?value ; qudt:hasUnit ?unit .\n  }\n}\nLIMIT 20";
 
 const dataset = await fetchJson("/api/dataset").catch((error) => {
