@@ -12,10 +12,7 @@ from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
-
-import pandas as pd
-import rdflib
+from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.asking import Asker
@@ -62,6 +59,10 @@ from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.methods import Choice, Material, Retrievers
 from kgtable.retrieval.result import Retrieval, ScoredTriple
 from kgtable.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import rdflib
 
 RDF_SUFFIXES = frozenset({".ttl", ".trig", ".nt", ".nq", ".jsonld", ".rdf"})
 """Suffixes of files that `validate` reads as RDF; ``.json`` and ``.xml`` may be tables."""
@@ -111,6 +112,8 @@ class KnowledgeGraph:
         """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
         if self.endpoint is not None:
             return description(self.store, self.names)
+        import rdflib
+
         graph = rdflib.Graph()
         graph.parse(self.generation.path / "ontology.ttl", format="turtle")
         return graph

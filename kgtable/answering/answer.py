@@ -12,7 +12,10 @@ from kgtable.retrieval.result import Retrieval
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A cell that an answer rests on: IRI, table id, grid position, text as printed, file, unit."""
+    """A cell that an answer rests on: IRI, table id, grid position, text as printed, file.
+
+    `unit` is a QUDT local name, `scale` one of ``T M B TN``; `label` names the row, `header` the column.
+    """
 
     cell: str
     table: str
@@ -21,6 +24,7 @@ class Citation:
     text: str
     file: str
     unit: str | None = None
+    scale: str | None = None
     label: str = ""
     header: str = ""
 
@@ -28,7 +32,7 @@ class Citation:
     def of(cls, cell: Cell) -> Citation:
         """The citation of a cell."""
         place = cell.table, cell.row, cell.column
-        return cls(cell.iri, *place, cell.text, cell.file, cell.unit, cell.label, cell.header)
+        return cls(cell.iri, *place, cell.text, cell.file, cell.unit, cell.scale, cell.label, cell.header)
 
     def to_json(self) -> dict[str, Any]:
         """As the contract of ``ask --json`` has it."""

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 import pyoxigraph as ox
 
 from kgtable.answering.evidence import Frame, Quantity, TableRow
-from kgtable.answering.memory_tables import body_rows, row_of
+from kgtable.answering.rows import body_rows, row_of
 from kgtable.graph.reading_back import table_from_triples
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Namespaces, literal_text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kgtable.answering.evidence import Frame, Quantity, TableRow
+from kgtable.answering.rows import body_rows, row_of
 from kgtable.errors import GraphNotFoundError
 from kgtable.graph.terms import Namespaces
 from kgtable.ontology.annotation import annotate
@@ -65,18 +66,3 @@ def quantities_of(table: Table) -> dict[Position, Quantity]:
                 known = annotated.quantities.resolve(value.number, row, column, label)
                 found[row, column] = Quantity(known.value, known.unit, _SCALES.get(known.scale))
     return found
-
-
-def body_rows(table: Table) -> int:
-    """How many rows of the body are no groups."""
-    return sum(row not in table.structure.groups for row, _ in table.body())
-
-
-def row_of(table: Table, row: int, quantities: Mapping[Position, Quantity]) -> TableRow | None:
-    """One row of a whole table with its numbers, or None where there is none."""
-    if not 0 <= row < len(table.grid.head):
-        return None
-    cells = table.grid.head[row]
-    found = ((column, quantities.get((row, column))) for column in range(len(cells)))
-    numbers = {column: number for column, number in found if number is not None}
-    return TableRow(cells, table.structure.parents.get(row), numbers)

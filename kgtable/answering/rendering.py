@@ -5,17 +5,22 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Sequence
+from fractions import Fraction
 
 from kgtable.answering.answer import Answer, Citation
-from kgtable.answering.wording import unit_word
+from kgtable.answering.stated import stated_numbers
+from kgtable.answering.wording import SCALE_WORDS, measure, unit_word
 from kgtable.tables.model import spreadsheet_reference
 
 _HEADINGS = ("file", "cell", "row", "column", "text", "unit")
 _WIDEST = 40
+_WIDEST_CALCULATION = 100
+_MOST_ROWS = 20
+_POWERS = (10**3, 10**6, 10**9, 10**12)
 
 
 def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
-    """For each cited cell: file, spreadsheet reference, names of row and column, text, unit."""
+    """For each cited cell: file, spreadsheet reference, names of row and column, text, unit and scale."""
     return [
         (
             found.file,
@@ -23,7 +28,7 @@ def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
             _named(found.row, found.label),
             _named(found.column, found.header),
             found.text,
-            unit_word(found.unit),
+            measure(found.unit, found.scale),
         )
         for found in citations
     ]
@@ -38,18 +43,41 @@ def verdict(answer: Answer) -> str:
     return "not verified: " + ("; ".join(answer.reasons) or "nothing could be checked")
 
 
+def headline(answer: Answer) -> str:
+    """The answer's text, with unit and scale behind it where it is a bare number that has them.
+
+    >>> headline(Answer("?", "109.6", "109600000", "CCY_USD"))
+    '109.6 (million USD)'
+    """
+    numbers = list(stated_numbers(answer.text))
+    if answer.value is None or len(numbers) != 1:
+        return answer.text
+    number, unit = numbers[0], unit_word(answer.unit)
+    scale = ""
+    if number.power is None and not number.percent and number.value:
+        ratio = Fraction(answer.value) / number.value
+        scale = next(
+            (word for word, power in zip(SCALE_WORDS.values(), _POWERS, strict=True) if ratio == power), ""
+        )
+    said = answer.text.casefold()
+    missing = [word for word in (scale, unit) if word and word.casefold() not in said]
+    return f"{answer.text} ({' '.join(missing)})" if missing else answer.text
+
+
 def as_text(answer: Answer) -> str:
     """The answer and what it rests on, for a terminal."""
     if not answer.found:
         return "\n".join(["Nothing was found that answers this question.", *answer.reasons])
-    return f"{printable(answer.text)}\n{evidence_text(answer)}"
+    return f"{printable(headline(answer))}\n{evidence_text(answer)}"
 
 
 def evidence_text(answer: Answer) -> str:
     """What an answer rests on: calculation, cited cells as a small table, verdict, other tables' answers."""
-    parts = [f"  = {printable(answer.calculation)}"] if answer.calculation else []
+    parts = [f"  = {_cut(answer.calculation, _WIDEST_CALCULATION)}"] if answer.calculation else []
     if answer.citations:
-        parts += ["", _aligned([_HEADINGS, *evidence_rows(answer.citations)])]
+        parts += ["", _aligned([_HEADINGS, *evidence_rows(answer.citations[:_MOST_ROWS])])]
+        more = len(answer.citations) - _MOST_ROWS
+        parts += [f"  … and {more:,} more cells"] if more > 0 else []
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
     parts += [
         f"also: {printable(other.text)} ({other.citations[0].file if other.citations else other.table})"
@@ -62,7 +90,7 @@ def as_markdown(answer: Answer) -> str:
     """The answer for a notebook or a Markdown file."""
     if not answer.found:
         return "*Nothing was found that answers this question.*"
-    lines = [f"**{_escaped(answer.text)}**", ""]
+    lines = [f"**{_escaped(headline(answer))}**", ""]
     if answer.calculation:
         lines += [f"= {_escaped(answer.calculation)}", ""]
     if answer.citations:
@@ -79,7 +107,7 @@ def as_html(answer: Answer) -> str:
     """The answer as an HTML fragment; all texts are escaped."""
     if not answer.found:
         return "<p><em>Nothing was found that answers this question.</em></p>"
-    parts = [f"<p><strong>{html.escape(answer.text)}</strong></p>"]
+    parts = [f"<p><strong>{html.escape(headline(answer))}</strong></p>"]
     if answer.calculation:
         parts.append(f"<p>= {html.escape(answer.calculation)}</p>")
     if answer.citations:
@@ -127,9 +155,13 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, widest: int = _WIDEST) -> str:
+    """The text made printable; where it is too wide its middle gives way to an ellipsis."""
     plain = printable(text)
-    return plain if len(plain) <= _WIDEST else plain[: _WIDEST - 1] + "…"
+    if len(plain) <= widest:
+        return plain
+    end = widest // 4
+    return f"{plain[: widest - end - 1]}…{plain[-end:]}"
 
 
 def _width(text: str) -> int:

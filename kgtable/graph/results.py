@@ -6,15 +6,17 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyoxigraph as ox
-import rdflib
 
 from kgtable.errors import UsageError
 from kgtable.graph.store import Results
 from kgtable.graph.terms import XSD
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import rdflib
 
 WIDEST_COLUMN = 60
 """Characters of a value shown in a text table before it is cut."""
@@ -77,6 +79,8 @@ def python_value(term: Any) -> Any:
 
 def to_frame(solutions: ox.QuerySolutions) -> pd.DataFrame:
     """The solutions of a SELECT as a frame with one column a variable; numbers are exact."""
+    import pandas as pd
+
     names = [variable.value for variable in solutions.variables]
     rows = [[python_value(solution[name]) for name in names] for solution in solutions]
     return pd.DataFrame(rows, columns=pd.Index(names, dtype=object))
@@ -84,6 +88,8 @@ def to_frame(solutions: ox.QuerySolutions) -> pd.DataFrame:
 
 def to_graph(triples: ox.QueryTriples, prefixes: Mapping[str, str]) -> rdflib.Graph:
     """The triples of a CONSTRUCT or DESCRIBE as an rdflib graph."""
+    import rdflib
+
     graph = rdflib.Graph(bind_namespaces="none")
     for name, namespace in prefixes.items():
         graph.bind(name, namespace)

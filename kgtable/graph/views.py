@@ -5,13 +5,15 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from kgtable.errors import GraphNotFoundError
 from kgtable.graph.catalogue import TableRecord
 from kgtable.graph.export import csv_text
 from kgtable.tables.model import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class TableView:
 
     def to_frame(self) -> pd.DataFrame:
         """The body rows as texts under the column names."""
+        import pandas as pd
+
         names = [column.name or f"[column {column.index + 1}]" for column in self.table.columns]
         rows = [[*row, *[""] * (len(names) - len(row))] for _, row in self.table.body()]
         return pd.DataFrame(rows, columns=pd.Index(names, dtype=object))
@@ -66,6 +70,8 @@ class Tables(Mapping[str, TableView]):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a table: id, title, file, sheet, rows, columns, cells."""
+        import pandas as pd
+
         records = self._records.values()
         return pd.DataFrame(
             [(r.id, r.title, r.path, r.sheet, r.rows, r.width, r.cells) for r in records],

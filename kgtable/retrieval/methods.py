@@ -14,8 +14,6 @@ from kgtable.graph.terms import Namespaces
 from kgtable.index.embedding import Embedder, load_embedder
 from kgtable.llm.protocol import LLM
 from kgtable.resources import cache_folder
-from kgtable.retrieval.bm25 import BM25Retriever
-from kgtable.retrieval.dense import DenseRetriever
 from kgtable.retrieval.result import Retriever
 from kgtable.retrieval.table_triples import TableReader
 from kgtable.retrieval.whole_tables import TableTexts
@@ -65,6 +63,8 @@ Maker = Callable[[Material, Choice], Retriever]
 
 def make_bm25(material: Material, choice: Choice) -> Retriever:
     """Okapi BM25 over whole tables, by default as table schema (thesis, section 4.3.1)."""
+    from kgtable.retrieval.bm25 import BM25Retriever  # brings numba and scipy along
+
     texts = material.texts(choice.format or TableFormat.SCHEMA)
     return BM25Retriever(texts, material.reader.triples_of)
 
@@ -74,6 +74,8 @@ def make_dense(material: Material, choice: Choice) -> Retriever:
 
     Raises `RetrievalError` where the embedding is ``none``.
     """
+    from kgtable.retrieval.dense import DenseRetriever
+
     embedder = _embedder(choice.embedding or "minilm")
     texts = material.texts(choice.format or TableFormat.PLAINTEXT)
     return DenseRetriever(texts, embedder, material.reader.triples_of, cache_folder() / "vectors")

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from kgtable.answering.answer import Alternative, Answer, Citation
-from kgtable.answering.rendering import as_text
+from kgtable.answering.rendering import as_text, headline
 from tests.answering.sample import evidence
 
 CELL = evidence().resolve("T1.r1.c2")
@@ -27,7 +29,7 @@ def test_a_terminal_sees_the_answer_then_its_evidence() -> None:
         "EUR 1.5 billion",
         "",
         "  file                 cell  row        column  text   unit",
-        "  tables/accounts.csv  C2    1 Revenue  2 2019  1,500  EUR",
+        "  tables/accounts.csv  C2    1 Revenue  2 2019  1,500  EUR million",
         "",
         "verified: each number is in a cited cell (tiny)",
         "also: 2 (tables/ports.csv)",
@@ -57,3 +59,26 @@ def test_texts_from_tables_cannot_become_markup() -> None:
     rows = [line for line in hostile._repr_markdown_().splitlines() if line.startswith("| tables")]
     assert len(rows) == 1
     assert "\x1b" not in as_text(hostile)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit", "shown"),
+    [
+        ("1,500", "1500000000", "CCY_EUR", "1,500 (million EUR)"),
+        ("EUR 1.5 billion", "1500000000", "CCY_EUR", "EUR 1.5 billion"),
+        ("12", "12", "KiloM", "12 (km)"),
+        ("12.5%", "12.5", "PERCENT", "12.5%"),
+        ("Norway", None, None, "Norway"),
+        ("2019", "2019", "UNITLESS", "2019"),
+    ],
+)
+def test_a_bare_number_is_shown_with_unit_and_scale(
+    text: str, value: str | None, unit: str | None, shown: str
+) -> None:
+    assert headline(Answer("?", text, value, unit)) == shown
+
+
+def test_many_cells_are_counted_instead_of_shown() -> None:
+    lines = as_text(replace(ANSWER, citations=(CITED,) * 25, alternatives=())).splitlines()
+    assert "  … and 5 more cells" in lines
+    assert len(lines) == 26

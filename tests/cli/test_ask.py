@@ -45,7 +45,7 @@ def ask(kg: str, *arguments: str, code: int = 0, text: str | None = None) -> Res
 
 def test_the_answer_stands_above_its_evidence(kg: str) -> None:
     lines = ask(kg, QUESTION).stdout.splitlines()
-    assert lines[0] == "58,232"
+    assert lines[0] == "58,232 (km)"
     assert lines[2].split() == ["file", "cell", "row", "column", "text", "unit"]
     assert lines[3].split()[:2] == ["planets.csv", "B3"]
     assert "58,232" in lines[3]

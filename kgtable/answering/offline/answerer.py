@@ -67,7 +67,7 @@ def answer_by_rules(evidence: Evidence) -> Answer:
     if answer.verified and rivals:
         why = f"table {rivals[0].view.id} fits the question as well and gives another answer"
         answer = replace(answer, verified=False, reasons=(*answer.reasons, why))
-    others = (made(evidence, other) for other in found[1:])
+    others = (made(evidence, other) for other in found[1:] if not (other.missed or other.makeshift))
     alternatives = tuple(
         Alternative(other.text, other.citations[0].table, other.citations)
         for other in others

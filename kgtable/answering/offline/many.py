@@ -17,9 +17,9 @@ def count(linking: Linking) -> Finding | None:
     if given is not None:
         return given
     rows, support = _rows(linking)
+    rows, column = _true_rows(linking, rows)
     if not rows:
         return None
-    column = linking.view.label_column
     cells = tuple((row, column) for row in rows if linking.view.text(row, column))
     if len(cells) < len(rows):
         cells = tuple((row, _filled_column(linking, row)) for row in rows)
@@ -78,6 +78,20 @@ def _rows(linking: Linking) -> tuple[tuple[int, ...], float]:
         rows = tuple(row for row in plain if row not in named)
     rows, applied = linking.conditioned(rows)
     return rows, (1.0 if named is not None else 0.0) + (1.0 if applied else 0.0) + 0.2
+
+
+def _true_rows(linking: Linking, rows: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """The rows that say yes in a column of yes and no that the question names (no, where it asks for that).
+
+    With the column in which each of them is to be cited.
+    """
+    view, scores = linking.view, linking.column_scores()
+    asked = [column for column in view.columns if scores[column] > 0.5 and view.says_yes_or_no(column)]
+    if not asked:
+        return rows, view.label_column
+    column = max(asked, key=lambda found: scores[found])
+    wanted = not linking.question.negated
+    return tuple(row for row in rows if view.truth(row, column) is wanted), column
 
 
 def _given_number(linking: Linking) -> Finding | None:

@@ -37,6 +37,7 @@ _RUNNING_NUMBERS = frozenset(
 )
 
 
+_TRUTHS = {"yes": True, "true": True, "no": False, "false": False, "✓": True, "✗": False}
 _SAMPLED_ROWS = 500
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _SHORT_YEAR = re.compile(r"\bF(?:Y|iscal)?\s?['’]?(\d\d)\b")
@@ -183,6 +184,15 @@ class TableView:
             if len(years) == 1 and not _CHANGE.search(header) and self.numeric_share(column) > 0.3:
                 found[column] = years[0]
         return found
+
+    def truth(self, row: int, column: int) -> bool | None:
+        """Whether the cell says yes or no; None where it says neither."""
+        return _TRUTHS.get(self.text(row, column).lower())
+
+    def says_yes_or_no(self, column: int) -> bool:
+        """Whether most of the column's cells do."""
+        filled = [row for row in self.plain_rows if self.text(row, column)]
+        return 2 * sum(self.truth(row, column) is not None for row in filled) > len(filled)
 
     def is_total(self, column: int) -> bool:
         """Whether the column's header calls it a total."""

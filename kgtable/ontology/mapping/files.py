@@ -15,9 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from openpyxl import Workbook
-from openpyxl.cell import WriteOnlyCell
-from openpyxl.styles import Font
 from python_calamine import CalamineError, CalamineWorkbook
 
 from kgtable.errors import MappingError
@@ -79,6 +76,10 @@ def csv_bytes(rows: Iterable[Sequence[str]]) -> bytes:
 
 def xlsx_bytes(rows: Iterable[Sequence[str]]) -> bytes:
     """The rows, in the order of `FIELDS`, as a workbook of one sheet with its header."""
+    from openpyxl import Workbook  # slow to import, and only a build writes workbooks
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+
     book = Workbook(write_only=True)
     book.properties.creator = "kgtable"
     book.properties.created = book.properties.modified = datetime(2000, 1, 1)
@@ -101,6 +102,8 @@ def _spreadsheet_cell(sheet: Any, text: str) -> Any:
     text = _ESCAPE_LIKE.sub("_x005F_", text[:_SPREADSHEET_LIMIT])
     if _GUARDED.match(text) is None:
         return text
+    from openpyxl.cell import WriteOnlyCell
+
     cell = WriteOnlyCell(sheet, text)
     cell.data_type = "s"
     cell.quotePrefix = True
