@@ -7,53 +7,32 @@ import html
 import threading
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import nullcontext, suppress
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from kgtable.answering.answer import Answer
-from kgtable.answering.asking import Asker
-from kgtable.answering.graph_tables import GraphTables
 from kgtable.config import Settings as AskSettings
 from kgtable.config import load_settings
-from kgtable.errors import AnswerError, GraphError, GraphNotFoundError, UsageError
-from kgtable.graph.assembly import Progress, silent
+from kgtable.errors import AnswerError, GraphNotFoundError
 from kgtable.graph.binding import Bindable
-from kgtable.graph.build import BuildReport, build_graph
 from kgtable.graph.catalogue import Catalogue
-from kgtable.graph.connecting import connect as connect_directory
-from kgtable.graph.connecting import description, endpoint_generation, endpoint_info, in_memory, list_tables
-from kgtable.graph.connecting import push as push_graph
-from kgtable.graph.conversion import Settings
-from kgtable.graph.convert import convert_tables
 from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
-from kgtable.graph.findings import ValidationReport
 from kgtable.graph.generation import Endpoint, GraphDirectory
 from kgtable.graph.info import catalogue_info
+from kgtable.graph.progress import Progress, silent
 from kgtable.graph.reading_back import read_table
-from kgtable.graph.remote import RemoteStore
-from kgtable.graph.report import ConversionReport
-from kgtable.graph.results import ResultFormat, to_python, to_text
 from kgtable.graph.storage import whole_file
 from kgtable.graph.store import EmbeddedStore, TripleStore
-from kgtable.graph.terms import DEFAULT_BASE, Namespaces
-from kgtable.graph.validate import MOST_LISTED
-from kgtable.graph.validate import validate as validate_graph
+from kgtable.graph.terms import Namespaces
 from kgtable.graph.views import Tables
-from kgtable.graph.wire import checked_url
 from kgtable.graph.writing import Format
-from kgtable.index.build import ensure_index, index_step
-from kgtable.index.embedding import embedder_or_lexical
-from kgtable.index.remembering import RememberingEmbedder
-from kgtable.llm import LLM
-from kgtable.llm import connect as connect_model
-from kgtable.llm.metering import MeteredLLM
-from kgtable.llm.protocol import OnText
-from kgtable.ontology.equivalents import propose
-from kgtable.ontology.mapping import Mapping
+from kgtable.llm.protocol import LLM, OnText
+from kgtable.making import MOST_LISTED
+from kgtable.making import build as build
+from kgtable.making import connect as connect
+from kgtable.making import convert as convert
+from kgtable.making import validate as validate
 from kgtable.retrieval.described import described_rdf
 from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.methods import Choice, Material, Retrievers
@@ -64,8 +43,13 @@ if TYPE_CHECKING:
     import pandas as pd
     import rdflib
 
-RDF_SUFFIXES = frozenset({".ttl", ".trig", ".nt", ".nq", ".jsonld", ".rdf"})
-"""Suffixes of files that `validate` reads as RDF; ``.json`` and ``.xml`` may be tables."""
+    from kgtable.answering.answer import Answer
+    from kgtable.answering.asking import Asker
+    from kgtable.answering.graph_tables import GraphTables
+    from kgtable.graph.build import BuildReport
+    from kgtable.graph.findings import ValidationReport
+
+# What only some calls need is imported by them: a question from a cold shell waits for no pandas.
 
 
 class KnowledgeGraph:
@@ -81,9 +65,12 @@ class KnowledgeGraph:
         self.built = built
         place = GraphDirectory(directory)
         self.endpoint = place.endpoint()
-        self.generation = (
-            place.current() if self.endpoint is None else endpoint_generation(place, self.endpoint)
-        )
+        if self.endpoint is None:
+            self.generation = place.current()
+        else:
+            from kgtable.graph.connecting import endpoint_generation
+
+            self.generation = endpoint_generation(place, self.endpoint)
         self.names = Namespaces(self.generation.base)
         self._asking = threading.Lock()
         self._kept_asker: tuple[AskSettings, LLM | None, Asker] | None = None
@@ -92,6 +79,8 @@ class KnowledgeGraph:
     def store(self) -> TripleStore:
         """The store behind the graph: in the directory, or the endpoint the directory stands for."""
         if self.endpoint is not None:
+            from kgtable.graph.remote import RemoteStore
+
             return RemoteStore(self.endpoint, self.names.prefixes)
         return EmbeddedStore(self.generation.store_path, self.names.prefixes)
 
@@ -99,6 +88,8 @@ class KnowledgeGraph:
     def catalogue(self) -> Catalogue:
         """What the graph was made from; of a graph behind an endpoint, the tables it holds."""
         if self.endpoint is not None:
+            from kgtable.graph.connecting import list_tables
+
             return list_tables(self.store)
         return Catalogue.load(self.generation.catalogue_path)
 
@@ -111,6 +102,8 @@ class KnowledgeGraph:
     def ontology(self) -> rdflib.Graph:
         """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
         if self.endpoint is not None:
+            from kgtable.graph.connecting import description
+
             return description(self.store, self.names)
         import rdflib
 
@@ -126,10 +119,14 @@ class KnowledgeGraph:
         kgtable's prefixes need no declaration; `bindings` gives values to variables by name. Raises
         `QueryError` for a query that cannot be parsed or evaluated.
         """
+        from kgtable.graph.results import to_python
+
         return to_python(self.store.query(query, bindings=bindings), self.names.prefixes)
 
     def sparql_text(self, query: str, format: str | None = None) -> str:
         """The results of a query printed as table, json, csv, tsv, xml or turtle."""
+        from kgtable.graph.results import ResultFormat, to_text
+
         wanted = None if format is None else ResultFormat.of(format)
         return to_text(self.store.query(query), wanted, self.names.prefixes)
 
@@ -164,8 +161,8 @@ class KnowledgeGraph:
     @cached_property
     def retrievers(self) -> Retrievers:
         """The retrieval methods over this graph."""
-        tables = tuple(self.catalogue.tables)
-        return Retrievers(Material(self.store, self.names, tables, self.generation.index_path))
+        place = self.generation.index_path
+        return Retrievers(Material(self.store, self.names, lambda: self.catalogue.tables, place))
 
     def ask(
         self, question: str, *, llm: LLM | None = None, on_text: OnText | None = None, **options: Any
@@ -188,6 +185,10 @@ class KnowledgeGraph:
 
     def _asker(self, llm: LLM | None, options: MappingOf[str, Any]) -> Asker:
         """What answers under these settings; kept for the next question under the same."""
+        from kgtable.answering.asking import Asker
+        from kgtable.llm import connect as connect_model
+        from kgtable.llm.metering import MeteredLLM
+
         settings = load_settings(**options)
         with self._asking:
             kept = self._kept_asker
@@ -203,14 +204,17 @@ class KnowledgeGraph:
             return kept[2]
 
     def _retrieved(self, llm: LLM | None, rerank: bool, question: str, k: int, method: str) -> Retrieval:
-        if not self.catalogue.tables:
+        found = self.retrieve(question, k, method, llm=llm, rerank=rerank)
+        if not found.tables and not self.catalogue.tables:
             raise AnswerError(
                 f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables."
             )
-        return self.retrieve(question, k, method, llm=llm, rerank=rerank)
+        return found
 
     @cached_property
     def _source(self) -> GraphTables:
+        from kgtable.answering.graph_tables import GraphTables
+
         return GraphTables(self.store, self.names)
 
     def to_rdflib(self) -> rdflib.Dataset:
@@ -256,7 +260,11 @@ class KnowledgeGraph:
 
         Raises `MissingExtraError` without pySHACL.
         """
+        from kgtable.graph.validate import validate as validate_graph
+
         if self.endpoint is not None:
+            from kgtable.graph.connecting import in_memory
+
             return validate_graph(in_memory(self.rdf("nquads")), most=most)
         return validate_graph(self.generation.store_path, most=most)
 
@@ -264,6 +272,8 @@ class KnowledgeGraph:
         """What the graph holds: tables, cells by kind, quads, units, errors."""
         about = {"path": str(self.path), "kgtable": __version__}
         if self.endpoint is not None:
+            from kgtable.graph.connecting import endpoint_info
+
             return {**about, **endpoint_info(self.endpoint, self.store)}
         return {**about, **catalogue_info(self.catalogue, self.generation)}
 
@@ -272,6 +282,10 @@ class KnowledgeGraph:
 
         Raises `UsageError`, `RemoteStoreError`; see `kgtable.graph.connecting.push`.
         """
+        from kgtable.graph.connecting import push as push_graph
+        from kgtable.graph.remote import RemoteStore
+        from kgtable.graph.wire import checked_url
+
         target = RemoteStore(Endpoint(url, dialect, self.names.base, checked_url(url)))
         return push_graph(self.store, list(self.catalogue.tables), self.names, target, progress)
 
@@ -292,112 +306,3 @@ class KnowledgeGraph:
 def open(directory: Path | str) -> KnowledgeGraph:
     """Opens the graph in a directory; see `KnowledgeGraph`."""
     return KnowledgeGraph(directory)
-
-
-def connect(
-    url: str,
-    directory: Path | str,
-    *,
-    store: str | None = None,
-    dialect: str = "generic",
-    base: str | None = None,
-) -> KnowledgeGraph:
-    """Makes `directory` stand for the graph behind a SPARQL endpoint and opens it.
-
-    `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
-    `kgtable.graph.dialects.DIALECTS`. See `kgtable.graph.connecting.connect` for the errors raised.
-    """
-    connect_directory(directory, url, store=store, dialect=dialect, base=base)
-    return KnowledgeGraph(directory)
-
-
-def build(
-    paths: Path | str | Sequence[Path | str],
-    directory: Path | str,
-    *,
-    mapping: Path | str | None = None,
-    base: str | None = None,
-    embedding: str = "minilm",
-    workers: int = 1,
-    progress: Progress = silent,
-) -> KnowledgeGraph:
-    """Brings the graph in `directory` up to date with the tables under `paths` and opens it.
-
-    `mapping` is a CSV or XLSX file of decisions about columns, `embedding` the name of the model of
-    the search index (``"none"`` for a lexical one), `workers` the number of processes.
-    See `kgtable.graph.build.build_graph` for what is done and which errors are raised.
-    """
-    embedder = _remembering(embedding, GraphDirectory(directory))
-
-    def load(name: str) -> RememberingEmbedder | None:
-        return embedder
-
-    built = build_graph(
-        _paths(paths),
-        directory,
-        mapping=_mapping(mapping),
-        base=base,
-        workers=workers,
-        after=(index_step(embedding, workers, load),),
-        propose=partial(propose, embed=None if embedder is None else embedder.embed_names),
-        progress=progress,
-    )
-    ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=load)
-    return KnowledgeGraph(directory, built)
-
-
-def convert(
-    paths: Path | str | Sequence[Path | str],
-    out: Path | str | IO[bytes],
-    *,
-    format: str | None = None,
-    mapping: Path | str | None = None,
-    base: str = DEFAULT_BASE,
-    workers: int = 1,
-    progress: Progress = silent,
-) -> ConversionReport:
-    """Writes the tables under `paths` as RDF to a file or an open stream.
-
-    `format` is a name, suffix or media type; None goes by the suffix of `out`. The file appears when
-    it is complete. See `kgtable.graph.convert.convert_tables`.
-    """
-    chosen = Format.of(format) if format else Format.from_suffix(str(out))
-    if chosen is None:
-        raise UsageError(f"The suffix of {out} names no RDF format.", hint="Give a format, such as turtle.")
-    settings = Settings(Namespaces(base), chosen, _mapping(mapping))
-    with whole_file(Path(out)) if isinstance(out, Path | str) else nullcontext(out) as handle:
-        return convert_tables(_paths(paths), handle, settings, workers=workers, progress=progress)
-
-
-def validate(path: Path | str, *, most: int = MOST_LISTED) -> ValidationReport:
-    """Checks an RDF file, or the graph that the tables in a file or folder become, by SHACL.
-
-    Raises `MissingExtraError` without pySHACL, `GraphError` for RDF that cannot be parsed, `UsageError`
-    where there is no table.
-    """
-    path = Path(path)
-    if path.is_file() and path.suffix.lower() in RDF_SUFFIXES:
-        return validate_graph(path, most=most)
-    with TemporaryDirectory(prefix="kgtable-") as folder:
-        text = Path(folder) / "tables.nq"
-        convert(path, text)
-        return validate_graph(text, most=most)
-
-
-def _paths(paths: Path | str | Sequence[Path | str]) -> Sequence[Path | str]:
-    return [paths] if isinstance(paths, Path | str) else paths
-
-
-def _remembering(embedding: str, directory: GraphDirectory) -> RememberingEmbedder | None:
-    """The embedding of a build, with the column names of the graph as it is; None for a lexical one."""
-    model = embedder_or_lexical(embedding)
-    if model is None:
-        return None
-    remembering = RememberingEmbedder(model)
-    with suppress(GraphError):
-        remembering.know_names_of(directory.current().index_path)
-    return remembering
-
-
-def _mapping(path: Path | str | None) -> Mapping | None:
-    return None if path is None else Mapping.load(Path(path))

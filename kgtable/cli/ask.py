@@ -88,3 +88,6 @@ def shown(answer: Answer, name: str) -> str:
         return "\n".join(lines)
     queries = answer.retrieval.trace.get("sparql") or ()
     return "\n\n".join(map(str, queries)) or f"The method {answer.method} ran no SPARQL query."
+
+
+COMMANDS = (ask,)

@@ -45,3 +45,6 @@ def _show(number: int, step: Step) -> None:
     click.secho(f"{number}. {step.title}", bold=True)
     click.secho(f"$ {step.command}", dim=True)
     click.echo(f"{step.output.rstrip()}\n")
+
+
+COMMANDS = (demo,)

@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
 
-from kgtable.cli import ask, demo, evaluate, graph, remote, retrieve, serve
 from kgtable.errors import KgtableError
 from kgtable.version import __version__
+
+MODULES = {
+    "ask": "ask",
+    "build": "graph",
+    "connect": "remote",
+    "convert": "graph",
+    "demo": "demo",
+    "eval": "evaluate",
+    "export": "graph",
+    "info": "graph",
+    "push": "remote",
+    "retrieve": "retrieve",
+    "serve": "serve",
+    "sparql": "graph",
+    "validate": "graph",
+}
+"""The module of `kgtable.cli` that each command is in: only the one that is called is imported."""
 
 
 class _Commands(click.Group):
     """Prints kgtable's errors as ``Error: …`` and ends with 2; a closed pipe ends quietly."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in MODULES:
+            return None
+        module = import_module(f"kgtable.cli.{MODULES[cmd_name]}")
+        command: click.Command = next(found for found in module.COMMANDS if found.name == cmd_name)
+        return command
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -31,17 +58,3 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="kgtable")
 def main() -> None:
     """Turn folders of tables into a QUDT knowledge graph and ask it questions."""
-
-
-COMMANDS = (
-    *graph.COMMANDS,
-    retrieve.retrieve,
-    ask.ask,
-    *serve.COMMANDS,
-    *remote.COMMANDS,
-    *evaluate.COMMANDS,
-    demo.demo,
-)
-
-for command in COMMANDS:
-    main.add_command(command)

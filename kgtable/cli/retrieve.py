@@ -139,3 +139,6 @@ def _table(retrieval: Retrieval) -> Iterator[str]:
         if triple.group:
             words.append(f"in {one_line(triple.group)}")
         yield "  ".join(words) + "\n"
+
+
+COMMANDS = (retrieve,)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
 from kgtable.graph.blocks import Blocks, Share
 from kgtable.graph.catalogue import Catalogue, FileRecord
 from kgtable.graph.conversion import Job, Settings, plan_jobs, run_jobs, write_job
 from kgtable.graph.description import dataset_blocks, ontology_blocks
 from kgtable.graph.merging import merge_shares
+from kgtable.graph.progress import Progress, silent
 from kgtable.graph.storage import append_file, storage_errors
 from kgtable.graph.writing import writer_for
 from kgtable.ontology.equivalents import Proposals, Propose, between_predicates, propose
@@ -20,15 +21,8 @@ from kgtable.ontology.facts import Summary, by_name
 from kgtable.ontology.owl import GeneratedOntology, generate
 from kgtable.tables.walk import TableFile, file_digest
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with a stage's name, how many files are done, and how many there are."""
-
 CONVERT_ALL_ABOVE = 0.3
 """With a greater share of its quads gone or changed, a graph is converted and loaded anew."""
-
-
-def silent(stage: str, done: int, total: int) -> None:
-    """The progress report that says nothing."""
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from kgtable.errors import UsageError
-from kgtable.graph.assembly import Assembly, Plan, Progress, make_plan, silent
+from kgtable.graph.assembly import Assembly, Plan, make_plan
 from kgtable.graph.catalogue import Catalogue, Changes
 from kgtable.graph.conversion import Settings
 from kgtable.graph.generation import Generation, GraphDirectory
 from kgtable.graph.loading import carry_over, change_store, fill_store
+from kgtable.graph.progress import Progress, silent
 from kgtable.graph.report import ConversionReport
 from kgtable.graph.storage import storage_errors
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces

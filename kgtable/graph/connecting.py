@@ -10,10 +10,10 @@ import pyoxigraph as ox
 import rdflib
 
 from kgtable.errors import RemoteStoreError
-from kgtable.graph.assembly import Progress, silent
 from kgtable.graph.catalogue import Catalogue, FileRecord, TableRecord
 from kgtable.graph.export import write_rdf
 from kgtable.graph.generation import Endpoint, Generation, GraphDirectory
+from kgtable.graph.progress import Progress, silent
 from kgtable.graph.remote import RemoteStore
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import DEFAULT_BASE, UNIT, Namespaces

@@ -8,8 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from kgtable.errors import UsageError
-from kgtable.graph.assembly import Assembly, Plan, Progress, silent
+from kgtable.graph.assembly import Assembly, Plan
 from kgtable.graph.conversion import Settings
+from kgtable.graph.progress import Progress, silent
 from kgtable.graph.report import ConversionReport
 from kgtable.graph.storage import storage_errors
 from kgtable.tables.walk import walk

@@ -7,9 +7,7 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
-
-import rdflib
+from typing import IO, TYPE_CHECKING
 
 from kgtable.graph.ordering import collect, plain_blocks, table_blocks
 from kgtable.graph.reading_back import read_table
@@ -18,6 +16,9 @@ from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import Namespaces, encode
 from kgtable.graph.writing import Format, writer_for
 from kgtable.tables.model import Table
+
+if TYPE_CHECKING:
+    import rdflib
 
 _LONGEST_NAME = 120
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
@@ -39,6 +40,8 @@ def write_rdf(
 
 def to_dataset(store: TripleStore, tables: Iterable[str], names: Namespaces) -> rdflib.Dataset:
     """The graphs of the tables and the default graph in memory."""
+    import rdflib
+
     dataset = rdflib.Dataset()
     for name, namespace in names.prefixes.items():
         dataset.bind(name, namespace)

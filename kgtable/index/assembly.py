@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -16,6 +17,8 @@ from kgtable.index.reading import TableContent
 from kgtable.index.strings import Strings, encoded
 from kgtable.index.weights import okapi
 from kgtable.index.words import terms
+
+_YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
 
 MOSTLY = 0.6
 """A column is numeric where more than this share of its cells are quantities."""
@@ -106,11 +109,12 @@ class Assembly:
         )
         term_texts = Postings.build(text_items, text_of_item, len(vocabulary))
         sizes = np.bincount(term_texts.items, minlength=len(in_order)).astype(np.int32)
+        dated = np.fromiter((_YEAR.search(text) is not None for text in in_order), np.bool_, len(in_order))
         size = len(in_order)
         return Corpus(
             table_ids=tuple(self._ids),
             places=places,
-            statistics=Statistics(weight, bm25, in_table, sizes),
+            statistics=Statistics(weight, bm25, in_table, sizes, dated),
             texts=Strings.open(folder / "texts"),
             terms=Strings.open(folder / "terms"),
             predicates=Strings.open(folder / "predicates"),

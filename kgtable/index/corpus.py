@@ -62,13 +62,14 @@ class Statistics:
     `term_weight` is a term's inverse document frequency over tables. The postings of a term are the
     tables that have it in title, headings, header, cells or the texts around them; `bm25` is the
     term's weight in each, `in_table` whether it stands in more than the texts around the table.
-    `text_size` counts the distinct terms of a text.
+    `text_size` counts the distinct terms of a text, `text_is_dated` tells whether it names a year.
     """
 
     term_weight: Floats
     bm25: Floats
     in_table: Flags
     text_size: Integers
+    text_is_dated: Flags
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ def cell_scores(query: Query, index: GraphIndex, cells: Integers, weights: CellW
     whole = query.whole[texts]
     column_score = weights.column_named_in * named_in_column + _header_score(query, index, columns, weights)
     score = row_score[row_of] + column_score[column_of] + weights.own * own + weights.named * whole
+    if query.asks_for_date:
+        score += weights.date * corpus.statistics.text_is_dated[texts]
     score += np.where(body[row_of], 0.0, weights.above_body)
     return np.asarray(score, dtype=np.float32)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,11 +34,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Material:
-    """What methods are made from: a graph's store, its table ids, its index folder, a model if any."""
+    """What methods are made from: a graph's store, what lists its tables' ids, its index, a model if any."""
 
     store: TripleStore
     names: Namespaces
-    tables: tuple[str, ...]
+    tables: Callable[[], Iterable[str]]
     index_path: Path
     llm: LLM | None = None
 
@@ -49,7 +49,7 @@ class Material:
 
     def texts(self, format: str) -> TableTexts:
         """Every table as text. Raises `RetrievalError` for an unknown format."""
-        tables = (self.reader.table(id) for id in self.tables)
+        tables = (self.reader.table(id) for id in self.tables())
         if format == WRITTEN_SCHEMA:
             return write_schemas(tables, self.llm)
         if format not in list(TableFormat):

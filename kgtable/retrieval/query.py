@@ -20,6 +20,10 @@ _NUMBER_ASKED = re.compile(
     r"|value|rate)\b",
     re.IGNORECASE,
 )
+_DATE_ASKED = re.compile(
+    r"\b(when|(which|what)\b[^?.,;]{0,24}?\b(years?|dates?|months?|quarters?|periods?|seasons?))\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,11 @@ class Query:
         asking = np.fromiter(known.values(), dtype=np.bool_, count=len(known))
         weights = corpus.statistics.term_weight[ids] * np.where(asking, ASKING, 1.0)
         return cls(text, ids, weights.astype(np.float32), asking, _made_of(ids, corpus), vector)
+
+    @property
+    def asks_for_date(self) -> bool:
+        """Whether the question's form asks for a year or date."""
+        return _DATE_ASKED.search(self.text) is not None
 
     @property
     def asks_for_number(self) -> bool:

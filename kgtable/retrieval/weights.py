@@ -35,6 +35,7 @@ class CellWeights:
     - `header`: words found in the column's name; `header_named`: the whole name is in the question.
     - `header_vector`: the cosine of the question and the column's name.
     - `number`: a number is asked for, and the column holds numbers.
+    - `date`: a year or date is asked for, and the cell names a year.
     - `above_body`: the cell stands in the header.
     """
 
@@ -47,6 +48,7 @@ class CellWeights:
     header_named: float = 1.0
     header_vector: float = 1.5
     number: float = 0.5
+    date: float = 1.5
     above_body: float = -2.0
 
 

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from kgtable import __version__, api
-from kgtable.cli.main import main
+from kgtable.cli.main import MODULES, main
 
 PLANETS = 'Planet,Radius (km),Rings\nMercury,"2,440",no\nSaturn,"58,232",yes\n'
 
@@ -137,7 +138,9 @@ def test_validate_tells_by_its_exit_code(kg: str, folder: Path, tmp_path: Path) 
 
 def test_version_and_help() -> None:
     assert __version__ in run("--version").stdout
-    for name, command in main.commands.items():
+    for name in MODULES:
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
         assert command.help, name
         run(name, "--help")
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
+from kgtable.index.assembly import assemble
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.opened import GraphIndex
 
@@ -73,3 +76,17 @@ def test_columns_know_their_predicate_and_kind(index: GraphIndex) -> None:
     assert places.column_is_numeric[start:end].tolist()[1:] == [False, True, True]
     unnamed = places.column_name[places.table_column_start[corpus.table_ids.index("income")]]
     assert unnamed == NONE
+
+
+def test_texts_that_name_a_year_are_known(index: GraphIndex) -> None:
+    corpus = index.corpus
+    dated = {
+        text for text, marked in zip(corpus.texts, corpus.statistics.text_is_dated, strict=True) if marked
+    }
+    assert dated == {"2018", "2019", "31 dec. 1921", "1921-12-31", "1 may 1988", "1988-05-01"}
+
+
+def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
+    corpus = assemble([], tmp_path)
+    assert corpus.table_ids == ()
+    assert len(Corpus.open(tmp_path).places.cell_row) == 0

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from kgtable.graph.catalogue import Catalogue
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
+from kgtable.index.build import build_index
 from kgtable.index.opened import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import HybridRetriever
@@ -93,3 +96,16 @@ def test_reranking_can_be_turned_off(index: GraphIndex, store: EmbeddedStore, na
     found = HybridRetriever(store, names, index, llm=llm, rerank=False).retrieve("Gold of Kenya?", 5)
     assert found.triples[0].table == "medals"
     assert len(llm.requests) == 1
+
+
+@pytest.mark.parametrize("embedding", ["none", "words"])
+def test_a_graph_without_tables_finds_nothing(tmp_path: Path, embedding: str) -> None:
+    generation = build(write_tables(tmp_path / "tables"), tmp_path / "kg", embedding)
+    names = Namespaces(generation.base)
+    Catalogue().save(tmp_path / "catalogue.sqlite")
+    (tmp_path / "catalogue.sqlite").replace(generation.catalogue_path)
+    shutil.rmtree(generation.index_path)
+    build_index(generation, embedding=embedding, load=load_words)
+    index = GraphIndex(generation.index_path, load_words)
+    found = HybridRetriever(EmbeddedStore(generation.store_path), names, index).retrieve("gold of Kenya?", 5)
+    assert (found.triples, found.tables) == ((), ())

@@ -26,3 +26,17 @@ def test_texts_made_up_of_its_words_are_marked(index: GraphIndex) -> None:
 )
 def test_whether_a_number_is_asked_for(index: GraphIndex, question: str, expected: bool) -> None:
     assert Query.of(question, index.corpus).asks_for_number is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("When was the bridge opened?", True),
+        ("in which fiscal year was revenue largest", True),
+        ("What years does the table show?", True),
+        ("What was the change in 2019?", False),
+        ("How many years did it take?", False),
+    ],
+)
+def test_whether_a_date_is_asked_for(index: GraphIndex, question: str, expected: bool) -> None:
+    assert Query.of(question, index.corpus).asks_for_date is expected

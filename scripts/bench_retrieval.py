@@ -1,0 +1,219 @@
+"""Recall of `hybrid` without a language model on benchmark folders, and what each step and signal adds.
+
+    python scripts/bench_retrieval.py ../shared/data --graphs /tmp/graphs
+    python scripts/bench_retrieval.py ../shared/data --graphs /tmp/graphs --only tatqa --ablation --every 4
+
+A graph is built below ``--graphs`` where it is absent or its tables changed. Cells are triples: a gold
+cell counts as found where it is among the first k of them; a question that finds nothing counts 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from kgtable import api
+from kgtable.evaluation.benchmark import Benchmark, Question
+from kgtable.index.embedding import Embedder, embedder_or_lexical
+from kgtable.index.opened import GraphIndex
+from kgtable.index.remembering import RememberingEmbedder
+from kgtable.retrieval.candidates import matching_cells
+from kgtable.retrieval.expansion import expand
+from kgtable.retrieval.labels import extract_labels
+from kgtable.retrieval.query import Query
+from kgtable.retrieval.scoring import Scored, score
+from kgtable.retrieval.weights import CellWeights, TableWeights, Weights
+
+Numbers = npt.NDArray[np.integer]
+EVERYTHING = Weights()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A split of a benchmark, the triple budgets and the numbers of tables to report."""
+
+    name: str
+    split: str
+    budgets: tuple[int, ...]
+    tables: tuple[int, ...]
+
+
+TASKS = (
+    Task("wtq", "squall", (1_000, 11_000), (1, 10, 30)),
+    Task("tatqa", "dev", (300, 1_000), (5, 30)),
+    Task("finqa", "dev", (300, 1_000), (5, 30)),
+    Task("multitable", "squall", (1_000, 3_000), (10, 20, 50)),
+    Task("spider", "dev", (1_000,), (5,)),
+    Task("hitab", "dev", (100, 300), (1, 5)),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with what does not depend on weights: its query and the cells its labels name."""
+
+    question: Question
+    query: Query
+    labels: npt.NDArray[np.bool_]
+    expanded: npt.NDArray[np.bool_]
+    gold_cells: Numbers
+    gold_tables: frozenset[int]
+
+
+class Bench:
+    """One task over its graph."""
+
+    def __init__(self, task: Task, folder: Path, graphs: Path, embedding: str, every: int) -> None:
+        self.task = task
+        benchmark = Benchmark(folder / task.name)
+        graph = api.build(
+            benchmark.tables, graphs / task.name, embedding=embedding, workers=os.cpu_count() or 1
+        )
+        self.index = GraphIndex(graph.generation.index_path, remembered)
+        self.places = self.index.corpus.places
+        self._tables = {id: number for number, id in enumerate(self.index.corpus.table_ids)}
+        rows = self.places.cell_row
+        self._codes = _code(
+            self.places.row_table[rows],
+            self.places.row_number[rows],
+            self.places.column_number[self.places.cell_column],
+        )
+        self.questions = [q for q in benchmark.questions(task.split) if q.cells][::every]
+
+    def asked(self) -> Iterator[Asked]:
+        """Every question, one after the other."""
+        for question in self.questions:
+            vectors = self.index.embed([question.text])
+            labels = extract_labels(question.text, self.index)
+            terms = [term for found in expand(vectors, self.index).values() for term in found]
+            gold = np.array([(self._tables[table], row, column) for table, row, column in question.cells])
+            yield Asked(
+                question,
+                Query.of(question.text, self.index.corpus, None if vectors is None else vectors[0]),
+                matching_cells(labels, self.index),
+                matching_cells((*labels, *terms), self.index),
+                np.unique(_code(*gold.T)),
+                frozenset(self._tables[table] for table in question.tables),
+            )
+
+    def measures(self, asked: Asked, cells: Numbers, tables: Numbers) -> list[float]:
+        """Recall of cells at each budget, then of tables at each number; 0s where nothing was found."""
+        hits = np.cumsum(np.isin(self._codes[cells], asked.gold_cells))
+        found = [float(hits[min(k, len(hits)) - 1]) if len(hits) else 0.0 for k in self.task.budgets]
+        of_cells = [count / len(asked.gold_cells) for count in found]
+        gold = asked.gold_tables
+        of_tables = [len(gold & set(tables[:k].tolist())) / len(gold) for k in self.task.tables]
+        if asked.question.any_of:
+            of_tables = [float(share > 0) for share in of_tables]
+        return of_cells + of_tables
+
+    def header(self) -> str:
+        """What the numbers of a row are."""
+        cells = " / ".join(f"{k:,}" for k in self.task.budgets)
+        tables = " / ".join(map(str, self.task.tables))
+        return f"cells @{cells}, tables R@{tables}"
+
+
+Variant = Callable[[Bench, Asked], tuple[Numbers, Numbers]]
+
+
+def whole(weights: Weights, *, candidates: str = "expanded") -> Variant:
+    """All steps with these weights; `candidates` names the field of `Asked` whose cells join, or none."""
+
+    def run(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:
+        matching = getattr(asked, candidates) if candidates else np.zeros_like(asked.labels)
+        scored = score(asked.query, bench.index, matching, weights, max(bench.task.budgets))
+        return _ranked(scored, max(bench.task.budgets))
+
+    return run
+
+
+def candidates_only(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:
+    """The thesis's candidates alone, ranked by all signals."""
+    cells, tables = whole(EVERYTHING)(bench, asked)
+    return cells[asked.expanded[cells]], tables
+
+
+def table_by_table(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:
+    """The cells of the best table in reading order, then of the next: what whole-table retrieval gives."""
+    scored = score(asked.query, bench.index, asked.expanded, EVERYTHING, max(bench.task.budgets))
+    tables = np.argsort(-scored.table_logits, kind="stable")
+    place = np.empty(len(tables), dtype=np.int64)
+    place[tables] = np.arange(len(tables))
+    order = np.argsort(place[scored.cell_table], kind="stable")
+    return scored.cells[order][: max(bench.task.budgets)], tables
+
+
+def _variants(ablation: bool) -> dict[str, Variant]:
+    variants: dict[str, Variant] = {"everything": whole(EVERYTHING)}
+    if not ablation:
+        return variants
+    variants["no expanded labels"] = whole(EVERYTHING, candidates="labels")
+    variants["no labels at all"] = whole(EVERYTHING, candidates="")
+    variants["cells of labels only"] = candidates_only
+    variants["whole tables in order"] = table_by_table
+    for part in fields(TableWeights):
+        without = replace(EVERYTHING, tables=replace(EVERYTHING.tables, **{part.name: 0.0}))
+        variants[f"table signal {part.name} out"] = whole(without)
+    for part in fields(CellWeights):
+        without = replace(EVERYTHING, cells=replace(EVERYTHING.cells, **{part.name: 0.0}))
+        variants[f"cell signal {part.name} out"] = whole(without)
+    return variants
+
+
+def _ranked(scored: Scored, k: int) -> tuple[Numbers, Numbers]:
+    return scored.best(k)[0], np.argsort(-scored.table_logits, kind="stable")
+
+
+def _code(tables: Numbers, rows: Numbers, columns: Numbers) -> Numbers:
+    return (tables.astype(np.int64) << 40) + (rows.astype(np.int64) << 16) + columns
+
+
+_embedders: dict[str, Embedder] = {}
+
+
+def remembered(name: str) -> Embedder | None:
+    """The embedding with a memory, shared by all benchmarks."""
+    model = embedder_or_lexical(name)
+    if model is None:
+        return None
+    return _embedders.setdefault(name, RememberingEmbedder(model))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("benchmarks", type=Path, help="the folder of the benchmark folders")
+    parser.add_argument("--graphs", type=Path, required=True, help="where the graphs are, or are built")
+    parser.add_argument("--only", nargs="+", choices=[task.name for task in TASKS], help="these benchmarks")
+    parser.add_argument("--embedding", default="minilm")
+    parser.add_argument("--every", type=int, default=1, help="take every n-th question")
+    parser.add_argument("--ablation", action="store_true", help="each step and signal left out in turn")
+    chosen = parser.parse_args(arguments)
+    variants = _variants(chosen.ablation)
+    for task in TASKS:
+        if chosen.only and task.name not in chosen.only:
+            continue
+        bench = Bench(task, chosen.benchmarks, chosen.graphs, chosen.embedding, chosen.every)
+        found: dict[str, list[list[float]]] = {name: [] for name in variants}
+        empty = 0
+        for asked in bench.asked():
+            for name, variant in variants.items():
+                cells, tables = variant(bench, asked)
+                found[name].append(bench.measures(asked, cells, tables))
+                empty += name == "everything" and not len(cells)
+        count = len(bench.questions)
+        print(f"\n{task.name} {task.split}: {count:,} questions with gold cells, {empty} found nothing")
+        print(f"{bench.header():>60}")
+        for name, values in found.items():
+            means = "  ".join(f"{mean:.3f}" for mean in np.mean(values, axis=0))
+            print(f"{name:<36}{means:>24}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
