@@ -63,10 +63,6 @@ def answer_by_rules(evidence: Evidence) -> Answer:
     question = read_question(retrieval.question)
     found = _findings(question, evidence)
     answer = made(evidence, found[0]) if found else _top_cell(evidence)
-    rivals = [other for other in found[1:] if not other.missed and other.finding.text != answer.text]
-    if answer.verified and rivals:
-        why = f"table {rivals[0].view.id} fits the question as well and gives another answer"
-        answer = replace(answer, verified=False, reasons=(*answer.reasons, why))
     others = (made(evidence, other) for other in found[1:] if not (other.missed or other.makeshift))
     alternatives = tuple(
         Alternative(other.text, other.citations[0].table, other.citations)
@@ -77,14 +73,18 @@ def answer_by_rules(evidence: Evidence) -> Answer:
     return replace(answer, alternatives=alternatives[:_ALTERNATIVES], timings_ms=timings)
 
 
-def apply_rules(question: Question, view: TableView) -> Finding | None:
-    """What the rules for the question's form find in one table, or looking up where they find nothing."""
+def apply_rules(question: Question, view: TableView) -> tuple[Finding, bool] | None:
+    """What the rules for the question's form find in one table; looking up where they find nothing.
+
+    With whether it is such a makeshift.
+    """
     linking = Linking(question, view)
-    for rule in (*_RULES[question.form], look_up):
+    for rule in _RULES[question.form]:
         finding = rule(linking)
         if finding is not None:
-            return finding
-    return None
+            return finding, False
+    finding = look_up(linking)
+    return None if finding is None else (finding, True)
 
 
 def _findings(question: Question, evidence: Evidence) -> list[Found]:
@@ -95,10 +95,10 @@ def _findings(question: Question, evidence: Evidence) -> list[Found]:
     found = []
     for id in evidence.tables[:TABLES_TRIED]:
         view = TableView(evidence, id)
-        finding = apply_rules(question, view)
-        if finding is not None and finding.text:
-            missed = unexplained(question, view, finding)
-            found.append(Found(view, finding, missed, finding.rule != question.form))
+        applied = apply_rules(question, view)
+        if applied is not None and applied[0].text:
+            finding, makeshift = applied
+            found.append(Found(view, finding, unexplained(question, view, finding), makeshift))
     return sorted(found, key=lambda one: len(one.missed) + one.makeshift)
 
 

@@ -108,8 +108,6 @@ def test_other_tables_that_answer_are_listed() -> None:
     assert found.alternatives == ()
     found = ask("Which nation has the lowest total?", "medals", "games")
     assert [(other.table, other.text) for other in found.alternatives] == [("games", "Denmark")]
-    assert not found.verified
-    assert "table games fits the question as well" in found.reasons[-1]
 
 
 def test_without_a_rule_the_best_cell_is_shown_unverified() -> None:
