@@ -23,6 +23,9 @@ from kgtable.answering.reply import Draft
 RULES = "rules, no language model"
 """What stands as an answer's `model` where none was asked."""
 
+_OF_ONE_ROW = frozenset({Form.LOOKUP, Form.DIFFERENCE, Form.CHANGE, Form.WHEN})
+"""The forms that need no row but those that the question names."""
+
 TABLES_TRIED = 5
 _ALTERNATIVES = 3
 
@@ -79,7 +82,7 @@ def apply_rules(question: Question, view: TableView) -> tuple[Finding, bool] | N
     With whether it is such a makeshift.
     """
     linking = Linking(question, view)
-    for rule in _RULES[question.form]:
+    for rule in _RULES[question.form] if not view.missing or question.form in _OF_ONE_ROW else ():
         finding = rule(linking)
         if finding is not None:
             return finding, False
@@ -109,6 +112,8 @@ def made(evidence: Evidence, found: Found) -> Answer:
     draft = Draft(finding.text, ids, finding.calculation)
     grounding = check(evidence.retrieval.question, draft, evidence)
     doubts = [f"the cells say nothing of: {', '.join(missed)}"] if missed else []
+    if view.missing:
+        doubts.append(f"{view.missing:,} further rows of this long table were not read")
     if finding.rule != Form.LOOKUP and finding.calculation is None:
         doubts.append("it rests on the order or wording of rows, which cannot be computed again")
     return Answer(

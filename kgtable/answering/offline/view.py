@@ -49,7 +49,10 @@ class TableView:
 
     def __init__(self, evidence: Evidence, id: str) -> None:
         self.evidence, self.id = evidence, id
-        self.table: Table = evidence.source.table(id)
+        excerpt = evidence.excerpt(id)
+        self.table: Table = excerpt.table
+        self.missing = excerpt.missing
+        """How many rows of the table were not read, since it is long."""
         structure = self.table.structure
         out = structure.groups | structure.footnotes
         self._grid = self.table.grid.head
@@ -61,7 +64,7 @@ class TableView:
         self.columns = tuple(range(len(self.table.columns)))
         self.label_column = structure.label_column
         self._styles = profile_columns(self.table)
-        self._quantities = evidence.source.quantities(id)
+        self._quantities = excerpt.quantities
 
     @cached_property
     def plain_rows(self) -> tuple[int, ...]:

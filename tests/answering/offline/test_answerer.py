@@ -5,12 +5,13 @@ from decimal import Decimal
 import pytest
 
 from kgtable.answering.answer import Answer
-from kgtable.answering.evidence import Evidence
+from kgtable.answering.evidence import Evidence, Frame, TableRow
 from kgtable.answering.memory_tables import MemoryTables
 from kgtable.answering.offline import RULES, answer_by_rules
 from kgtable.retrieval.result import Retrieval, ScoredTable
+from kgtable.tables.model import Table
 from kgtable.tables.structure import make_table
-from tests.answering.sample import SOURCE, grid, retrieval
+from tests.answering.sample import SOURCE, grid, retrieval, triple
 
 MEDALS = (
     ("Rank", "Nation", "Gold", "Silver", "Total"),
@@ -124,3 +125,25 @@ def test_any_question_has_an_answer_or_none(question: str) -> None:
     for table in TABLES:
         found = ask(question, table)
         assert found.model == RULES
+
+
+def test_of_a_long_table_only_the_rows_retrieved_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtable.answering.evidence.MOST_CELLS", 5)
+
+    class Long(MemoryTables):
+        def table(self, id: str) -> Table:
+            raise AssertionError(f"the whole table {id} is read")
+
+        def frame(self, id: str) -> Frame:
+            return SOURCE.frame(id)
+
+        def row(self, id: str, row: int) -> TableRow | None:
+            return SOURCE.row(id, row)
+
+    shown = Retrieval(
+        "How many ships has Fjell?", (triple("ports", 2, 2, 1.0),), (ScoredTable("ports", 1.0),)
+    )
+    found = answer_by_rules(Evidence(shown, Long([])))
+    assert found.text == "44"
+    assert not found.verified
+    assert "2 further rows of this long table were not read" in found.reasons
