@@ -8,20 +8,18 @@ grounded where a cited cell, its row's label or its column's header says them.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 from kgtable.answering.arithmetic import Term, calculate
 from kgtable.answering.calculation_tokens import CalculationFault
+from kgtable.answering.comparable import contains, decimal_string, number_of, plain, unit_of
 from kgtable.answering.evidence import Cell, Evidence
 from kgtable.answering.reply import Draft
 from kgtable.answering.stated import Stated, agrees, speaks_of_falling, stated_numbers
-from kgtable.tables.numbers import parse_number
 
-_EXACT = Context(prec=34)
 _YES_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s*(?:;|\n|, and |, | and )\s*")
 _CONSTANT = re.compile(r"100?|10{3,}")
@@ -43,17 +41,6 @@ class Grounding:
 def check(question: str, draft: Draft, evidence: Evidence) -> Grounding:
     """Checks a draft against the cells. Never raises for what a model wrote."""
     return _Check(question, draft, evidence).run()
-
-
-def decimal_string(number: Fraction) -> str:
-    """The number as a plain decimal, to 34 significant digits.
-
-    >>> decimal_string(Fraction(1, 8)), decimal_string(Fraction(1200))
-    ('0.125', '1200')
-    """
-    found = _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
-    text = f"{found:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 class _Check:
@@ -102,19 +89,19 @@ class _Check:
     def cell(self, cell_id: str) -> Term:
         """The number in a cell that the calculation uses."""
         cell = self._cite(cell_id)
-        number = _number_of(cell) if cell else None
+        number = number_of(cell) if cell else None
         if cell is None or number is None:
             raise CalculationFault(f"{cell_id} holds no number")
-        return Term(number, _unit_of(cell))
+        return Term(number, unit_of(cell))
 
     def literal(self, number: Decimal) -> Term:
         """A number written out: a cited cell's as printed, one of the question's, or a bare constant."""
         value = Fraction(number)
         if not _CONSTANT.fullmatch(f"{number:f}"):
             for cell in self._cells.values():
-                known = _number_of(cell)
+                known = number_of(cell)
                 if known is not None and abs(known) in (value, value * 10**cell.power):
-                    return Term(abs(known), _unit_of(cell))
+                    return Term(abs(known), unit_of(cell))
             asked = any(found.value == value for found in stated_numbers(self._question))
             if not asked and not (number == int(number) and number <= len(self._cells)):
                 self._faults.append(f"the calculation uses {number:f}, which is in no cited cell")
@@ -142,7 +129,7 @@ class _Check:
 
     def _power(self) -> int:
         """The scale that all cited numbers are printed with, or 0."""
-        powers = {cell.power for cell in self._cells.values() if _number_of(cell) is not None}
+        powers = {cell.power for cell in self._cells.values() if number_of(cell) is not None}
         return powers.pop() if len(powers) == 1 else 0
 
     def _number(
@@ -164,7 +151,7 @@ class _Check:
             if cell is None and not self._is_said(stated, cells):
                 self._faults.append(f"{stated.text} is in no cited cell")
             elif cell is not None and main[0] is None and result is None:
-                number = _number_of(cell)
+                number = number_of(cell)
                 assert number is not None
                 main = decimal_string(number), cell.unit
         if result is not None and not numbers and self._stands_beside(result.number, cells):
@@ -177,13 +164,13 @@ class _Check:
 
     def _stands_beside(self, number: Fraction, cells: Sequence[Cell]) -> bool:
         """Whether a cited cell in the row that says the answer holds the number, as with the greatest."""
-        whole = _plain(self._draft.text)
-        named = {(cell.table, cell.row) for cell in cells if whole in (_plain(cell.text), _plain(cell.label))}
-        return any((cell.table, cell.row) in named and _number_of(cell) == number for cell in cells)
+        whole = plain(self._draft.text)
+        named = {(cell.table, cell.row) for cell in cells if whole in (plain(cell.text), plain(cell.label))}
+        return any((cell.table, cell.row) in named and number_of(cell) == number for cell in cells)
 
     def _cell_with(self, stated: Stated, cells: Sequence[Cell]) -> Cell | None:
         for cell in cells:
-            number = _number_of(cell)
+            number = number_of(cell)
             if number is not None and agrees(stated, number, power=cell.power, unsigned=self._unsigned):
                 return cell
         return None
@@ -192,7 +179,7 @@ class _Check:
         """Whether the number is part of a cited text, such as a date, or repeats the question."""
         digits = re.compile(rf"(?<!\d){re.escape(stated.text)}(?!\d)")
         texts = [text for cell in cells for text in (cell.label, cell.header)]
-        texts += [cell.text for cell in cells if _number_of(cell) is None]
+        texts += [cell.text for cell in cells if number_of(cell) is None]
         if any(digits.search(text) for text in texts):
             return True
         return len(list(stated_numbers(self._draft.text))) > 1 and bool(digits.search(self._question))
@@ -209,13 +196,13 @@ class _Check:
         if _YES_NO.match(self._draft.text):
             self._faults.append("a yes or no without a comparison cannot be checked")
             return
-        said = [_plain(text) for cell in cells for text in (cell.text, cell.label, cell.header)]
+        said = [plain(text) for cell in cells for text in (cell.text, cell.label, cell.header)]
         said = [text for text in said if text]
-        whole = _plain(self._draft.text)
+        whole = plain(self._draft.text)
         if not cells or any(whole == text for text in said):
             return
-        for part in filter(None, map(_plain, _SEPARATOR.split(self._draft.text))):
-            if not any(_contains(text, part) or _contains(part, text) for text in said):
+        for part in filter(None, map(plain, _SEPARATOR.split(self._draft.text))):
+            if not any(contains(text, part) or contains(part, text) for text in said):
                 self._faults.append(f"{part!r} is in no cited cell")
 
     def _shown(self, calculated: Term | bool | None) -> str | None:
@@ -227,27 +214,3 @@ class _Check:
         if isinstance(calculated, bool):
             return f"{expression} is {str(calculated).lower()}"
         return f"{expression} = {decimal_string(calculated.number)}"
-
-
-def _number_of(cell: Cell) -> Fraction | None:
-    """A cell's number, scale applied, from the graph or, failing that, from its text."""
-    if cell.value is not None:
-        return Fraction(cell.value)
-    parsed = parse_number(cell.text.strip())
-    return None if parsed is None else Fraction(parsed.value) * Fraction(10) ** parsed.scale
-
-
-def _unit_of(cell: Cell) -> str:
-    """The cell's unit, empty for bare counts and where none is known."""
-    return cell.unit if cell.unit is not None and cell.unit not in ("UNITLESS", "NUM") else ""
-
-
-def _contains(text: str, part: str) -> bool:
-    """Whether `part` stands in `text` as whole words."""
-    return f" {part} " in f" {text} "
-
-
-def _plain(text: str) -> str:
-    """Letters and digits of the text, without case and accents."""
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    return " ".join(re.findall(r"\w+", "".join(sign for sign in folded if not unicodedata.combining(sign))))

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from kgtable.answering.grounding import Grounding, check, decimal_string
+from kgtable.answering.comparable import decimal_string
+from kgtable.answering.grounding import Grounding, check
 from kgtable.answering.reply import Draft
 from tests.answering.sample import evidence
 
