@@ -52,9 +52,11 @@ def _named(core: Integers, rarity: Floats, query: Query, corpus: Corpus) -> Floa
     signal = np.zeros(corpus.places.tables, dtype=np.float32)
     for term, weight in zip(core.tolist(), rarity.tolist(), strict=True):
         texts = corpus.term_texts.of(np.array([term]))
-        cells = corpus.text_cells.of(texts[query.whole[texts]])
+        named = texts[query.whole[texts]]
+        cells = corpus.text_cells.of(named)
         tables = corpus.places.row_table[corpus.places.cell_row[cells]]
         found = np.zeros(len(signal), dtype=np.bool_)
         found[tables] = True
+        found[corpus.places.column_table[corpus.text_columns.of(named)]] = True
         signal[found] += weight
     return signal

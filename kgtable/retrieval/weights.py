@@ -11,12 +11,12 @@ class TableWeights:
 
     - `bm25`: BM25 of title, headings, header, "header: value" cells and surrounding texts.
     - `coverage`: the rarity of the question's words that stand in the table itself, however often.
-    - `named`: the rarity of its words that make up whole cells, as names and dates do.
+    - `named`: the rarity of its words that make up whole cells or column names of the table.
     - `vector`: the cosine of question and table.
     - `agreement`: how well the table's own cells fit, see `CellWeights` (not standardised).
     """
 
-    bm25: float = 0.5
+    bm25: float = 0.7
     coverage: float = 0.3
     named: float = 0.2
     vector: float = 0.8
@@ -48,8 +48,8 @@ class CellWeights:
     header_named: float = 1.0
     header_vector: float = 1.5
     number: float = 0.5
-    date: float = 1.5
-    above_body: float = -2.0
+    date: float = 2.0
+    above_body: float = -1.0
 
 
 @dataclass(frozen=True, slots=True)
