@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl
@@ -63,7 +63,8 @@ class Misbehaving:
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(answer.body)
+                with suppress(ConnectionError):  # who asked may have given up waiting
+                    self.wfile.write(answer.body)
 
             do_GET = do_POST = do_PUT = do_DELETE = answer
 
