@@ -39,6 +39,9 @@ SHAPE_VERSION = 1
 SPLIT_ABOVE = 4_000_000
 """Delimited files of more bytes are shared out among the processes by rows."""
 
+SMALLEST_JOB = 150_000
+"""Fewer bytes than this are not worth a process."""
+
 _BATCHES_A_WORKER = 12
 
 
@@ -83,7 +86,7 @@ class Converted:
 def plan_jobs(files: Sequence[tuple[TableFile, str]], folder: Path, workers: int) -> list[Job]:
     """Jobs of about equal size in the order of the files; each writes to a file of its own in `folder`."""
     sizes = [file.path.stat().st_size if file.path.exists() else 0 for file, _ in files]
-    share = max(sum(sizes) // (workers * _BATCHES_A_WORKER), 1) if workers > 1 else SPLIT_ABOVE
+    share = max(sum(sizes) // (workers * _BATCHES_A_WORKER), SMALLEST_JOB) if workers > 1 else SPLIT_ABOVE
     jobs: list[Job] = []
     batch: list[tuple[TableFile, str]] = []
     size = 0

@@ -19,9 +19,14 @@ _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 @contextmanager
 def storage_errors(place: Path | str) -> Iterator[None]:
-    """Turns an `OSError` of the block into a `StorageError` that names the place and the remedy."""
+    """Turns an `OSError` of the block into a `StorageError` that names the place and the remedy.
+
+    A reader that closed its pipe is no fault of the storage: `BrokenPipeError` stays what it is.
+    """
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise _storage_error(error, place) from error
 
