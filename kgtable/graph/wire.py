@@ -11,10 +11,10 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
-from typing import IO, Any
-from urllib.error import HTTPError, URLError
+from typing import Any
+from urllib.error import URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPErrorProcessor, Request, build_opener
 
 from kgtable.errors import ConfigError, RemoteStoreError, UsageError
 from kgtable.version import __version__
@@ -101,13 +101,16 @@ def credentials_for(url: str, environment: Mapping[str, str] = os.environ) -> Cr
     return Credentials(secret, environment.get(USER) or None)
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """A redirect could carry credentials and queries elsewhere; it is reported instead."""
+class _EveryStatus(HTTPErrorProcessor):
+    """Gives replies of every status as they are.
 
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
-    ) -> None:
-        return None
+    So a redirect, which could carry credentials and queries elsewhere, is reported, not followed.
+    """
+
+    def http_response(self, request: Request, response: Any) -> Any:
+        return response
+
+    https_response = http_response
 
 
 def send(
@@ -154,13 +157,9 @@ def _wait(retry_after: str | None, attempt: int) -> float:
 
 def _once(request: Request, timeout: float) -> Reply:
     url, deadline = request.full_url, time.monotonic() + timeout
-    opener = build_opener(_NoRedirects())
+    opener = build_opener(_EveryStatus())
     try:
-        try:
-            response = opener.open(request, timeout=timeout)
-        except HTTPError as error:
-            response = error
-        with response:
+        with opener.open(request, timeout=timeout) as response:
             body = _read(response, deadline)
             return Reply(response.status, response.headers, _unpacked(body, response.headers))
     except TimeoutError as error:
