@@ -34,9 +34,8 @@ from kgtable.making import connect as connect
 from kgtable.making import convert as convert
 from kgtable.making import validate as validate
 from kgtable.retrieval.described import described_rdf
-from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.methods import Choice, Material, Retrievers
-from kgtable.retrieval.result import Retrieval, ScoredTriple
+from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
 from kgtable.version import __version__
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ class KnowledgeGraph:
         where the index is missing, a leaf of `LLMError`.
         """
         retriever = self.retrievers.get(method, Choice(format, embedding))
-        if llm is not None and isinstance(retriever, HybridRetriever):
+        if llm is not None and isinstance(retriever, ModelRetriever):
             retriever = retriever.with_model(llm, rerank=rerank)
         return retriever.retrieve(question, k)
 

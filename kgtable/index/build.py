@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
 from kgtable.index.lexical import write_trigrams
 from kgtable.index.postings import Integers
+from kgtable.index.reading import TableContent
 
 VERSION = 1
 """Rises when the files of an index change."""
@@ -64,18 +65,28 @@ def _write_index(
         previous = _previous(generation)
         ids = list(Catalogue.load(generation.catalogue_path).tables)
         contents = read_contents(generation, ids, previous, workers)
-        corpus = assemble(kept(contents, folder), folder)
-        write_trigrams(corpus.texts, folder / "trigrams.sqlite")
+        corpus = _write_corpus(kept(contents, folder), folder)
         embedder = load(embedding)
         if embedder is not None:
             write_vectors(corpus, folder, embedder, previous)
-        about = {
-            "version": VERSION,
-            "asked": embedding,
-            "embedding": "none" if embedder is None else embedder.name,
-            "tables": len(ids),
-        }
-        (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
+        _write_about(folder, embedding, "none" if embedder is None else embedder.name, len(ids))
+
+
+def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
+    """Write an index of these tables without vectors into an empty folder."""
+    corpus = _write_corpus(contents, folder)
+    _write_about(folder, "none", "none", len(corpus.table_ids))
+
+
+def _write_corpus(contents: Iterable[TableContent], folder: Path) -> Corpus:
+    corpus = assemble(contents, folder)
+    write_trigrams(corpus.texts, folder / "trigrams.sqlite")
+    return corpus
+
+
+def _write_about(folder: Path, asked: str, embedding: str, tables: int) -> None:
+    about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables}
+    (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
 
 
 def ensure_index(

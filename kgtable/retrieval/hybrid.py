@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from kgtable.llm.protocol import LLM
 from kgtable.retrieval.candidates import matching_cells
 from kgtable.retrieval.expansion import expand
 from kgtable.retrieval.filling import fill
-from kgtable.retrieval.labels import extract_labels, labels_by_model
+from kgtable.retrieval.labels import extract_labels, question_labels
 from kgtable.retrieval.query import Query
 from kgtable.retrieval.rerank import reranked
 from kgtable.retrieval.result import Retrieval, ScoredTable
@@ -64,10 +65,16 @@ class HybridRetriever:
         Raises a leaf of `LLMError` where there is a model that cannot be used; replies it cannot
         understand are done without.
         """
-        index, clock = self._index, Clock()
-        trace: dict[str, Any] = {}
+        clock, trace = Clock(), dict[str, Any]()
         with clock("labels"):
-            labels = self._labels(question, trace)
+            labels = question_labels(question, self._llm, partial(extract_labels, index=self._index), trace)
+        return self.retrieve_labelled(question, labels, k, clock, trace)
+
+    def retrieve_labelled(
+        self, question: str, labels: tuple[str, ...], k: int, clock: Clock, trace: dict[str, Any]
+    ) -> Retrieval:
+        """The steps that follow once the labels are known; `clock` and `trace` go on from the ones before."""
+        index = self._index
         with clock("embedding"):
             asked = index.embed([question] if self._llm is None else [question, *labels])
         with clock("expansion"):
@@ -90,14 +97,6 @@ class HybridRetriever:
         trace["sparql"] = filled.queries
         tables = self._tables(scored)
         return Retrieval(question, filled.triples, tables, clock.times, self.name, trace)
-
-    def _labels(self, question: str, trace: dict[str, Any]) -> tuple[str, ...]:
-        if self._llm is not None:
-            try:
-                return labels_by_model(question, self._llm)
-            except LLMReplyError as error:
-                trace["labels_refused"] = error.message
-        return extract_labels(question, self._index)
 
     def _reranked(self, scored: Scored, query: Query, trace: dict[str, Any]) -> Scored:
         assert self._llm is not None

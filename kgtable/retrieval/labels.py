@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from kgtable.errors import LLMReplyError
 from kgtable.index.lexical import folded
@@ -22,6 +23,7 @@ READ_UP_TO = 2_000
 
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,80})[\"”»]|(?<!\w)['‘]([^'‘’]{2,80})['’](?!\w)")
 _TOKEN = re.compile(r"[^\s\"“”„«»?!,;:()\[\]]+")
+_CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w.&-]*(?: (?:of |the |and )?[A-Z][\w.&-]*)+")
 _ABBREVIATION = re.compile(r"(?:[A-Z]\.?){2,6}")
 
 SCHEMA = {
@@ -55,6 +57,28 @@ def extract_labels(question: str, index: GraphIndex) -> tuple[str, ...]:
     return tuple(found)[:MOST_LABELS]
 
 
+def plain_labels(question: str) -> tuple[str, ...]:
+    """Labels without a model and without an index: quoted passages, runs of capitals, and telling words."""
+    question = question[:READ_UP_TO]
+    found = [quoted[1] or quoted[2] for quoted in _QUOTED.finditer(question)]
+    found += _CAPITALISED.findall(question)
+    tokens = (token.strip(".'’`") for token in _TOKEN.findall(question))
+    found += (token for token in tokens if _is_telling(token))
+    return tuple(dict.fromkeys(folded(label) for label in found))[:MOST_LABELS]
+
+
+def question_labels(
+    question: str, llm: LLM | None, by_rule: Callable[[str], tuple[str, ...]], trace: dict[str, Any]
+) -> tuple[str, ...]:
+    """Labels by the model, or `by_rule` without one and where its reply is unusable: `trace` says so then."""
+    if llm is not None:
+        try:
+            return labels_by_model(question, llm)
+        except LLMReplyError as error:
+            trace["labels_refused"] = error.message
+    return by_rule(question)
+
+
 def labels_by_model(question: str, llm: LLM) -> tuple[str, ...]:
     """Labels by a language model, folded. Raises a leaf of `LLMError` where it does not give any."""
     prompt = (PACKAGE / "retrieval" / "prompts" / "labels.txt").read_text(encoding="utf-8")
@@ -80,15 +104,21 @@ def _name_at(tokens: list[str], place: int, index: GraphIndex) -> int:
 
 def _single(token: str, index: GraphIndex) -> Iterator[str]:
     """The label a single word gives, if any."""
-    label = folded(token)
-    abbreviation = _ABBREVIATION.fullmatch(token) is not None
-    if not abbreviation and (len(label) < SHORTEST_LABEL or is_empty_word(label)):
+    if not _is_telling(token):
         return
+    label = folded(token)
     candidates = [label, *(word for word in words(token) if len(word) >= SHORTEST_LABEL), *_stems(label)]
     for candidate in dict.fromkeys(candidates):
         if index.lexical.is_known(candidate):
             yield candidate
             return
+
+
+def _is_telling(token: str) -> bool:
+    """Whether a word is an abbreviation, or long enough and no function or asking word."""
+    label = folded(token)
+    telling = len(label) >= SHORTEST_LABEL and not is_empty_word(label)
+    return telling or _ABBREVIATION.fullmatch(token) is not None
 
 
 def _stems(label: str) -> Iterator[str]:

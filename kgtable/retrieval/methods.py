@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from kgtable.errors import MissingExtraError, RetrievalError
-from kgtable.graph.store import TripleStore
+from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.embedding import Embedder, load_embedder
 from kgtable.llm.protocol import LLM
@@ -96,8 +96,13 @@ def _embedder(name: str) -> Embedder:
 def make_hybrid(material: Material, choice: Choice) -> Retriever:
     """The thesis's hybrid method over the graph and its index (section 4.4).
 
-    Raises `VocabularyIndexError` where the graph has no index.
+    A graph behind an endpoint has no index: there candidates are found by ``CONTAINS``. Raises
+    `VocabularyIndexError` where a graph on disk has none.
     """
+    if not isinstance(material.store, EmbeddedStore):
+        from kgtable.retrieval.indexless import IndexlessRetriever
+
+        return IndexlessRetriever(material.store, material.names, llm=material.llm)
     from kgtable.index.opened import GraphIndex
     from kgtable.retrieval.hybrid import HybridRetriever
 

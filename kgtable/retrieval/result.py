@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,4 +88,13 @@ class Retriever(Protocol):
 
     def retrieve(self, question: str, k: int) -> Retrieval:
         """At most `k` triples for the question, the best first."""
+        ...
+
+
+@runtime_checkable
+class ModelRetriever(Retriever, Protocol):
+    """A retriever that can make use of a language model."""
+
+    def with_model(self, llm: Any, *, rerank: bool = True) -> Retriever:
+        """The same retriever with this model; `rerank` lets it order the best tables."""
         ...

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pandas as pd
 import pytest
@@ -18,12 +12,10 @@ from rdflib.compare import isomorphic
 
 import kgtable
 from kgtable.errors import GraphVersionError, RemoteStoreError, UsageError
-from kgtable.graph.build import start_empty
 from kgtable.resources import shipped_path
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import GraphFolder
 from tests.graph.conftest import INCOME, PLANETS
-from tests.server.serving import TOKEN, running
+from tests.graph.engines import ENGINES, Engine, free_port, running_engine
+from tests.server.serving import TOKEN
 
 EXAMPLES = sorted(shipped_path("queries/examples").glob("*.rq"))
 
@@ -36,59 +28,23 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> kgtable.KnowledgeGraph:
     return kgtable.build(folder, folder / "kg", embedding="none", base="https://data.example/x/")
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-@pytest.fixture(scope="module", params=["kgtable", "oxigraph"])
-def engine(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[str, str]]:
-    """The dialect and the address of a running engine with an empty store."""
-    if request.param == "kgtable":
-        folder = tmp_path_factory.mktemp("server") / "kg"
-        start_empty(folder)
-        settings = ServerSettings(port=0, writable=True, token=TOKEN)
-        with running(settings, GraphFolder(folder)) as server:
-            yield "kgtable", server.url.rstrip("/")
-        return
-    program = shutil.which("oxigraph")
-    if program is None:
-        pytest.skip("the program oxigraph is not installed (pip install oxigraph)")
-    url = f"http://127.0.0.1:{_free_port()}"
-    with subprocess.Popen([program, "serve", "--bind", url.removeprefix("http://")]) as process:
-        try:
-            _wait_for(url)
-            yield "oxigraph", url
-        finally:
-            process.terminate()
-
-
-def _wait_for(url: str) -> None:
-    for _ in range(200):
-        try:
-            with urlopen(url):
-                return
-        except URLError:
-            time.sleep(0.05)
-    raise AssertionError(f"{url} did not start")
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    with running_engine(request.param, tmp_path_factory.mktemp("server")) as engine:
+        yield engine
 
 
 @pytest.fixture(scope="module")
 def remote(
-    engine: tuple[str, str], local: kgtable.KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory
+    engine: Engine, local: kgtable.KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[kgtable.KnowledgeGraph]:
     """The local graph, pushed and connected to."""
-    dialect, url = engine
-    query = f"{url}/sparql" if dialect == "kgtable" else f"{url}/query"
-    directory = tmp_path_factory.mktemp("remote") / "kg"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KGTABLE_SPARQL_TOKEN", TOKEN)
-        local.push(f"{url}/store", dialect=dialect)
-        local.push(f"{url}/store", dialect=dialect)
-        yield kgtable.connect(query, directory, store=f"{url}/store", dialect=dialect)
+        local.push(engine.store, dialect=engine.dialect)
+        local.push(engine.store, dialect=engine.dialect)
+        directory = tmp_path_factory.mktemp("remote") / "kg"
+        yield kgtable.connect(engine.query, directory, store=engine.store, dialect=engine.dialect)
 
 
 def comparable(result: object) -> object:
@@ -174,7 +130,7 @@ def test_addresses_that_are_none(url: str, tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_where_nobody_answers(local: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
-    url = f"http://127.0.0.1:{_free_port()}/"
+    url = f"http://127.0.0.1:{free_port()}/"
     with pytest.raises(RemoteStoreError, match="cannot be reached"):
         kgtable.connect(url, tmp_path / "kg")
     assert not (tmp_path / "kg").exists()
