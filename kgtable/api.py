@@ -144,11 +144,12 @@ class KnowledgeGraph:
 
         `format` is the text form of whole tables for ``bm25`` and ``dense``, `embedding` the model of
         ``dense``; None is the method's default. With a model, ``hybrid`` takes the question's labels
-        from it and, with `rerank`, lets it order the best tables. What a method needs is made at its
-        first question. Raises `RetrievalError` for an unknown method or format, `VocabularyIndexError`
-        where the index is missing, a leaf of `LLMError`.
+        from it and, with `rerank`, lets it order the best tables; for the format ``written-schema`` it
+        describes each table once. What a method needs is made at its first question. Raises
+        `RetrievalError` for an unknown method or format, `VocabularyIndexError` where the index is
+        missing, a leaf of `LLMError`.
         """
-        retriever = self.retrievers.get(method, Choice(format, embedding))
+        retriever = self.retrievers.get(method, Choice(format, embedding), llm)
         if llm is not None and isinstance(retriever, ModelRetriever):
             retriever = retriever.with_model(llm, rerank=rerank)
         return retriever.retrieve(question, k)

@@ -138,6 +138,10 @@ class LLMReplyError(LLMError):
     """A reply that is empty, truncated, refused, or not of the form asked for."""
 
 
+class LLMPendingError(LLMError):
+    """A request that was noted for a batch and has no reply yet."""
+
+
 class AnswerError(KgtableError):
     """An answer that could not be made from what was retrieved."""
 

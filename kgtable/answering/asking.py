@@ -44,7 +44,7 @@ class Asker:
         with measured() as meter:
             evidence = self._evidence(asked)
             if not evidence.retrieval.triples:
-                answer = self._nothing(evidence.retrieval)
+                answer = nothing_found(evidence.retrieval, self._model)
             elif self._generator is None:
                 answer = answer_by_rules(evidence)
             else:
@@ -57,7 +57,7 @@ class Asker:
         with measured() as meter:
             evidence = await asyncio.to_thread(self._evidence, asked)
             if not evidence.retrieval.triples:
-                answer = self._nothing(evidence.retrieval)
+                answer = nothing_found(evidence.retrieval, self._model)
             elif self._generator is None:
                 answer = await asyncio.to_thread(answer_by_rules, evidence)
             else:
@@ -68,17 +68,18 @@ class Asker:
         found = self._retrieve(question, self._settings.k, self._settings.method)
         return Evidence(found, self._source)
 
-    def _nothing(self, retrieval: Retrieval) -> Answer:
-        """The answer where no cell of the graph fits the question; no model is asked."""
-        return Answer(
-            question=retrieval.question,
-            text="",
-            reasons=("No cell of the graph fits the question.",),
-            method=retrieval.method,
-            model=self._model,
-            timings_ms=dict(retrieval.timings_ms),
-            retrieval=retrieval,
-        )
+
+def nothing_found(retrieval: Retrieval, model: str) -> Answer:
+    """The answer where no cell of the graph fits the question; no model is asked."""
+    return Answer(
+        question=retrieval.question,
+        text="",
+        reasons=("No cell of the graph fits the question.",),
+        method=retrieval.method,
+        model=model,
+        timings_ms=dict(retrieval.timings_ms),
+        retrieval=retrieval,
+    )
 
 
 def check_question(question: str) -> str:

@@ -37,6 +37,12 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--presentation", "presentations", multiple=True, help="How context is laid out in a prompt.")
 @click.option("--prompt", "prompts", multiple=True, help="Prompt setting.")
 @click.option("--model", "models", multiple=True, help="Language model that answers.")
+@click.option(
+    "--assist",
+    "assists",
+    multiple=True,
+    help="What the model does in retrieval by hybrid: rules (nothing), labels, labels+rerank.",
+)
 @click.option("--config", type=FILE, help="TOML file with a grid of all these.")
 @click.option("--split", help="Which questions; the default is the only split, or dev.")
 @click.option("--limit", type=click.IntRange(1), help="The first so many questions only.")
@@ -110,7 +116,10 @@ def _plan(kg: kgtable.api.KnowledgeGraph, folder: Benchmark, options: dict[str, 
     if options["config"] is not None:
         grid = read_grid(options["config"])
         return make_plan(kg, folder, grid.systems, **{**grid.options, **chosen})
-    lists = {name: options[name] for name in ("formats", "embeddings", "presentations", "prompts", "models")}
+    lists = {
+        name: options[name]
+        for name in ("formats", "embeddings", "presentations", "prompts", "models", "assists")
+    }
     return make_plan(kg, folder, systems(options["methods"], **lists), **chosen)
 
 

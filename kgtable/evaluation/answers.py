@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any, Protocol
 
 from kgtable.answering.answer import Answer
+from kgtable.answering.asking import nothing_found
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.generation import Generator
 from kgtable.answering.offline.answerer import answer_by_rules
@@ -18,7 +18,6 @@ from kgtable.answering.zero_shot import read_zero_shot, zero_shot_request
 from kgtable.config import Settings
 from kgtable.evaluation.systems import DEFAULT_PRESENTATION, FORMATTED, System
 from kgtable.llm.protocol import LLM
-from kgtable.llm.usage import Usage
 from kgtable.retrieval.result import Retrieval
 
 TEMPERATURE = 0.3
@@ -50,7 +49,12 @@ def model_answerer(
         max_tokens=settings.max_tokens,
         temperature=TEMPERATURE if temperature is None else temperature,
     )
-    return lambda found: generator.answer(Evidence(found, source))
+
+    def answer(found: Retrieval) -> Answer:
+        # as in `ask`, no model is asked about nothing
+        return generator.answer(Evidence(found, source)) if found.triples else nothing_found(found, llm.model)
+
+    return answer
 
 
 def rule_answerer(source: TableSource) -> Answerer:
@@ -66,17 +70,6 @@ def _zero_shot(llm: LLM, question: str, temperature: float) -> Answer:
 def put(found: Retrieval, question: str) -> Retrieval:
     """The retrieval with the question as it is put to an answerer."""
     return replace(found, question=question)
-
-
-def usage_of(answer: Answer) -> Usage:
-    """What an answer used, out of its JSON form."""
-    used, cost = answer.usage, answer.usage.get("cost_usd", 0)
-    return Usage(
-        used.get("requests", 0),
-        used.get("prompt_tokens", 0),
-        used.get("completion_tokens", 0),
-        None if cost is None else Decimal(str(cost)),
-    )
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:

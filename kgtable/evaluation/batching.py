@@ -11,16 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kgtable.errors import LLMError
+from kgtable.errors import LLMError, LLMPendingError
 from kgtable.graph.storage import storage_errors
 from kgtable.llm.batch import completion_of, raw_results, write_batch
 from kgtable.llm.protocol import Completion, OnText, Request
 
 _ID_LENGTH = 40
-
-
-class RequestPendingError(LLMError):
-    """A request that has been noted for the batch and has no reply yet."""
 
 
 class BatchLLM:
@@ -39,13 +35,13 @@ class BatchLLM:
                 self._results.update(raw_results(path))
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """The reply in the results. Raises `RequestPendingError` where there is none, or its `LLMError`."""
+        """The reply in the results. Raises `LLMPendingError` where there is none, or its `LLMError`."""
         identity = request.fingerprint(self.model, "batch:")[:_ID_LENGTH]
         result = self._results.get(identity)
         if result is None:
             with self._lock:
                 self.pending[identity] = request
-            raise RequestPendingError("This request waits for the batch.")
+            raise LLMPendingError("This request waits for the batch.")
         outcome = completion_of(identity, dict(result), request)
         if isinstance(outcome, LLMError):
             raise outcome

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import math
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from kgtable.answering.graph_tables import GraphTables
 from kgtable.answering.tokens import estimate_tokens
 from kgtable.config import Settings
+from kgtable.errors import LLMPendingError, LLMReplyError
 from kgtable.evaluation.answers import model_answerer
-from kgtable.evaluation.batching import BatchLLM
 from kgtable.evaluation.benchmark import Question
 from kgtable.evaluation.judge import judge_request
 from kgtable.evaluation.plan import Plan
 from kgtable.evaluation.scoring import asked
 from kgtable.evaluation.stages import Stages
-from kgtable.llm.protocol import Request
+from kgtable.evaluation.systems import System
+from kgtable.llm.protocol import Completion, OnText, Request
 from kgtable.llm.usage import price
+from kgtable.tables.formats import TableFormat
 
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph
 
 SAMPLE = 20
-REPLY_TOKENS: Mapping[str, int] = {"answer": 150, "judge": 50}
-"""How long replies are taken to be: about what the reply objects come to with short answers."""
+REPLY_TOKENS: Mapping[str, int] = {"schema": 250, "labels": 40, "rerank": 30, "answer": 150, "judge": 50}
+"""How long the replies of each stage are taken to be: about what the reply objects come to."""
+
+PER_TABLE = "schema"
+"""The stage that asks once a table, before any question; every one of its requests is prepared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Requests and tokens of a run, and dollars, None where the model's price is not known."""
+    """Requests and tokens of a stage with a model, and dollars, None where the price is not known."""
 
     model: str
+    stage: str
     requests: int
     prompt_tokens: int
     completion_tokens: int
@@ -41,40 +50,90 @@ class Estimate:
     def __str__(self) -> str:
         money = "its price is not known" if self.cost is None else f"about ${self.cost:.2f}"
         return (
-            f"{self.model}: {self.requests:,} requests, about {self.prompt_tokens:,} prompt tokens and "
-            f"{self.completion_tokens:,} completion tokens, {money}"
+            f"{self.model}, {self.stage}: {self.requests:,} requests, about {self.prompt_tokens:,} prompt "
+            f"tokens and {self.completion_tokens:,} completion tokens, {money}"
         )
 
 
-def estimate(kg: KnowledgeGraph, plan: Plan, settings: Settings) -> list[Estimate]:
-    """One estimate a model; none where the plan asks no model.
+@dataclass
+class CountedLLM:
+    """Notes what it is asked by stage and does not reply: stages do without, those of a table wait."""
 
-    Up to `SAMPLE` questions of each system are retrieved and prepared, and their prompts counted.
+    model: str
+    requests: dict[str, list[Request]] = field(default_factory=lambda: defaultdict(list))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """Raises `LLMPendingError` for what is asked once a table, else `LLMReplyError`."""
+        with self._lock:
+            self.requests[request.stage].append(request)
+        if request.stage == PER_TABLE:
+            raise LLMPendingError("Nothing is asked while the cost is estimated.")
+        raise LLMReplyError("Nothing is asked while the cost is estimated.")
+
+    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """As `complete`."""
+        return self.complete(request, on_text=on_text)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def estimate(kg: KnowledgeGraph, plan: Plan, settings: Settings) -> list[Estimate]:
+    """One estimate a model and stage; none where the plan asks no model.
+
+    Up to `SAMPLE` questions of each system are retrieved and prepared, and their prompts counted. A
+    model is taken to be there for what can be done by one, and no reply to be in the cache.
     """
-    if not plan.answers:
-        return []
-    found: dict[str, Estimate] = {}
+    plan = plan.settled(settings, reachable=True)
+    found: dict[tuple[str, str], Estimate] = {}
     for system in plan.systems:
-        model = system.model or settings.model
-        collected = BatchLLM(model)
-        tables = GraphTables(kg.store, kg.names)
-        sample = plan.questions[:: max(1, len(plan.questions) // SAMPLE)][:SAMPLE]
-        part = replace(plan, questions=sample, systems=(system,), judge=False)
-        stages = Stages(kg, part, lambda s, c=collected, t=tables: model_answerer(s, c, t, settings))  # type: ignore[misc]
-        stages.prepare(system)
-        for question in sample:
-            stages.record(system, question)
-        answers = _mean_tokens(list(collected.pending.values()))
-        judged = _mean_tokens([_judging(question) for question in sample]) if plan.judge else 0
-        count = len(plan.questions)
-        prompt = count * (answers + judged)
-        completion = count * (REPLY_TOKENS["answer"] + (REPLY_TOKENS["judge"] if plan.judge else 0))
-        known = found.get(model, Estimate(model, 0, 0, 0, Decimal(0)))
-        prompt, completion = known.prompt_tokens + prompt, known.completion_tokens + completion
-        cost = price(model, prompt, completion, own=settings.prices, shipped=settings.endpoint.is_openai)
-        requests = known.requests + count * (2 if plan.judge else 1)
-        found[model] = Estimate(model, requests, prompt, completion, cost)
+        for part in _of_system(kg, plan, system, settings):
+            before = found.get((part.model, part.stage))
+            found[part.model, part.stage] = part if before is None else _together(before, part, settings)
     return list(found.values())
+
+
+def _of_system(kg: KnowledgeGraph, plan: Plan, system: System, settings: Settings) -> Iterator[Estimate]:
+    guided = plan.asks_in_retrieval(system)
+    if not (guided or plan.answers):
+        return
+    count = len(plan.questions)
+    sample = plan.questions[:: max(1, count // SAMPLE)][:SAMPLE]
+    llm = CountedLLM(system.model or settings.model)
+    tables = GraphTables(kg.store, kg.names)
+    stages = Stages(
+        kg,
+        replace(plan, questions=sample, judge=False),
+        lambda asking: model_answerer(asking, llm, tables, settings),
+        guides={system.name: llm} if guided else {},
+    )
+    try:
+        stages.prepare(system)
+    except LLMPendingError:  # the template stands in for what the model would write
+        system = replace(system, format=TableFormat.SCHEMA)
+        stages.prepare(system)
+    for question in sample:
+        stages.record(system, question)
+    for stage, requests in llm.requests.items():
+        asked_once = stage == PER_TABLE
+        times = len(requests) if asked_once else math.ceil(count * len(requests) / len(sample))
+        yield _estimate(llm.model, stage, times, _mean_tokens(requests), settings)
+    if plan.judge:
+        judging = [_judging(question) for question in sample]
+        yield _estimate(settings.model, "judge", count, _mean_tokens(judging), settings)
+
+
+def _estimate(model: str, stage: str, requests: int, tokens: float, settings: Settings) -> Estimate:
+    prompt, completion = round(requests * tokens), requests * REPLY_TOKENS[stage]
+    cost = price(model, prompt, completion, own=settings.prices, shipped=settings.endpoint.is_openai)
+    return Estimate(model, stage, requests, prompt, completion, cost)
+
+
+def _together(one: Estimate, other: Estimate, settings: Settings) -> Estimate:
+    requests = one.requests + other.requests
+    tokens = (one.prompt_tokens + other.prompt_tokens) / requests
+    return _estimate(one.model, one.stage, requests, tokens, settings)
 
 
 def _judging(question: Question) -> Request:
@@ -82,6 +141,6 @@ def _judging(question: Question) -> Request:
     return judge_request(asked(question), question.answers, "", "; ".join(question.answers))
 
 
-def _mean_tokens(requests: list[Request]) -> int:
+def _mean_tokens(requests: list[Request]) -> float:
     tokens = [sum(estimate_tokens(m["content"]) for m in request.messages) for request in requests]
-    return round(sum(tokens) / len(tokens)) if tokens else 0
+    return sum(tokens) / len(tokens) if tokens else 0.0

@@ -10,7 +10,7 @@ from typing import Any
 from kgtable.errors import ConfigError
 from kgtable.evaluation.systems import System, systems
 
-LISTS = ("methods", "formats", "embeddings", "presentations", "prompts", "models")
+LISTS = ("methods", "formats", "embeddings", "presentations", "prompts", "models", "assists")
 SINGLE: dict[str, type | tuple[type, ...]] = {
     "split": str,
     "limit": int,

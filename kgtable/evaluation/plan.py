@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kgtable.config import Settings
 from kgtable.errors import BenchmarkError, UsageError
 from kgtable.evaluation.benchmark import Benchmark, Question, check_benchmark
-from kgtable.evaluation.systems import System
+from kgtable.evaluation.systems import HYBRID, LABELS, RERANK, RULES, System
+from kgtable.retrieval.written_schemas import WRITTEN_SCHEMA
 from kgtable.version import __version__
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ FAULTS_SHOWN = 3
 class Plan:
     """A run: questions of one split, and the systems that are to answer or only to find them.
 
-    `k` is the number of triples asked for; `temperature` None takes the thesis's temperatures.
+    `k` is the number of triples asked for; `temperature` None takes the thesis's temperatures; `model` and
+    `assist` stand for systems that name none, once `settled`.
     """
 
     benchmark: str
@@ -36,6 +39,8 @@ class Plan:
     judge: bool = False
     temperature: float | None = None
     tables: int = 0
+    model: str | None = None
+    assist: str = RULES
 
     def settings(self) -> dict[str, Any]:
         """The settings as plain JSON values, questions aside."""
@@ -49,8 +54,30 @@ class Plan:
             "answers": self.answers,
             "judge": self.judge,
             "temperature": self.temperature,
+            "model": self.model,
+            "assist": self.assist,
             "systems": [system.to_json() for system in self.systems],
         }
+
+    def settled(self, settings: Settings, *, reachable: bool) -> Plan:
+        """The plan with what the settings say of models; `reachable`: whether there is one.
+
+        Where answers come from a model, `hybrid` is assisted by it as in `ask`. Retrieval alone is left
+        to the rules, so that it costs nothing unless a system says otherwise.
+        """
+        by_model = self.answers and reachable
+        assist = RULES if not by_model else RERANK if settings.rerank else LABELS
+        plan = replace(self, assist=assist)
+        guided = any(plan.asks_in_retrieval(system) for system in plan.systems)
+        return replace(plan, model=settings.model if by_model or self.judge or guided else None)
+
+    def assist_of(self, system: System) -> str:
+        """What a model does in the system's retrieval, one of `ASSISTS`."""
+        return RULES if system.method != HYBRID else system.assist or self.assist
+
+    def asks_in_retrieval(self, system: System) -> bool:
+        """Whether the system's retrieval asks a model, for questions or once for each table."""
+        return self.assist_of(system) != RULES or system.format == WRITTEN_SCHEMA
 
     def fingerprint(self, graph: Mapping[str, Any]) -> str:
         """A hash of the settings, the questions with their gold, and `graph`: what was indexed."""

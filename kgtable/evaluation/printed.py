@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.spending import spent
 from kgtable.evaluation.statistics import Comparison
 from kgtable.evaluation.summary import (
     causes,
@@ -14,7 +15,6 @@ from kgtable.evaluation.summary import (
     means,
     metric_name,
     records_of,
-    spent,
 )
 
 SHOWN = (
@@ -50,19 +50,26 @@ def run_lines(run: Run) -> Iterator[str]:
             if name in SHOWN or name.startswith(("cells@", "matched_cells@")):
                 interval = f"{found.mean:.3f}  [{found.low:.3f}, {found.high:.3f}]"
                 yield f"  {metric_name(name):<22} {interval}  of {found.n:,}"
-        for cause, ids in causes(records).items():
+        everything = run.with_preparation(system)
+        for cause, ids in causes(everything).items():
             more = "" if len(ids) <= 3 else ", …"
             yield f"  failed, {cause}: {len(ids):,} ({', '.join(ids[:3])}{more})"
         for stage, times in latency(records).items():
             yield f"  {stage}: {times['median']:.1f} ms median, {times['p95']:.1f} ms at the 95th percentile"
-        used = spent(records)
+        used = spent(everything)
         if used["requests"]:
-            cost = "unknown" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}"
-            yield f"  {used['requests']:,} requests, cost {cost}"
+            yield f"  {_used(used)}"
+            if len(used["stages"]) > 1:
+                yield from (f"    {stage}: {_used(part)}" for stage, part in used["stages"].items())
     first = plan.systems[0]
     for other in plan.systems[1:]:
         yield f"\n{other.name} against {first.name}"
         yield from _differences(compare_records(run.of(first), run.of(other)))
+
+
+def _used(used: Mapping[str, Any]) -> str:
+    cost = "unknown" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}"
+    return f"{used['requests']:,} requests, cost {cost}"
 
 
 def comparison_lines(earlier: Mapping[str, Any], run: Run) -> Iterator[str]:

@@ -17,27 +17,32 @@ from typing import IO, Any
 from kgtable.errors import BenchmarkError, UsageError
 from kgtable.graph.storage import storage_errors
 
+PREPARATION = ""
+"""Stands for the question in the record of a system's preparation. No question has an empty id."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a question has no result: the stage that failed, the kind of error, and its message.
 
-    `passing` says that it was the endpoint's doing and may go away when tried again.
+    `passing` says that it was the endpoint's doing and may go away when tried again; `table` names the
+    table it concerns, where it concerns one and no question.
     """
 
     stage: str
     cause: str
     message: str
     passing: bool = False
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One question under one system.
+    """One question under one system; or, with `PREPARATION` for a question, what was done before them all.
 
     `tables` are the ids found, best first; `scores` the metrics by name; `answer` what
     `answers.answer_json` makes of an answer; `verdict` the judge's; `ms` the time of each stage;
-    `usage` tokens and dollars, None where unknown.
+    `usage` what a `UsageMeter` counted, tokens and dollars None where unknown.
     """
 
     system: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import Any
 from kgtable.evaluation.charts import bar_chart, line_chart
 from kgtable.evaluation.records import Record
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.spending import spent
 from kgtable.evaluation.statistics import Interval
-from kgtable.evaluation.summary import causes, latency, means, metric_name, spent
+from kgtable.evaluation.summary import causes, latency, means, metric_name
 from kgtable.evaluation.systems import System
 from kgtable.graph.storage import whole_file
 from kgtable.resources import PACKAGE
@@ -73,7 +74,8 @@ def _sections(run: Run) -> Iterator[str]:
     yield f'<h2>Curves and time</h2><div class="charts">{"".join(charts)}</div>'
     if any(system.format for system in found):
         yield f"<h2>{metric_name(HEAT)} by format and retriever</h2>" + _heat_map(found)
-    yield "<h2>Failures and cost</h2>" + _failures(run)
+    yield "<h2>Failures</h2>" + _failures(run)
+    yield "<h2>Cost</h2>" + _costs(run)
 
 
 def _summary(found: dict[System, dict[str, Interval]], asked: int) -> str:
@@ -153,29 +155,37 @@ def _heat_map(found: dict[System, dict[str, Interval]]) -> str:
 def _failures(run: Run) -> str:
     rows = []
     for system in run.plan.systems:
-        records = run.of(system)
-        used = spent(records)
-        cost = "not known" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}"
+        records = run.with_preparation(system)
+        missed = sum(record.scores.get("no_table", 0.0) for record in records)
         listed = "; ".join(
             f"{cause}: {len(ids)} ({', '.join(ids[:5])}{', …' if len(ids) > 5 else ''})"
             for cause, ids in causes(records).items()
         )
-        tokens = [used["prompt_tokens"], used["completion_tokens"]]
-        numbers = "".join(f"<td>{'not known' if n is None else f'{n:,}'}</td>" for n in tokens)
-        missed = sum(record.scores.get("no_table", 0.0) for record in records)
-        rows.append(
-            f"<tr><td>{escape(system.name)}</td><td>{missed:,.0f}</td><td>{escape(listed) or 'none'}</td>"
-            f"<td>{used['requests']:,}</td>{numbers}<td>{cost}</td></tr>"
-        )
-    names = (
-        "no gold table in 30",
-        "failures by cause",
-        "requests",
-        "prompt tokens",
-        "completion tokens",
-        "cost",
-    )
-    return _table("<th>system</th>" + "".join(f"<th>{name}</th>" for name in names), rows)
+        cells = (escape(system.name), f"{missed:,.0f}", escape(listed) or "none")
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    return _table("<th>system</th><th>no gold table in 30</th><th>failures by cause</th>", rows)
+
+
+def _costs(run: Run) -> str:
+    rows = []
+    for system in run.plan.systems:
+        used = spent(run.with_preparation(system))
+        parts = list(used["stages"].items())
+        if len(parts) > 1:
+            parts.append(("together", used))
+        rows += [_used(system.name, stage, part) for stage, part in parts]
+    if not rows:
+        return "<p>No model was asked.</p>"
+    names = ("system", "stage", "requests", "prompt tokens", "completion tokens", "cost")
+    return _table("".join(f"<th>{name}</th>" for name in names), rows)
+
+
+def _used(system: str, stage: str, used: Mapping[str, Any]) -> str:
+    counts = [used[name] for name in ("requests", "prompt_tokens", "completion_tokens")]
+    numbers = ["not known" if count is None else f"{count:,}" for count in counts]
+    cost = "not known" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}"
+    cells = "".join(f"<td>{number}</td>" for number in (*numbers, cost))
+    return f"<tr><td>{escape(system)}</td><td>{escape(stage)}</td>{cells}</tr>"
 
 
 def _table(head: str, rows: Sequence[str], name: str = "") -> str:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtable.errors import LLMError
+from kgtable.errors import LLMError, LLMPendingError
 from kgtable.evaluation.benchmark import Question
 from kgtable.evaluation.plan import Plan, graph_state
 from kgtable.evaluation.ranking import ranking_scores
-from kgtable.evaluation.records import Record, RecordFile
+from kgtable.evaluation.records import PREPARATION, Record, RecordFile
+from kgtable.evaluation.spending import added, spent
 from kgtable.evaluation.stages import Stages
 from kgtable.evaluation.systems import System
 
@@ -33,14 +34,22 @@ def quiet(system: str, done: int, total: int, dollars: float | None) -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run found: records in the order of systems and questions."""
+    """What a run found: records in the order of systems and questions.
+
+    `preparations` tell what was done before a system's first question.
+    """
 
     plan: Plan
     records: tuple[Record, ...]
+    preparations: tuple[Record, ...] = ()
 
     def of(self, system: System) -> tuple[Record, ...]:
         """The records of one system, in the order of the questions."""
         return tuple(record for record in self.records if record.system == system.name)
+
+    def with_preparation(self, system: System) -> tuple[Record, ...]:
+        """The records of one system, that of its preparation the first."""
+        return tuple(r for r in self.preparations if r.system == system.name) + self.of(system)
 
 
 def execute(
@@ -60,7 +69,7 @@ def execute(
     `UsageError` where `keep` exists or belongs to another run.
     """
     if keep is None:
-        return Run(plan, _ranked(plan, list(_records(plan, stages, {}, workers, progress, _forget))))
+        return _run(plan, list(_records(plan, stages, {}, workers, progress, _forget)))
     file = RecordFile(keep, plan.fingerprint(graph_state(kg)))
     with closing(file):
         done: list[Record] = file.resume() if resume else []
@@ -68,7 +77,12 @@ def execute(
             file.start()
         known = {(record.system, record.question): record for record in done}
         found = list(_records(plan, stages, known, workers, progress, file.add))
-    return Run(plan, _ranked(plan, found))
+    return _run(plan, found)
+
+
+def _run(plan: Plan, found: Sequence[Record]) -> Run:
+    preparations = tuple(record for record in found if record.question == PREPARATION)
+    return Run(plan, _ranked(plan, [r for r in found if r.question != PREPARATION]), preparations)
 
 
 def _forget(record: Record) -> None:
@@ -83,12 +97,19 @@ def _records(
     progress: Progress,
     keep: Callable[[Record], None],
 ) -> Iterator[Record]:
-    dollars: float | None = 0.0
+    dollars = spent(known.values())["cost_usd"]
     for system in plan.systems:
         kept = {q.id: known[system.name, q.id] for q in plan.questions if (system.name, q.id) in known}
         todo = [question for question in plan.questions if question.id not in kept]
+        prepared = known.get((system.name, PREPARATION))
         if todo:
-            stages.prepare(system)
+            try:
+                now = stages.prepare(system)
+            except LLMPendingError:
+                continue
+            dollars = _dollars(dollars, now)
+            prepared = _prepared_again(prepared, now)
+            keep(prepared)
         broken = 0
         progress(system.name, len(kept), len(plan.questions), dollars)
         for record in _in_parallel(lambda q, s=system: stages.record(s, q), todo, workers):  # type: ignore[misc]
@@ -96,9 +117,12 @@ def _records(
                 continue
             keep(record)
             kept[record.question] = record
-            dollars = _added(dollars, record.usage.get("cost_usd", 0.0))
+            dollars = _dollars(dollars, record)
             progress(system.name, len(kept), len(plan.questions), dollars)
-            broken = broken + 1 if record.to_be_tried_again else 0
+            if record.to_be_tried_again:
+                broken += 1
+            elif record.usage.get("requests"):  # one that asked nothing tells nothing of the endpoint
+                broken = 0
             if broken >= STOP_AFTER:
                 failure = next(failure for failure in record.failures if failure.passing)
                 raise LLMError(
@@ -106,7 +130,19 @@ def _records(
                     f"{failure.message} {len(kept)} of {len(plan.questions)} questions were reached.",
                     hint="When it answers again, repeat the command with --resume.",
                 )
+        if prepared is not None:
+            yield prepared
         yield from (kept[question.id] for question in plan.questions if question.id in kept)
+
+
+def _dollars(total: float | None, record: Record) -> float | None:
+    more = record.usage.get("cost_usd", 0.0)
+    return None if total is None or more is None else total + more
+
+
+def _prepared_again(before: Record | None, now: Record) -> Record:
+    """The later preparation of a resumed run, with what the earlier one used."""
+    return now if before is None else replace(now, usage=added(before.usage, now.usage))
 
 
 def _in_parallel(
@@ -141,7 +177,3 @@ def _ranked(plan: Plan, records: Sequence[Record]) -> tuple[Record, ...]:
         scores = ranking_scores(questions, {record.question: record.tables for record in own})
         done += [replace(r, scores={**r.scores, **scores.get(r.question, {})}) for r in own]
     return tuple(done)
-
-
-def _added(total: float | None, more: float | None) -> float | None:
-    return None if total is None or more is None else total + more

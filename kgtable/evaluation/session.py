@@ -20,6 +20,7 @@ from kgtable.evaluation.summary import result_json
 from kgtable.evaluation.systems import System
 from kgtable.graph.storage import storage_errors, whole_file
 from kgtable.llm import connect
+from kgtable.llm.metering import MeteredLLM
 from kgtable.llm.protocol import LLM
 
 if TYPE_CHECKING:
@@ -41,28 +42,38 @@ class Batches:
 
 @dataclass
 class Models:
-    """The models of a run by name, each connected once."""
+    """The models of a run by name, each connected once; what they use is counted by stage.
+
+    Replies are kept in the user's cache unless the settings say ``off`` or name a file.
+    """
 
     settings: Settings
     batches: Batches = field(default_factory=Batches)
-    connected: dict[str, LLM] = field(default_factory=dict)
+    connected: dict[str, MeteredLLM] = field(default_factory=dict)
+    batching: dict[str, BatchLLM] = field(default_factory=dict)
+
+    @property
+    def reachable(self) -> bool:
+        """Whether there is a model where none is named."""
+        return self.settings.uses_llm or self.batches.used
 
     def get(self, name: str | None) -> LLM:
         """The model of this name, None for the settings'. Raises `UsageError` where none can be reached."""
         wanted = name or self.settings.model
         if wanted not in self.connected:
-            self.connected[wanted] = self._connect(wanted)
+            self.connected[wanted] = MeteredLLM(self._connect(wanted))
         return self.connected[wanted]
 
     def answering(self, system: System) -> LLM | None:
         """The model of a system; None where its answers are computed by rules, no model being configured."""
-        none = not (self.settings.uses_llm or self.batches.used)
-        return None if none and system.model is None and system.retrieves else self.get(system.model)
+        by_rules = not self.reachable and system.model is None and system.retrieves
+        return None if by_rules else self.get(system.model)
 
     def _connect(self, name: str) -> LLM:
         if self.batches.used:
-            return BatchLLM(name, self.batches.results)
-        found = connect(replace(self.settings, model=name))
+            return self.batching.setdefault(name, BatchLLM(name, self.batches.results))
+        cache = self.settings.llm_cache or "on"
+        found = connect(replace(self.settings, model=name, llm_cache=cache))
         if found is None:
             raise UsageError(
                 "This run needs a language model, and none is configured.",
@@ -72,7 +83,7 @@ class Models:
 
     def pending(self) -> dict[str, BatchLLM]:
         """The models that still have requests to be sent, by name."""
-        return {n: llm for n, llm in self.connected.items() if isinstance(llm, BatchLLM) and llm.pending}
+        return {name: llm for name, llm in self.batching.items() if llm.pending}
 
 
 def evaluate(
@@ -92,15 +103,16 @@ def evaluate(
     batch results lack replies and no file is named to write the requests to.
     """
     models = Models(settings, batches or Batches())
+    plan = plan.settled(settings, reachable=models.reachable)
+    guides = {s.name: models.get(s.model) for s in plan.systems if plan.asks_in_retrieval(s)}
+    judge = models.get(None) if plan.judge else None
     if plan.answers:
         for system in plan.systems:
             models.answering(system)
     if models.batches.used and len(models.connected) > 1:
         raise UsageError("A batch holds the requests of one model.", hint="Run one model at a time.")
-    stages = Stages(
-        kg, plan, _answerers(kg, plan, settings, models), models.get(None) if plan.judge else None
-    )
-    workers = settings.concurrency if plan.answers else 1
+    stages = Stages(kg, plan, _answerers(kg, plan, settings, models), judge=judge, guides=guides)
+    workers = settings.concurrency if models.connected else 1
     run = execute(kg, plan, stages, workers=workers, keep=keep, resume=resume, progress=progress)
     waiting = models.pending()
     if not waiting:

@@ -3,65 +3,100 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kgtable.answering.answer import Answer
-from kgtable.errors import LLMAuthError, LLMRateLimitError, LLMUnreachableError, StorageError
-from kgtable.evaluation.answers import Answerer, answer_json, put, usage_of
-from kgtable.evaluation.batching import RequestPendingError
+from kgtable.errors import (
+    LLMAuthError,
+    LLMPendingError,
+    LLMRateLimitError,
+    LLMUnreachableError,
+    StorageError,
+)
+from kgtable.evaluation.answers import Answerer, answer_json, put
 from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.judge import STAGE as JUDGE
 from kgtable.evaluation.judge import WEIGHTS, judge_request
 from kgtable.evaluation.plan import Plan
-from kgtable.evaluation.records import Failure, Record
+from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.scoring import CUTOFFS, answer_scores, asked, retrieval_scores
-from kgtable.evaluation.systems import System
+from kgtable.evaluation.systems import RERANK, System
+from kgtable.llm.metering import measured
 from kgtable.llm.protocol import LLM
 from kgtable.llm.usage import UsageMeter
+from kgtable.retrieval.methods import Choice
 from kgtable.retrieval.result import Retrieval
+from kgtable.retrieval.written_schemas import STAGE as SCHEMA
 
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph
 
+REFUSED = {"labels_refused": "labels", "rerank_refused": "rerank"}
+"""Where a retrieval's trace says that a reply was unusable and rules stood in, and the stage it was."""
+
 PASSING = (LLMUnreachableError, LLMAuthError, LLMRateLimitError)
 """Errors that say nothing about the question: a resumed run tries it again."""
 
+LONGEST_MESSAGE = 500
+
 
 class Stages:
-    """The stages of a plan over a graph: `answerers` gives a system's answerer, `judge` judges."""
+    """The stages of a plan over a graph.
+
+    `answerers` gives a system's answerer, `judge` judges, `guides` are the models that retrieval asks, by
+    the system's name.
+    """
 
     def __init__(
         self,
         kg: KnowledgeGraph,
         plan: Plan,
         answerers: Callable[[System], Answerer] | None = None,
+        *,
         judge: LLM | None = None,
+        guides: Mapping[str, LLM] | None = None,
     ) -> None:
-        self._kg, self._plan, self._judge = kg, plan, judge
+        self._kg, self._plan, self._judge, self._guides = kg, plan, judge, guides or {}
         self._make, self._answerers = answerers, dict[str, Answerer]()
 
-    def prepare(self, system: System) -> None:
-        """Makes index and answerer, so that no question's time includes it."""
-        if system.retrieves:
-            question = self._plan.questions[0].text
-            self._kg.retrieve(question, 1, system.method, format=system.format, embedding=system.embedding)
-        if self._make is not None and self._plan.answers:
-            self._answerers[system.name] = self._make(system)
+    def prepare(self, system: System) -> Record:
+        """Makes index and answerer, so that no question's time includes it; a record of what it took.
+
+        Tables whose schema the model did not write are among its failures. Raises a leaf of `LLMError`
+        where the model that is to write them cannot be used, or `LLMPendingError`.
+        """
+        started = time.perf_counter()
+        found = None
+        with measured() as meter:
+            if system.retrieves:
+                choice = Choice(system.format, system.embedding)
+                retriever = self._kg.retrievers.get(system.method, choice, self._guides.get(system.name))
+                found = retriever.retrieve(self._plan.questions[0].text, 1)
+            if self._make is not None and self._plan.answers:
+                self._answerers[system.name] = self._make(system)
+        substitutes = found.trace.get("substitutes", {}) if found else {}
+        return Record(
+            system=system.name,
+            question=PREPARATION,
+            failures=tuple(Failure(SCHEMA, "LLMReplyError", s, table=t) for t, s in substitutes.items()),
+            ms={"preparation": _ms_since(started)},
+            usage=meter.to_json(),
+        )
 
     def record(self, system: System, question: Question) -> Record | None:
         """The record of one question, or None where a request of it waits for a batch."""
         work = _Work(system, question)
         try:
-            found = self._retrieve(work)
-            if self._plan.answers:
-                answer = self._answer(work, found)
-                if self._plan.judge:
-                    self._judged(work, answer)
-        except RequestPendingError:
+            with measured() as meter:
+                found = self._retrieve(work)
+                if self._plan.answers:
+                    answer = self._answer(work, found)
+                    if self._plan.judge:
+                        self._judged(work, answer)
+        except LLMPendingError:
             return None
-        return work.record(found)
+        return work.record(found, meter)
 
     def _retrieve(self, work: _Work) -> Retrieval:
         system, question = work.system, work.question
@@ -70,17 +105,27 @@ class Stages:
             return found
         with work.stage("retrieval"):
             found = self._kg.retrieve(
-                question.text, self._plan.k, system.method, format=system.format, embedding=system.embedding
+                question.text,
+                self._plan.k,
+                system.method,
+                format=system.format,
+                embedding=system.embedding,
+                llm=self._guides.get(system.name),
+                rerank=self._plan.assist_of(system) == RERANK,
             )
+        for trace, stage in REFUSED.items():
+            if trace in found.trace:
+                work.failures.append(
+                    Failure(stage, "LLMReplyError", str(found.trace[trace])[:LONGEST_MESSAGE])
+                )
         work.scores |= retrieval_scores(question, found, self._plan.k)
         return found
 
     def _answer(self, work: _Work, found: Retrieval) -> Answer | None:
         answer = None
-        if not work.failures:
+        if work.reached("retrieval"):
             with work.stage("answer"):
                 answer = self._answerers[work.system.name](put(found, asked(work.question)))
-                work.meter.add("answer", usage_of(answer))
         text, value = (answer.text, answer.value) if answer else ("", None)
         work.answer = answer
         work.scores |= answer_scores(work.question, text, value)
@@ -108,9 +153,7 @@ class Stages:
             else question.answers
         )
         request = judge_request(asked(question), gold, str(question.extra.get("scale") or ""), text)
-        completion = self._judge.complete(request)
-        work.meter.add(JUDGE, completion.usage)
-        return str((completion.data or {})["verdict"])
+        return str((self._judge.complete(request).data or {})["verdict"])
 
 
 class _Work:
@@ -118,7 +161,6 @@ class _Work:
 
     def __init__(self, system: System, question: Question) -> None:
         self.system, self.question = system, question
-        self.meter = UsageMeter()
         self.scores: dict[str, float] = {}
         self.failures: list[Failure] = []
         self.ms: dict[str, float] = {}
@@ -131,15 +173,19 @@ class _Work:
         started = time.perf_counter()
         try:
             yield
-        except (RequestPendingError, StorageError):
+        except (LLMPendingError, StorageError):
             raise
         except Exception as error:  # a question that breaks a stage counts as wrong and is listed
             passing = isinstance(error, PASSING)
-            self.failures.append(Failure(name, type(error).__name__, str(error)[:500], passing))
+            self.failures.append(Failure(name, type(error).__name__, str(error)[:LONGEST_MESSAGE], passing))
         finally:
-            self.ms[name] = round((time.perf_counter() - started) * 1e3, 3)
+            self.ms[name] = _ms_since(started)
 
-    def record(self, found: Retrieval) -> Record:
+    def reached(self, stage: str) -> bool:
+        """Whether the stage did not fail."""
+        return all(failure.stage != stage for failure in self.failures)
+
+    def record(self, found: Retrieval, meter: UsageMeter) -> Record:
         """All of it as a record."""
         return Record(
             system=self.system.name,
@@ -150,6 +196,10 @@ class _Work:
             verdict=self.verdict,
             failures=tuple(self.failures),
             ms=self.ms,
-            usage=self.meter.total.to_json(),
+            usage=meter.to_json(),
             prompt="" if self.answer is None else self.answer.prompt,
         )
+
+
+def _ms_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1e3, 3)

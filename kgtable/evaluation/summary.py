@@ -50,11 +50,11 @@ def means(records: Sequence[Record]) -> dict[str, Interval]:
 
 
 def causes(records: Iterable[Record]) -> dict[str, list[str]]:
-    """The ids of the questions that failed, by stage and kind of error."""
+    """The ids of the questions that failed, or of the tables, by stage and kind of error."""
     found: dict[str, list[str]] = {}
     for record in records:
         for failure in record.failures:
-            found.setdefault(f"{failure.stage}: {failure.cause}", []).append(record.question)
+            found.setdefault(f"{failure.stage}: {failure.cause}", []).append(failure.table or record.question)
     return dict(sorted(found.items()))
 
 
@@ -90,16 +90,6 @@ def latency(records: Sequence[Record]) -> dict[str, dict[str, float]]:
     return found
 
 
-def spent(records: Iterable[Record]) -> dict[str, Any]:
-    """Requests, tokens and dollars; None where a part of them is not known."""
-    total: dict[str, Any] = {"requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0}
-    for record in records:
-        for name in total:
-            more = record.usage.get(name, 0)
-            total[name] = None if total[name] is None or more is None else total[name] + more
-    return total
-
-
 def result_json(run: Run) -> dict[str, Any]:
     """The result of a run: settings, means, failures and every question. No time, no cost, no date.
 
@@ -112,7 +102,7 @@ def result_json(run: Run) -> dict[str, Any]:
             {
                 **system.to_json(),
                 "scores": {name: asdict(interval) for name, interval in means(records).items()},
-                "failures": causes(records),
+                "failures": causes(run.with_preparation(system)),
                 "questions": [_question_json(record) for record in records],
             }
         )

@@ -17,6 +17,11 @@ from kgtable.tables.formats import TableFormat
 FORMATTED = ("bm25", "dense")
 """The methods that index whole tables as text."""
 
+HYBRID = "hybrid"
+RULES, LABELS, RERANK = "rules", "labels", "labels+rerank"
+ASSISTS = (RULES, LABELS, RERANK)
+"""What a language model does in the retrieval of `hybrid`: nothing, name labels, order the tables too."""
+
 DEFAULT_PRESENTATION = "subtable"
 DEFAULT_PROMPT = "context-first-separated"
 
@@ -31,6 +36,7 @@ class System:
     presentation: str | None = None
     prompt: str | None = None
     model: str | None = None
+    assist: str | None = None
 
     @property
     def name(self) -> str:
@@ -59,15 +65,18 @@ def systems(
     presentations: tuple[str, ...] = (),
     prompts: tuple[str, ...] = (),
     models: tuple[str, ...] = (),
+    assists: tuple[str, ...] = (),
 ) -> tuple[System, ...]:
     """Every combination that makes sense, each once, in a stable order.
 
-    Formats go with `bm25` and `dense` only, embeddings with `dense`; presentations, prompts and models
-    are for answers, and `zero-shot` has no context to present. Raises `UsageError` for unknown names.
+    Formats go with `bm25` and `dense` only, embeddings with `dense`, assists with `hybrid`; presentations
+    and prompts are for answers, and `zero-shot` has no context to present. Raises `UsageError` for
+    unknown names.
     """
     _known("method", methods, (*METHODS, ZERO_SHOT))
     _known("table format", formats, (*TableFormat, WRITTEN_SCHEMA))
     _known("presentation", presentations, tuple(PRESENTATIONS))
+    _known("assist", assists, ASSISTS)
     _known("prompt setting", prompts, tuple(PromptSetting))
     found: dict[System, None] = {}
     for method in methods:
@@ -77,6 +86,7 @@ def systems(
             (() if method == ZERO_SHOT else presentations) or (None,),
             (() if method == ZERO_SHOT else prompts) or (None,),
             models or (None,),
+            (assists if method == HYBRID else ()) or (None,),
         )
         found.update((System(method, *choice), None) for choice in choices)
     if not found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -41,6 +41,7 @@ class Material:
     tables: Callable[[], Iterable[str]]
     index_path: Path
     llm: LLM | None = None
+    """What writes the schemas of `WRITTEN_SCHEMA`, and guides `hybrid`."""
 
     @cached_property
     def reader(self) -> TableReader:
@@ -48,9 +49,14 @@ class Material:
         return TableReader(self.store, self.names)
 
     def texts(self, format: str) -> TableTexts:
-        """Every table as text. Raises `RetrievalError` for an unknown format."""
+        """Every table as text. Raises `RetrievalError` for an unknown format, or one that wants a model."""
         tables = (self.reader.table(id) for id in self.tables())
         if format == WRITTEN_SCHEMA:
+            if self.llm is None:
+                raise RetrievalError(
+                    f"The format {WRITTEN_SCHEMA} is written by a language model, and there is none.",
+                    hint="Give a model, or take the format schema, which needs none.",
+                )
             return write_schemas(tables, self.llm)
         if format not in list(TableFormat):
             known = ", ".join([*TableFormat, WRITTEN_SCHEMA])
@@ -119,14 +125,20 @@ class Retrievers:
     def __init__(self, material: Material) -> None:
         self.material = material
         """What they are made from."""
-        self._made: dict[tuple[str, Choice], Retriever] = {}
+        self._made: dict[tuple[str, Choice, str | None], Retriever] = {}
         self._making = threading.Lock()
 
-    def get(self, method: str, choice: Choice) -> Retriever:
-        """The retriever of a method. Raises `RetrievalError` for an unknown one."""
+    def get(self, method: str, choice: Choice, llm: LLM | None = None) -> Retriever:
+        """The retriever of a method. Raises `RetrievalError` for an unknown one.
+
+        `llm` writes what the choice wants written by a model; one name stands for one model.
+        """
         if method not in METHODS:
             raise RetrievalError(f"There is no method {method!r}.", hint=f"There are: {', '.join(METHODS)}.")
+        writes = llm is not None and choice.format == WRITTEN_SCHEMA
+        key = (method, choice, llm.model if llm is not None and writes else None)
         with self._making:
-            if (method, choice) not in self._made:
-                self._made[method, choice] = METHODS[method](self.material, choice)
-            return self._made[method, choice]
+            if key not in self._made:
+                material = replace(self.material, llm=llm) if writes else self.material
+                self._made[key] = METHODS[method](material, choice)
+            return self._made[key]

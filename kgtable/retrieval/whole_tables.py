@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +28,15 @@ TABLES_KEPT = 100
 
 @dataclass(frozen=True)
 class TableTexts:
-    """The pieces of all tables as texts in one format: `texts[i]` is a piece of table `tables[i]`."""
+    """The pieces of all tables as texts in one format: `texts[i]` is a piece of table `tables[i]`.
+
+    `substitutes` says, by table id, why a table is written otherwise than it was to be.
+    """
 
     format: TableFormat
     tables: tuple[str, ...]
     texts: tuple[str, ...]
+    substitutes: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def write(
@@ -72,8 +77,8 @@ def as_retrieval(
 ) -> Retrieval:
     """The ranked tables spelt out: all triples of the best table, then of the next, up to `k`.
 
-    The trace names the format the tables were indexed in. `started` is the `time.perf_counter` value
-    at which the question came.
+    The trace names the format the tables were indexed in, and `TableTexts.substitutes` if there are any.
+    `started` is the `time.perf_counter` value at which the question came.
     """
     scored = time.perf_counter()
     triples: list[ScoredTriple] = []
@@ -82,11 +87,14 @@ def as_retrieval(
             break
         triples += (replace(triple, score=table.score) for triple in triples_of(table.table))
     ended = time.perf_counter()
+    trace: dict[str, Any] = {"format": texts.format.value, "pieces": len(texts.texts)}
+    if texts.substitutes:
+        trace["substitutes"] = dict(texts.substitutes)
     return Retrieval(
         question=question,
         triples=tuple(triples[:k]),
         tables=tuple(ranked),
         timings_ms={"rank": (scored - started) * 1e3, "triples": (ended - scored) * 1e3},
         method=method,
-        trace={"format": texts.format.value, "pieces": len(texts.texts)},
+        trace=trace,
     )

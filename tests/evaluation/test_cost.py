@@ -7,7 +7,7 @@ from kgtable.config import load_settings
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.cost import REPLY_TOKENS, estimate
 from kgtable.evaluation.plan import make_plan
-from kgtable.evaluation.systems import systems
+from kgtable.evaluation.systems import System, systems
 
 PRICES = {"m": {"input": 2.0, "output": 10.0}}
 
@@ -17,12 +17,34 @@ def test_an_estimate_counts_prompts_and_sends_nothing(
 ) -> None:
     plan = make_plan(graph, benchmark_folder, systems(("bm25", "zero-shot")), judge=True)
     settings = load_settings(environment={}, file="/dev/null", model="m", prices=PRICES)
-    (found,) = estimate(graph, plan, settings)
-    assert found.requests == 2 * 2 * 5
-    assert found.completion_tokens == 2 * 5 * sum(REPLY_TOKENS.values())
-    assert found.prompt_tokens > 2 * 5 * 100
-    assert found.cost == Decimal(2 * found.prompt_tokens + 10 * found.completion_tokens) / 1_000_000
-    assert f"${found.cost:.2f}" in str(found)
+    found = estimate(graph, plan, settings)
+    assert [part.stage for part in found] == ["answer", "judge"]
+    # bm25 finds nothing for q5, so nothing is asked; to judge it is counted all the same
+    assert [part.requests for part in found] == [4 + 5, 2 * 5]
+    for part in found:
+        assert part.completion_tokens == part.requests * REPLY_TOKENS[part.stage]
+        assert part.prompt_tokens > part.requests * 100
+        assert part.cost == Decimal(2 * part.prompt_tokens + 10 * part.completion_tokens) / 1_000_000
+        assert f"${part.cost:.2f}" in str(part)
+
+
+def test_every_stage_that_asks_a_model_is_estimated(
+    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
+) -> None:
+    chosen = (System("hybrid"), System("bm25", "written-schema"))
+    plan = make_plan(graph, benchmark_folder, chosen, answers=True)
+    settings = load_settings(environment={}, file="/dev/null", model="m", prices=PRICES)
+    requests = {part.stage: part.requests for part in estimate(graph, plan, settings)}
+    # once a question, except q5: no word of it is in any table, so nothing is ordered or answered
+    assert requests == {"labels": 5, "rerank": 4, "schema": 3, "answer": 4 + 4}
+
+
+def test_a_judge_is_asked_of_the_settings_model_whatever_model_answers(
+    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
+) -> None:
+    plan = make_plan(graph, benchmark_folder, systems(("zero-shot",), models=("big",)), judge=True)
+    found = estimate(graph, plan, load_settings(environment={}, file="/dev/null", model="m"))
+    assert [(part.model, part.stage) for part in found] == [("big", "answer"), ("m", "judge")]
 
 
 def test_an_unknown_price_is_said_to_be_unknown(

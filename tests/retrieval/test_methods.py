@@ -73,6 +73,7 @@ def test_dense_keeps_its_vectors_on_disk(
         ({"method": "oracle"}, "no method 'oracle'"),
         ({"method": "bm25", "format": "poem"}, "no table format 'poem'"),
         ({"method": "dense", "embedding": "none"}, "cannot do without an embedding"),
+        ({"method": "bm25", "format": "written-schema"}, "written by a language model"),
     ],
 )
 def test_what_cannot_be_chosen(graph: kgtable.KnowledgeGraph, options: dict[str, str], message: str) -> None:
