@@ -42,11 +42,17 @@ def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows
     if marked <= titles and not _starts_with_header(rows, titles, profile):
         return HeaderRows(titles_above, (), frozenset(), titles)
     end = _end_of_header(rows, titles, max(marked, titles + 1), profile, grid.width)
+    end += _blank_lines(rows[end:])
     header = tuple(range(titles, end))
     units = frozenset(row for row in header if is_unit_row(rows[row]) or _has_units_below(rows, row, titles))
     if len(units) == len(header):
         units = frozenset()
     return HeaderRows(titles_above, header, units, end)
+
+
+def _blank_lines(rows: Sequence[Row]) -> int:
+    """How many blank lines set the header off from the body: they are of the header's merged cells."""
+    return next((count for count, row in enumerate(rows) if filled(row)), 0)
 
 
 def filled(row: Row) -> list[int]:

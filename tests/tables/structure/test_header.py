@@ -135,3 +135,9 @@ def test_numbered_columns_in_any_order() -> None:
 def test_a_row_of_text_without_a_label_stays_in_the_body() -> None:
     text = "Image|Place|Notes|Number\n|Wren|Choir|none\n|Gate|North|12\n|Wall|South|15\n|Arch|West|18"
     assert structure(text).header == (0,)
+
+
+def test_blank_lines_above_the_body_are_of_the_header() -> None:
+    found = structure("Farm type|Share\n|\nGoat|41.3\nHorse|43.2")
+    assert (found.header, found.body_start) == ((0, 1), 2)
+    assert structure("Farm type|Share\n|\n|").body_start == 1
