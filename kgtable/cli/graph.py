@@ -18,6 +18,9 @@ from kgtable.graph.storage import whole_file
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.graph.writing import Format
 
+MOST_NOTES = 10
+"""Notes on odd places in files that are printed; the report has all."""
+
 paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 kg_option = click.option(
     "--kg", required=True, type=click.Path(path_type=Path), help="The directory of the graph."
@@ -103,11 +106,18 @@ def build(
 
 
 def _finish(done: ConversionReport, path: Path | None) -> None:
-    """Writes the report where one is wanted, names what could not be read, and ends with 1 if anything."""
+    """Writes the report where one is wanted; tells what is odd in files, and what could not be read.
+
+    Ends with 1 where a file could not be read.
+    """
     if path is not None:
         text = json.dumps(done.to_json(), ensure_ascii=False, indent=1) + "\n"
         with whole_file(path) as handle:
             handle.write((text if path.suffix == ".json" else done.to_text()).encode("utf-8"))
+    for notice in done.notices[:MOST_NOTES]:
+        click.echo(f"Note: {notice}.", err=True)
+    if len(done.notices) > MOST_NOTES:
+        click.echo(f"Note: {len(done.notices) - MOST_NOTES:,} more; --report FILE has them all.", err=True)
     for error in done.errors:
         click.echo(f"Warning: {error}", err=True)
     if done.errors and not done.tables:
@@ -205,6 +215,8 @@ def info(kg: Path, as_json: bool) -> None:
         click.echo(f"{name}: {counts}")
     for error in facts.get("errors", ()):
         click.echo(f"not read: {error}")
+    for notice in facts.get("notices", ()):
+        click.echo(f"note: {notice}")
 
 
 COMMANDS = (convert, build, sparql, export, validate, info)

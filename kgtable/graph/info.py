@@ -10,7 +10,7 @@ from kgtable.graph.tally import Tally
 
 
 def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, Any]:
-    """Counts of files, tables, rows, cells by kind, quads and units, and what could not be read."""
+    """Counts of files, tables, rows, cells by kind, quads and units, what could not be read or is odd."""
     tables = catalogue.tables
     tally = Tally()
     for record in tables.values():
@@ -27,5 +27,6 @@ def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, An
         "kinds": counts["kinds"],
         "units": {unit: sum(sources.values()) for unit, sources in counts["units"].items()},
         "errors": [file.error for file in catalogue.files.values() if file.error],
+        "notices": [str(notice) for record in tables.values() for notice in record.notices],
         "table_ids": list(tables),
     }

@@ -64,6 +64,16 @@ def test_the_report_says_what_was_found(name: str, folder: Path, tmp_path: Path)
         assert json.loads(report)["cells"]["number"] == 2
 
 
+def test_what_was_passed_over_in_a_file_is_told(folder: Path, tmp_path: Path) -> None:
+    for number in range(12):
+        (folder / f"r{number:02}.jsonl").write_text('{"a": 1}\nnot json\n{"a": 2}\n', encoding="utf-8")
+    told = run("build", folder, "--kg", tmp_path / "g", "--embedding", "none", "--workers", "1").stderr
+    assert "Note: r00.jsonl: 1 line holds no JSON record and was passed over: line 2." in told
+    assert told.count("Note: r") == 10
+    assert "Note: 2 more; --report FILE has them all." in told
+    assert run("info", "--kg", tmp_path / "g").stdout.count("note: r") == 12
+
+
 def test_build_sparql_info_and_export(folder: Path, tmp_path: Path) -> None:
     kg = tmp_path / "kg"
     assert "1 tables added" in run("build", folder, "--kg", kg, "--embedding", "none").stderr

@@ -62,7 +62,7 @@ def unreadable(file: TableFile, error: BaseException, hint: str = "") -> Unreada
             path=file.relative,
             hint=hint or "Check that it exists and that you may read it.",
         )
-    reason = " ".join(str(error).split()) or type(error).__name__
+    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return UnreadableTableError(
         f"the file cannot be read: {reason}.", path=file.relative, hint=hint or "Is it complete?"
     )

@@ -206,9 +206,9 @@ def _read_lines(file: TableFile, encoding: Encoding, limits: Limits) -> Grid:
     large = file.path.stat().st_size > limits.stream_above
     notices = [*_encoding_notice(file, encoding), *_repeated_notice(file, repeated)]
     if faults:
-        message = (
-            f"{len(faults):,} lines hold no JSON record and were passed over, the first is line {faults[0]}"
-        )
+        message = "1 line holds no JSON record and was passed over: line " + str(faults[0])
+        if len(faults) > 1:
+            message = f"{len(faults):,} lines hold no JSON record and were passed over from line {faults[0]}"
         notices.append(Notice("record", message, file.relative))
     grid = _grid(file, encoding, rows if large else tuple(rows), width, len(keys))
     return replace(grid, notices=tuple(notices))
