@@ -125,12 +125,13 @@ class Catalogue:
                     connection.execute("PRAGMA journal_mode = MEMORY")
                     connection.executescript(_SCHEMA)
                     connection.executemany(
-                        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", map(_file_row, self.files.values())
+                        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
+                        (_stored(_file_row(file)) for file in self.files.values()),
                     )
                     connection.executemany(
                         f"INSERT INTO tables VALUES ({', '.join('?' * 15)})",  # noqa: S608
                         (
-                            _table_row(table, position)
+                            _stored(_table_row(table, position))
                             for file in self.files.values()
                             for position, table in enumerate(file.tables)
                         ),
@@ -147,18 +148,36 @@ class Catalogue:
             ) as connection:
                 tables: dict[str, list[TableRecord]] = {}
                 rows = connection.execute("SELECT * FROM tables ORDER BY path, position")
-                for row in rows:
-                    tables.setdefault(row[1], []).append(_table_record(row))
+                for row in map(_read_back, rows):
+                    tables.setdefault(str(row[1]), []).append(_table_record(row))
                 files = connection.execute("SELECT * FROM files ORDER BY rowid")
                 return cls(
                     FileRecord(path, id, digest, settings, location, tuple(tables.get(path, ())), error)
-                    for path, id, digest, settings, error, location in files
+                    for path, id, digest, settings, error, location in map(_read_back, files)
                 )
         except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
             raise GraphVersionError(
                 f"The catalogue {path} is missing or damaged: {error}.",
                 hint="Build the graph again in an empty directory.",
             ) from error
+
+
+def _stored(row: tuple[object, ...]) -> tuple[object, ...]:
+    """The row with texts that SQLite cannot hold, such as names of files that are not UTF-8, as bytes."""
+    return tuple(
+        value.encode("utf-8", "surrogatepass") if isinstance(value, str) and not _is_sound(value) else value
+        for value in row
+    )
+
+
+def _is_sound(text: str) -> bool:
+    return text.isascii() or text.encode("utf-8", "ignore").decode("utf-8") == text
+
+
+def _read_back(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value for value in row
+    )
 
 
 def _file_row(file: FileRecord) -> tuple[object, ...]:

@@ -115,12 +115,15 @@ class CellShaper:
     def _row_context(self, index: int, label: str) -> tuple[RowContext, int]:
         """What the row says of its numbers, and the number under which that is remembered."""
         context = self._quantities.row_context(index, label)
-        if len(self._contexts) > _MOST_REMEMBERED or self._forms.age != self._forms_age:
+        if len(self._contexts) > _MOST_REMEMBERED:
             self._contexts.clear()
-            self._forms_age = self._forms.age
-            for chosen in self._chosen:
-                chosen.clear()
+            self._forget_forms()
         return context, self._contexts.setdefault(context, len(self._contexts))
+
+    def _forget_forms(self) -> None:
+        self._forms_age = self._forms.age
+        for chosen in self._chosen:
+            chosen.clear()
 
     def _choose(
         self, index: int, column: int, context: RowContext, key: tuple[int, str | None, str]
@@ -133,6 +136,8 @@ class CellShaper:
         period = self._quantities.column_period(column) or context.period
         reading = reading._replace(per=reading.per if reading.unit.startswith("CCY_") else None)
         chosen = (self._forms.form(Alike(column, reading, note, period)), reading.scale)
+        if self._forms.age != self._forms_age:
+            self._forget_forms()
         if not self._quantities.has_formats:
             self._chosen[column][key] = chosen
         return chosen
@@ -142,7 +147,10 @@ class CellShaper:
         assert number is not None
         quantity = self._quantities.resolve(number, index, column, label)
         period = self._quantities.period(index, column, label)
-        return self._forms.filled(number, quantity, text, column, period)
+        filled = self._forms.filled(number, quantity, text, column, period)
+        if self._forms.age != self._forms_age:
+            self._forget_forms()
+        return filled
 
     def _look_at(self, column: int, text: str) -> _Seen:
         memory = self._seen[column]

@@ -118,7 +118,7 @@ def _table(table: TableRecord, names: Namespaces) -> Iterator[Block]:
 
 def ontology_blocks(ntriples: str) -> Iterator[Block]:
     """An ontology without blank nodes, from sorted N-Triples."""
-    statements = (match.groups() for match in map(_STATEMENT.fullmatch, ntriples.splitlines()) if match)
+    statements = (match.groups() for match in map(_STATEMENT.fullmatch, ntriples.split("\n")) if match)
     for subject, group in groupby(statements, key=lambda statement: statement[0]):
         yield subject, sorted(((predicate, value) for _, predicate, value in group), key=_type_first)
 

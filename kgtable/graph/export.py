@@ -91,7 +91,10 @@ def safe_file_name(id: str) -> str:
     name = encode(id).replace("~", "%7E")
     if name.startswith("."):
         name = "%2E" + name[1:]
-    if name.lower().partition(".")[0] in _RESERVED or name.endswith("."):
+    stem, dot, rest = name.partition(".")
+    if stem.lower() in _RESERVED:
+        name = f"{stem}%{dot}{rest}"
+    if not name or name.endswith("."):
         name = f"{name}%"
     return name if len(name.encode("utf-8")) <= _LONGEST_NAME else _with_digest(name, id)
 

@@ -14,7 +14,7 @@ from kgtable.graph.terms import DCTERMS, FIXED_PREFIXES, KGT, decode
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
 _PLACE = re.compile(
-    r"(?P<table>.*/table/(?P<id>[^/#?]+))(?:/(?P<kind>row|column|cell)/(?P<one>\d+)(?:/(?P<two>\d+))?)?"
+    r"(?P<table>.*/table/(?P<id>[^/#?]+))(?:/(?P<kind>row|column|cell)/(?P<one>[0-9]{1,9})(?:/(?P<two>[0-9]{1,9}))?)?"
 )
 
 

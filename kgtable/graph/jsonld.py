@@ -10,7 +10,7 @@ from typing import Any
 from kgtable.graph.blocks import WHOLE, Blocks, Pair, Share
 from kgtable.graph.terms import RDF_TYPE, XSD, Namespaces, Term
 
-_LITERAL = re.compile(r'"(.*)"(?:\^\^<([^<>]*)>)?', re.DOTALL)
+_LITERAL = re.compile(r'"(.*)"(?:\^\^<([^<>]*)>|@([A-Za-z0-9-]+))?', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9A-F]{4})|(.))")
 _PLAIN_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _NATIVE_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
@@ -51,10 +51,10 @@ class JsonLdWriter:
             yield "]}"
 
     def _node(self, subject: Term, pairs: Iterable[Pair]) -> dict[str, Any]:
-        node: dict[str, Any] = {"@id": self._compact(subject[1:-1])}
+        node: dict[str, Any] = {"@id": self._reference(subject)}
         for predicate, value in pairs:
-            if predicate == RDF_TYPE:
-                key, item = "@type", self._compact(value[1:-1])
+            if predicate == RDF_TYPE and value[0] != '"':
+                key, item = "@type", self._reference(value)
             else:
                 key, item = self._compact(predicate[1:-1]), self._value(value)
             if key not in node:
@@ -65,6 +65,9 @@ class JsonLdWriter:
                 node[key] = [node[key], item]
         return node
 
+    def _reference(self, term: Term) -> str:
+        return self._compact(term[1:-1]) if term[0] == "<" else term
+
     def _compact(self, iri: str) -> str:
         for namespace, prefix in self._namespaces:
             if iri.startswith(namespace) and not iri.startswith("//", len(namespace)):
@@ -72,12 +75,14 @@ class JsonLdWriter:
         return iri
 
     def _value(self, term: Term) -> Any:
-        if term[0] == "<":
-            return {"@id": self._compact(term[1:-1])}
+        if term[0] != '"':
+            return {"@id": self._reference(term)}
         match = _LITERAL.fullmatch(term)
         assert match is not None, term
         text = _ESCAPE.sub(_unescaped, match[1]) if "\\" in match[1] else match[1]
-        datatype = match[2]
+        datatype, language = match[2], match[3]
+        if language is not None:
+            return {"@value": text, "@language": language}
         if datatype is None:
             return text
         if datatype == f"{XSD}integer" and _NATIVE_INTEGER.fullmatch(text):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from io import RawIOBase
 from pathlib import Path
 
 import pyoxigraph as ox
 
+from kgtable.errors import StorageError
 from kgtable.graph.storage import link_tree, storage_errors
 from kgtable.graph.terms import Namespaces
 
@@ -48,7 +50,7 @@ class JoinedFiles(RawIOBase):
 
 def fill_store(path: Path, nquads: Iterable[Path]) -> None:
     """Makes a new store from N-Quads files, which it deletes; raises `StorageError`."""
-    with storage_errors(path):
+    with _store_errors(path, path):
         store = ox.Store(str(path))
         try:
             _load(store, nquads)
@@ -63,7 +65,7 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
 
     Raises `StorageError`.
     """
-    with storage_errors(path):
+    with _store_errors(path, previous):
         old = ox.Store.read_only(str(previous))
         names = [name for name in old.named_graphs() if name.value not in known]
         if not names:
@@ -88,7 +90,7 @@ def change_store(
     loaded and deleted. The previous store is not touched: its data files are shared by hard links.
     Raises `StorageError`.
     """
-    with storage_errors(path):
+    with _store_errors(path, previous):
         link_tree(previous, path)
         store = ox.Store(str(path))
         try:
@@ -100,6 +102,18 @@ def change_store(
         finally:
             del store
             gc.collect()
+
+
+@contextmanager
+def _store_errors(path: Path, read: Path) -> Iterator[None]:
+    """Oxigraph tells of a full disk by an `OSError`, of damaged files by a `RuntimeError`."""
+    try:
+        with storage_errors(path):
+            yield
+    except RuntimeError as error:
+        raise StorageError(
+            f"The store in {read} is damaged: {error}.", hint="Build the graph again in an empty directory."
+        ) from error
 
 
 def _load(store: ox.Store, nquads: Iterable[Path]) -> None:

@@ -45,7 +45,7 @@ def _nquads(source: Store | rdflib.Graph) -> bytes:
 def _read_only(directory: Path) -> Store:
     try:
         return Store.read_only(str(directory))
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
         raise GraphError(
             f"{directory} cannot be opened as a store: {error}.",
             hint="Give an RDF file or a store's directory.",

@@ -25,7 +25,7 @@ from kgtable.graph.terms import (
 
 _Key: TypeAlias = tuple[int, ...]
 
-_PLACE = re.compile(r"/(heading|before|after|paragraph|column|row|cell)/([0-9]+)(?:/([0-9]+))?>")
+_PLACE = re.compile(r"/(heading|before|after|paragraph|column|row|cell)/([0-9]{1,9})(?:/([0-9]{1,9}))?>")
 _PARTS = {name: place for place, name in enumerate(("heading", "before", "after", "paragraph", "column"))}
 _BODY = len(_PARTS)
 _CLASSES = ("Table", "Column", "Row", "Group", "TotalRow", "FootnoteRow", "HeaderRow", "TitleRow", "UnitRow")
@@ -42,7 +42,7 @@ _PREDICATES = (
     f"<{KGT}before>", f"<{KGT}after>", f"<{KGT}paragraph>",
 )  # fmt: skip
 _PREDICATE_ORDER = {predicate: place for place, predicate in enumerate(_PREDICATES)}
-_PRINTED = f"<{KGT}printed>"
+_PREDICATE, _PRINTED = f"<{KGT}predicate>", f"<{KGT}printed>"
 _DECIMAL, _STRING = f"{XSD}decimal", f"{XSD}string"
 
 
@@ -70,12 +70,14 @@ def collect(triples: Iterable[ox.Triple]) -> dict[Term, list[Pair]]:
 def table_blocks(triples: Iterable[ox.Triple]) -> Iterator[Block]:
     """The statements of one table's graph: description, columns, then rows with their cells below."""
     nodes = collect(triples)
-    columns = {
-        value: int(subject.rpartition("/")[2][:-1])
-        for subject, pairs in nodes.items()
-        for predicate, value in pairs
-        if predicate == f"<{KGT}predicate>"
-    }
+    columns: dict[Term, int] = {}
+    for subject, pairs in nodes.items():
+        match = _PLACE.search(subject)
+        if match is None or match[1] != "column":
+            continue
+        for predicate, value in pairs:
+            if predicate == _PREDICATE:
+                columns[value] = min(int(match[2]), columns.get(value, int(match[2])))
     for subject in sorted(nodes, key=_subject_key):
         yield subject, sorted(nodes[subject], key=lambda pair: _pair_key(pair, columns))
 
@@ -96,17 +98,21 @@ def _subject_key(subject: Term) -> tuple[_Key, Term]:
     return (_BODY, first, -1 if match[3] is None else int(match[3])), subject
 
 
-def _pair_key(pair: Pair, columns: dict[Term, int]) -> tuple[_Key, Term]:
+def _pair_key(pair: Pair, columns: dict[Term, int]) -> tuple[_Key, Term, Term]:
     predicate, value = pair
+    return _pair_place(predicate, value, columns), value, predicate
+
+
+def _pair_place(predicate: Term, value: Term, columns: dict[Term, int]) -> _Key:
     if predicate == RDF_TYPE:
-        return (0, _CLASS_ORDER.get(value, len(_CLASSES))), value
+        return 0, _CLASS_ORDER.get(value, len(_CLASSES))
     place = _PREDICATE_ORDER.get(predicate)
     if place is not None:
         number = _PLACE.search(value) if value[0] == "<" else None
-        return (1, place, int(number[2]) if number else _leading_number(value)), value
-    if predicate == _PRINTED:
-        return (2, int(value.rpartition("/")[2][:-1]), 1), value
-    return (2, columns.get(predicate, len(columns)), 0), value
+        return 1, place, int(number[2]) if number else _leading_number(value)
+    if predicate == _PRINTED and (cell := _PLACE.search(value)) is not None and cell[3] is not None:
+        return 2, int(cell[3]), 1
+    return 2, columns.get(predicate, len(columns)), 0
 
 
 def _leading_number(literal: Term) -> int:

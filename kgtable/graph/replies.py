@@ -60,7 +60,7 @@ def _message(reply: Reply) -> str:
     if text.lstrip().startswith("{"):
         try:
             content = json.loads(reply.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             content = {}
         text = next((str(content[key]) for key in _MESSAGE_KEYS if content.get(key)), "")
     text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", text).split())

@@ -37,7 +37,7 @@ class ResultFormat(StrEnum):
         """The format by name or media type; raises `UsageError` for an unknown one."""
         wanted = name.lower().partition(";")[0].strip()
         for found in cls:
-            if wanted in {found.value, _MEDIA_TYPES.get(found, ""), _SHORT.get(found, found.value)}:
+            if wanted in {found.value, _MEDIA_TYPES.get(found, found.value), _SHORT.get(found, found.value)}:
                 return found
         raise UsageError(f"Unknown result format {name!r}.", hint=f"Choose one of: {', '.join(cls)}.")
 

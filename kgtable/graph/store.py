@@ -22,8 +22,9 @@ class TripleStore(Protocol):
     ) -> Results:
         """The results of a query.
 
-        `bindings` gives values to variables by name. With `union_default_graph` patterns outside
-        ``GRAPH`` match every table and the description; without it, the description alone.
+        `bindings` gives values to variables by name; a SELECT must name them among its results. With
+        `union_default_graph` patterns outside ``GRAPH`` match every table and the description;
+        without it, the description alone.
         Raises `QueryError` for a query that cannot be parsed or evaluated.
         """
         ...
@@ -47,14 +48,14 @@ class EmbeddedStore:
             raise GraphNotFoundError(f"There is no store in {path}.")
         try:
             self._store = ox.Store.read_only(str(path))
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
             raise StorageError(f"The store in {path} cannot be opened: {error}.") from error
 
     def query(
         self, text: str, *, bindings: Mapping[str, Bindable] | None = None, union_default_graph: bool = True
     ) -> Results:
         """See `TripleStore.query`."""
-        substitutions = {ox.Variable(name): to_term(value) for name, value in (bindings or {}).items()}
+        substitutions = {_variable(name): to_term(value) for name, value in (bindings or {}).items()}
         try:
             return self._store.query(
                 text,
@@ -79,3 +80,10 @@ class EmbeddedStore:
 
     def __len__(self) -> int:
         return len(self._store)
+
+
+def _variable(name: str) -> ox.Variable:
+    try:
+        return ox.Variable(name)
+    except ValueError as error:
+        raise QueryError(f"{name!r} is not the name of a variable.") from error

@@ -253,7 +253,7 @@ class Namespaces:
 
     @cached_property
     def _cell_pattern(self) -> re.Pattern[str]:
-        return re.compile(re.escape(self.data) + r"table/([^/#?]+)/cell/([0-9]+)/([0-9]+)")
+        return re.compile(re.escape(self.data) + r"table/([^/#?]+)/cell/([0-9]{1,9})/([0-9]{1,9})")
 
     def parse_table_iri(self, iri: str) -> str | None:
         """The id of the table with this IRI; None for any other IRI."""

@@ -13,6 +13,7 @@ _LOCAL_NAME = re.compile(
     r"(?:[A-Za-z0-9_\-\u00b7\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u037d\u037f-\u1fff\u3001-\ud7ff]|%[0-9A-F]{2})*"
 )
 _IRI_PARTS = re.compile(r"<(.*[/#:])([^/#:]*)>", re.DOTALL)
+_PLACE = re.compile(r"[a-z]+/[0-9]+(?:/[0-9]+)*>")
 _TYPED = re.compile(r'(".*")\^\^(<[^<>]*>)', re.DOTALL)
 _BARE = {
     f"<{XSD}integer>": re.compile(r"[+-]?[0-9]+"),
@@ -74,7 +75,7 @@ class TurtleWriter:
     def short(self, term: Term) -> str:
         """The shortest way to write a term here."""
         if term[0] == "<":
-            if self._base and term.startswith(self._base, 1):
+            if self._base and term.startswith(self._base, 1) and _PLACE.fullmatch(term, 1 + len(self._base)):
                 return f"<{term[1 + len(self._base) :]}"
             return self._remembered.get(term) or self._remember(term, self._abbreviate(term))
         if term[-1] == '"':
