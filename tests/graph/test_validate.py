@@ -10,7 +10,7 @@ import rdflib
 from rdflib import RDF, RDFS
 from rdflib.namespace import SH
 
-from kgtable.errors import GraphError, MissingExtraError
+from kgtable.errors import MissingExtraError
 from kgtable.graph.judging import load_shapes
 from kgtable.graph.validate import validate
 from kgtable.resources import read_shipped
@@ -117,26 +117,6 @@ def test_files_of_any_rdf_format(tmp_path: Path, suffix: str, format_: str) -> N
     path = tmp_path / f"g.{suffix}"
     parsed(SOUND).serialize(path, format=format_, encoding="utf-8")
     assert validate(path).conforms
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("g.ttl", "@prefix x: <http://e/> . x:a x:b", "g.ttl, line 1"),
-        ("g.csv", "a,b", "no RDF format"),
-        ("none.ttl", None, "cannot be read"),
-    ],
-)
-def test_sources_that_cannot_be_read(tmp_path: Path, name: str, data: str | None, message: str) -> None:
-    if data is not None:
-        (tmp_path / name).write_text(data, encoding="utf-8")
-    with pytest.raises(GraphError, match=message):
-        validate(tmp_path / name)
-
-
-def test_a_directory_that_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match="cannot be opened"):
-        validate(tmp_path)
 
 
 def test_without_pyshacl_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.graph.blocks import Share
+from kgtable.graph.conversion import (
+    Job,
+    Settings,
+    TableConversion,
+    plan_jobs,
+    run_job,
+    run_jobs,
+    write_job,
+)
+from kgtable.graph.terms import Namespaces
+from kgtable.graph.writing import Format
+from kgtable.ontology.mapping import Mapping
+from kgtable.tables.walk import find_files
+from tests.graph.support import grid
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=12), st.integers(1, 4))
+def test_jobs_hold_every_file_once_and_in_order(sizes: list[int], workers: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kgtable.graph.conversion.SPLIT_ABOVE", 40)
+        for number, size in enumerate(sizes):
+            Path(folder, f"{number:03}.csv").write_bytes(b"a" * size)
+        files = [(file, f"digest of {file.id}") for file in find_files([Path(folder)])]
+        jobs = plan_jobs(files, Path("out"), workers)
+    met = [pair for job in jobs if job.share.is_first for pair in zip(job.files, job.digests, strict=True)]
+    assert met == files
+    assert len({job.output for job in jobs}) == len(jobs)
+    shares = [job.share for job in jobs if job.share.parts > 1]
+    big = sum(size > 40 for size in sizes) if workers > 1 else 0
+    assert shares == [Share(part, workers) for part in range(workers)] * big
+
+
+def test_nothing_to_convert(tmp_path: Path) -> None:
+    assert plan_jobs([], tmp_path, 3) == []
+    assert list(run_jobs([], Settings(), 3)) == []
+
+
+def test_shares_of_a_table_together_say_what_the_whole_says() -> None:
+    rows = [(f"r{n}", str(n), f"{n} kg") for n in range(11)]
+    table = grid(("Item", "Amount", "Mass"), *rows)
+    whole = TableConversion(table, Settings())
+    text = "".join(whole)
+    shares = [TableConversion(table, Settings(), Share(part, 4)) for part in range(4)]
+    assert "".join(piece for share in shares for piece in share) == text
+    records = [share.record() for share in shares]
+    assert sum(record.quads for record in records) == whole.record().quads == len(text.splitlines())
+    assert sum(record.rows for record in records) == 12
+
+
+def test_a_file_that_cannot_be_read_leaves_a_record_and_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_bytes(b"PK\x03\x04\x00binary\x00")
+    (tmp_path / "c.csv").write_text("x,y\n3,4\n", encoding="utf-8")
+    files = tuple(find_files([tmp_path]))
+    out = io.BytesIO()
+    records = list(write_job(Job(files, ("1", "2", "3"), tmp_path / "out"), Settings(), out))
+    assert [record.error is None for record in records] == [True, False, True]
+    assert records[1].tables == ()
+    assert b"/b/" not in out.getvalue()
+    alone = Job(files[::2], ("1", "3"), tmp_path / "out")
+    assert run_job(alone, Settings()).records == (records[0], records[2])
+    assert (tmp_path / "out").read_bytes() == out.getvalue()
+
+
+def test_the_key_of_the_settings_changes_with_what_changes_the_text() -> None:
+    conversion = TableConversion(grid(("Year", "Revenue"), ("2019", "1")), Settings())
+    "".join(conversion)
+    facts = conversion.record().facts
+    key = Settings().key(facts)
+    assert Settings().key(facts) == key
+    assert Settings(format=Format.TURTLE).key(facts) == key
+    assert Settings(Namespaces("https://other.example/")).key(facts) != key
+    about_it = Mapping({("Revenue", ""): {"unit": "CCY_EUR"}})
+    about_others = Mapping({("Costs", ""): {"unit": "CCY_EUR"}})
+    assert Settings(mapping=about_it).key(facts) != key
+    assert Settings(mapping=about_others).key(facts) == key
