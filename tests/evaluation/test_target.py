@@ -33,6 +33,9 @@ class Base(ABC):
     def __init__(self, expected_corpus_format: str = "nested array") -> None:
         self.expected_corpus_format = expected_corpus_format
 
+    def retrieve_batch(self, queries: dict[str, list[str]], dataset_name: str, top_k: int) -> list[object]:
+        return [self.retrieve(query, dataset_name, top_k) for query in queries["query"]]
+
     @abstractmethod
     def embed_corpus(self, dataset_name: str, corpus: object) -> None: ...
 
@@ -54,7 +57,7 @@ def test_it_can_be_made_a_subclass_of_targets_class() -> None:
     assert isinstance(retriever, Base)
     assert retriever.expected_corpus_format == "nested array"
     retriever.embed_corpus("small", CORPUS)
-    assert retriever.retrieve("Skarv", "small", 3) == [(1, "ports")]
+    assert retriever.retrieve_batch({"query": ["Skarv"]}, dataset_name="small", top_k=3) == [[(1, "ports")]]
 
 
 def test_dense(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:

@@ -6,13 +6,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgtable.evaluation.loaders.folder import BenchmarkFolder, file_name, read_json, reading
+from kgtable.evaluation.loaders.folder import BenchmarkFolder, file_name, inner, read_json, reading
 
 
 def load_tatqa(source: Path, out: Path) -> int:
-    """TAT-QA: ``tatqa_dataset_<split>.json``. Gold cells from ``mapping`` where the split has it."""
+    """TAT-QA: ``dataset_raw/tatqa_dataset_<split>.json``. Gold cells from ``mapping`` where it is given.
+
+    The test split is read with its answers (``…_test_gold.json``) where they are there.
+    """
     folder, count = BenchmarkFolder(out), 0
-    for path in sorted(source.glob("tatqa_dataset_*.json")):
+    for path in sorted(inner(source, "dataset_raw").glob("tatqa_dataset_*.json")):
+        if path.with_name(f"{path.stem}_gold.json").exists():
+            continue
         with reading(path):
             pages = read_json(path)
             for page in pages:
@@ -43,10 +48,10 @@ def _tatqa(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def load_finqa(source: Path, out: Path) -> int:
-    """FinQA: ``<split>.json``. Gold cells are those of the rows named in ``gold_inds``."""
+    """FinQA: ``dataset/<split>.json``. Gold cells are those of the rows named in ``gold_inds``."""
     folder, count = BenchmarkFolder(out), 0
     for split in ("train", "dev", "test"):
-        path = source / f"{split}.json"
+        path = inner(source, "dataset") / f"{split}.json"
         if path.exists():
             with reading(path):
                 pages = read_json(path)

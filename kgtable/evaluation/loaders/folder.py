@@ -58,6 +58,11 @@ def file_name(id: str) -> str:
     return id.replace("/", "_").replace("\\", "_").lstrip(".") or "_"
 
 
+def inner(source: Path, name: str) -> Path:
+    """The folder `name` of a distribution, or the distribution's own where that is the one given."""
+    return source / name if (source / name).is_dir() else source
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[Path]:
     """Turn what goes wrong while a distribution's file is read into a `BenchmarkError` that names it."""

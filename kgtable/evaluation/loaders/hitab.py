@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgtable.evaluation.loaders.folder import BenchmarkFolder, read_json, read_json_lines, reading
+from kgtable.evaluation.loaders.folder import BenchmarkFolder, inner, read_json, read_json_lines, reading
 
 
 def load_hitab(source: Path, out: Path) -> int:
     """HiTab: ``data/<split>_samples.jsonl`` and ``data/tables/raw/``; cells of the answer are gold."""
     folder, count = BenchmarkFolder(out), 0
-    data = source / "data" if (source / "data").is_dir() else source
+    data = inner(source, "data")
     for path in sorted(data.glob("*_samples.jsonl")):
         with reading(path):
             items = list(read_json_lines(path))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.loaders.folder import BenchmarkFolder, read_json_lines, reading
 
+FACTS = "tabfact"
+"""The data set whose labels are 1 for true and 0 for false."""
+
 
 def load_multitableqa(source: Path, out: Path) -> int:
     """Every data set of the collection in the folder is one split; all share the tables.
 
-    The gold tables of a query are the sub-tables it names or, where it names their source, all
-    sub-tables made from that source. The example queries that come with the tables are left out: they
-    are questions of the data set and would leak into retrieval.
+    The gold tables of a query are all sub-tables made from its source table, and all of them are needed,
+    as T-RAG counts it. The queries of ``tabfact`` are statements. The example queries that come with the
+    tables are left out: they are questions of the data set and would leak into retrieval.
     """
     folder, count = BenchmarkFolder(out), 0
     for path in sorted(source.rglob("*_table.jsonl")):
@@ -42,27 +47,27 @@ def _add_tables(path: Path, name: str, folder: BenchmarkFolder) -> dict[str, lis
 
 
 def _query(item: Mapping[str, Any], name: str, number: int, parts: Mapping[str, list[str]]) -> dict[str, Any]:
-    answers = item.get("answers", item.get("answer", []))
-    return {
-        "id": str(item.get("query_idx", item.get("id", f"{name}-{number}"))),
-        "question": item["query"] if "query" in item else item["question"],
-        "answers": [str(answer) for answer in (answers if isinstance(answers, list) else [answers])],
-        "tables": _gold(item, name, parts),
+    answers = _answers(item["label"])
+    question = {
+        "id": f"{name}-{number}",
+        "question": item["query"],
+        "answers": answers,
+        "tables": _gold(item["source_table_idx"], name, parts),
         "cells": [],
         "cells_from": None,
     }
+    return question | ({"label": int(answers[0])} if name == FACTS else {})
 
 
-def _gold(item: Mapping[str, Any], name: str, parts: Mapping[str, list[str]]) -> list[str]:
-    for key in ("ground_truth_sub_table_idx", "sub_table_idx", "table_idx"):
-        if key in item:
-            found = item[key] if isinstance(item[key], list) else [item[key]]
-            return [f"{name}_{index}" for index in found]
-    sources = item["source_table_idx"]
-    found = sources if isinstance(sources, list) else [sources]
-    unknown = [source for source in found if str(source) not in parts]
-    if unknown:
-        raise BenchmarkError(
-            f"A query of {name} names the source table {unknown[0]}, which no sub-table has."
-        )
-    return [id for source in found for id in parts[str(source)]]
+def _answers(label: object) -> list[str]:
+    """The answers in a query's ``label``: a list, a list written as text, or one value."""
+    if isinstance(label, str) and label.startswith("["):
+        with suppress(ValueError, SyntaxError):
+            label = ast.literal_eval(label)
+    return [str(answer) for answer in (label if isinstance(label, list) else [label])]
+
+
+def _gold(source: object, name: str, parts: Mapping[str, list[str]]) -> list[str]:
+    if str(source) not in parts:
+        raise BenchmarkError(f"A query of {name} names the source table {source}, which no sub-table has.")
+    return parts[str(source)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kgtable.evaluation.loaders.folder import (
     BenchmarkFolder,
+    inner,
     read_json,
     read_json_lines,
     reading,
@@ -63,9 +65,9 @@ def _unescaped(text: str) -> str:
 
 
 def load_fetaqa(source: Path, out: Path) -> int:
-    """FeTaQA: ``fetaQA-v1_<split>.jsonl``; the highlighted cells are gold."""
+    """FeTaQA: ``data/fetaQA-v1_<split>.jsonl``; the highlighted cells are gold."""
     folder, count = BenchmarkFolder(out), 0
-    for path in sorted(source.glob("fetaQA-v1_*.jsonl")):
+    for path in sorted(inner(source, "data").glob("fetaQA-v1_*.jsonl")):
         with reading(path):
             items = list(read_json_lines(path))
             for item in items:
@@ -92,11 +94,14 @@ def _fetaqa(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_ottqa(source: Path, out: Path) -> int:
-    """OTT-QA: ``released_data/<split>.json`` and ``data/traindev_tables_tok/``; answer nodes are gold."""
+    """OTT-QA: ``released_data/<split>.traced.json`` and ``data/traindev_tables_tok/``; answer nodes are gold.
+
+    A split that is there without its traces (``<split>.json``) has no gold cells.
+    """
     folder, count = BenchmarkFolder(out), 0
     for split in ("train", "dev"):
-        path = source / "released_data" / f"{split}.json"
-        if path.exists():
+        paths = [source / "released_data" / f"{split}{kind}.json" for kind in (".traced", "")]
+        for path in [path for path in paths if path.exists()][:1]:
             with reading(path):
                 items = read_json(path)
                 for id in dict.fromkeys(item["table_id"] for item in items):
@@ -133,11 +138,13 @@ def load_tabfact(source: Path, out: Path) -> int:
     ``data/<split>_id.json`` where they are there; all statements are in the split ``all`` otherwise.
     """
     folder, statements = BenchmarkFolder(out), list[tuple[str, dict[str, Any]]]()
+    counted: Counter[str] = Counter()
     for path in sorted((source / "collected_data").glob("r?_training_all.json")):
         with reading(path):
             for table, (texts, labels, caption) in read_json(path).items():
                 _add_tabfact_table(source, folder, table, caption)
-                statements += _tabfact(table, texts, labels)
+                statements += _tabfact(table, texts, labels, counted[table])
+                counted[table] += len(texts)  # some tables have simple and complex statements
     splits = {path.stem.removesuffix("_id"): path for path in sorted((source / "data").glob("*_id.json"))}
     if not splits:
         return folder.write_questions("all", (item for _, item in statements))
@@ -158,8 +165,10 @@ def _add_tabfact_table(source: Path, folder: BenchmarkFolder, table: str, captio
         folder.add_table(_tabfact_id(table), rows, caption=caption)
 
 
-def _tabfact(table: str, texts: Sequence[str], labels: Sequence[int]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, (text, label) in enumerate(zip(texts, labels, strict=True)):
+def _tabfact(
+    table: str, texts: Sequence[str], labels: Sequence[int], first: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, (text, label) in enumerate(zip(texts, labels, strict=True), first):
         id = _tabfact_id(table)
         yield (
             table,

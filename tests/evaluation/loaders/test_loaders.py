@@ -41,13 +41,13 @@ def tatqa(folder: Path) -> None:
         "paragraphs": [{"order": 2, "text": "after"}, {"order": 1, "text": "first"}],
         "questions": [question | {"mapping": {"table": [[1, 1]]}}],
     }
-    write(folder / "tatqa_dataset_dev.json", [page])
+    write(folder / "dataset_raw" / "tatqa_dataset_dev.json", [page])
 
 
 def finqa(folder: Path) -> None:
     gold = {"question": "?", "exe_ans": 0.5, "gold_inds": {"table_1": "x", "text_0": "y"}}
     page = {"id": "A/2008/p.pdf-1", "pre_text": ["a"], "post_text": ["b"], "table": GRID, "qa": gold}
-    write(folder / "dev.json", [page])
+    write(folder / "dataset" / "dev.json", [page])
 
 
 def hitab(folder: Path) -> None:
@@ -67,7 +67,7 @@ def fetaqa(folder: Path) -> None:
         "table_page_title": "League",
         "table_section_title": "Table",
     }
-    write(folder / "fetaQA-v1_dev.jsonl", lines(item))
+    write(folder / "data" / "fetaQA-v1_dev.jsonl", lines(item))
 
 
 def ottqa(folder: Path) -> None:
@@ -83,6 +83,8 @@ def ottqa(folder: Path) -> None:
         "header": [["Team", []], ["Points", []]],
         "data": [[["Rovers", ["/wiki/R"]], ["12", []]]],
     }
+    write(folder / "released_data" / "dev.traced.json", [item])
+    del item["answer-node"]
     write(folder / "released_data" / "dev.json", [item])
     write(folder / "data" / "traindev_tables_tok" / "League_0.json", table)
 
@@ -110,7 +112,7 @@ def multitableqa(folder: Path) -> None:
     part = {"source_table_idx": 3, "caption": "League", "example_query": ["a leak"]}
     tables = [part | {"table_idx": n, "table": {"header": GRID[0], "rows": [GRID[n]]}} for n in (1, 2)]
     write(folder / "wtq_table.jsonl", lines(*tables))
-    write(folder / "wtq_query.jsonl", lines({"query": "?", "answer": ["12"], "source_table_idx": 3}))
+    write(folder / "wtq_query.jsonl", lines({"query": "?", "label": ["12"], "source_table_idx": 3}))
 
 
 CASES: dict[Callable[[Path], None], tuple[Question, list[list[str]]]] = {
@@ -165,6 +167,50 @@ def test_context_is_kept_in_order(tmp_path: Path) -> None:
     load_dataset("tatqa", tmp_path / "source", tmp_path / "out")
     sidecar = json.loads((tmp_path / "out" / "tables" / "t.json").read_text())
     assert sidecar == {"paragraphs": ["first", "after"]}
+
+
+def test_the_gold_of_a_test_split_stands_for_the_split(tmp_path: Path) -> None:
+    tatqa(tmp_path)
+    raw = tmp_path / "dataset_raw"
+    (raw / "tatqa_dataset_dev.json").rename(raw / "tatqa_dataset_test_gold.json")
+    pages = json.loads((raw / "tatqa_dataset_test_gold.json").read_text())
+    del pages[0]["questions"][0]["answer"]
+    write(raw / "tatqa_dataset_test.json", pages)
+    assert load_dataset("tatqa", tmp_path, tmp_path / "out") == 1
+    assert Benchmark(tmp_path / "out").questions("test")[0].answers == ("12",)
+
+
+def test_simple_and_complex_statements_about_one_table_have_ids_of_their_own(tmp_path: Path) -> None:
+    tabfact(tmp_path)
+    more = {"2-1-1.html.csv": [["rovers lead by three"], [1], "league"]}
+    write(tmp_path / "collected_data" / "r2_training_all.json", more)
+    assert load_dataset("tabfact", tmp_path, tmp_path / "out") == 3
+    found = Benchmark(tmp_path / "out").questions("val")
+    assert [question.id for question in found] == ["tf_2-1-1-0", "tf_2-1-1-1", "tf_2-1-1-2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "answers", "fact"),
+    [
+        ("sqa", '["13", "S01"]', ("13", "S01"), None),
+        ("hybridqa", "Jerry", ("Jerry",), None),
+        ("hybridqa", "[sic", ("[sic",), None),
+        ("tabfact", 0, ("0",), 0),
+        ("tabfact", "1", ("1",), 1),
+    ],
+)
+def test_labels_of_each_kind(
+    tmp_path: Path, name: str, label: object, answers: tuple[str, ...], fact: int | None
+) -> None:
+    part = {"source_table_idx": 3, "table_idx": 1, "caption": "", "table": {"header": ["a"], "rows": [["b"]]}}
+    write(tmp_path / name / f"{name}_table.jsonl", lines(part))
+    write(
+        tmp_path / name / f"{name}_query.jsonl", lines({"query": "?", "label": label, "source_table_idx": 3})
+    )
+    write(tmp_path / name / f"{name}_example_query.jsonl", lines({"example_query": "a leak"}))
+    assert load_dataset("multitableqa", tmp_path, tmp_path / "out") == 1
+    (question,) = Benchmark(tmp_path / "out").questions(name)
+    assert (question.answers, question.extra.get("label")) == (answers, fact)
 
 
 def test_an_sql_that_fails_is_told_and_not_dropped(tmp_path: Path) -> None:
