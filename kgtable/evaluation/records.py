@@ -45,9 +45,9 @@ class Failure:
 class Record:
     """One question under one system; or, with `PREPARATION` for a question, what was done before them all.
 
-    `tables` are the ids found, best first; `scores` the metrics by name; `answer` what
-    `answers.answer_json` makes of an answer; `verdict` the judge's; `ms` the time of each stage;
-    `usage` what a `UsageMeter` counted, tokens and dollars None where unknown.
+    `tables` are the ids found, best first, `triples` the best few in words; `scores` the metrics by name;
+    `answer` what `answers.answer_json` makes of an answer; `verdict` the judge's; `ms` the time of each
+    stage; `usage` what a `UsageMeter` counted, tokens and dollars None where unknown.
     """
 
     system: str
@@ -60,12 +60,14 @@ class Record:
     ms: Mapping[str, float] = field(default_factory=dict)
     usage: Mapping[str, Any] = field(default_factory=dict)
     prompt: str = ""
+    triples: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, item: Mapping[str, Any]) -> Record:
         """The record that `asdict` gave."""
         failures = tuple(Failure(**failure) for failure in item["failures"])
-        return cls(**{**item, "tables": tuple(item["tables"]), "failures": failures})
+        lists = {name: tuple(item[name]) for name in ("tables", "triples")}
+        return cls(**{**item, **lists, "failures": failures})
 
     @property
     def to_be_tried_again(self) -> bool:
