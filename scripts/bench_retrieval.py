@@ -60,8 +60,8 @@ class Asked:
 
     question: Question
     query: Query
-    labels: npt.NDArray[np.bool_]
-    expanded: npt.NDArray[np.bool_]
+    labels: Numbers
+    expanded: Numbers
     gold_cells: Numbers
     gold_tables: frozenset[int]
 
@@ -127,7 +127,7 @@ def whole(weights: Weights, *, candidates: str = "expanded") -> Variant:
     """All steps with these weights; `candidates` names the field of `Asked` whose cells join, or none."""
 
     def run(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:
-        matching = getattr(asked, candidates) if candidates else np.zeros_like(asked.labels)
+        matching = getattr(asked, candidates) if candidates else np.zeros(0, dtype=np.int64)
         scored = score(asked.query, bench.index, matching, weights, max(bench.task.budgets))
         return _ranked(scored, max(bench.task.budgets))
 
@@ -137,7 +137,7 @@ def whole(weights: Weights, *, candidates: str = "expanded") -> Variant:
 def candidates_only(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:
     """The thesis's candidates alone, ranked by all signals."""
     cells, tables = whole(EVERYTHING)(bench, asked)
-    return cells[asked.expanded[cells]], tables
+    return cells[np.isin(cells, asked.expanded)], tables
 
 
 def table_by_table(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:

@@ -20,11 +20,11 @@ from kgtable.index.assembly import assemble
 from kgtable.index.contents import kept, kept_contents, read_contents, table_text
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
-from kgtable.index.lexical import write_trigrams
+from kgtable.index.lexical import write_grams
 from kgtable.index.postings import Integers
 from kgtable.index.reading import TableContent
 
-VERSION = 1
+VERSION = 2
 """Rises when the files of an index change."""
 
 _NUMERAL = re.compile(r"[\W\d_]*")
@@ -80,7 +80,7 @@ def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
 
 def _write_corpus(contents: Iterable[TableContent], folder: Path) -> Corpus:
     corpus = assemble(contents, folder)
-    write_trigrams(corpus.texts, folder / "trigrams.sqlite")
+    write_grams(corpus.texts, folder)
     return corpus
 
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.postings import Flags, Floats, Integers, Postings
+from kgtable.index.postings import Flags, Floats, Integers, Postings, mapped
 from kgtable.index.strings import Strings
 
 NONE = -1
@@ -74,7 +72,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Everything of an index but the vectors and the trigrams.
+    """Everything of an index but the vectors and the grams of its texts.
 
     Postings: `term_texts`, `term_tables` by term; by text, `text_cells` (texts and lexical forms of
     body cells), `text_labels` and `text_groups` (body rows with this label or under this heading),
@@ -114,15 +112,17 @@ class Corpus:
         try:
             return cls(
                 table_ids=tuple(json.loads((folder / "tables.json").read_text(encoding="utf-8"))),
-                places=Places(**{item.name: _mapped(folder, item.name) for item in fields(Places)}),
+                places=Places(**{item.name: mapped(folder / f"{item.name}.npy") for item in fields(Places)}),
                 statistics=Statistics(
-                    **{item.name: _mapped(folder, item.name) for item in fields(Statistics)}
+                    **{item.name: mapped(folder / f"{item.name}.npy") for item in fields(Statistics)}
                 ),
                 texts=Strings.open(folder / "texts"),
                 terms=Strings.open(folder / "terms"),
                 predicates=Strings.open(folder / "predicates"),
                 **{
-                    name: Postings(_mapped(folder, f"{name}.starts"), _mapped(folder, f"{name}.items"))
+                    name: Postings(
+                        mapped(folder / f"{name}.starts.npy"), mapped(folder / f"{name}.items.npy")
+                    )
                     for name in _POSTINGS
                 },
             )
@@ -133,9 +133,3 @@ class Corpus:
 
 
 _POSTINGS = ("term_texts", "term_tables", "text_cells", "text_labels", "text_groups", "text_columns")
-
-
-def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:
-    # A plain array over the mapped file: slicing a memmap object costs far more.
-    array: npt.NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-    return array.view(np.ndarray)

@@ -1,22 +1,22 @@
-"""Which texts of the graph contain a label: a trigram index in SQLite, for labels of any length."""
+"""Which texts of the graph contain a label: postings of their letters, pairs and triples of letters."""
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-from collections.abc import Iterable
-from contextlib import closing
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.postings import Integers
-from kgtable.index.strings import Strings
+from kgtable.index.postings import Integers, mapped
+from kgtable.index.strings import Strings, encoded
 
-SHORTEST_INDEXED = 3
-"""Characters of a trigram; shorter labels are searched by walking through the texts."""
+LONGEST_GRAM = 3
+FEW = 64
+"""Candidates that are looked into rather than narrowed down by further grams."""
+
+_BITS = 21
+"""Bits of a code point; three of them fit into a key of 63 bits."""
 
 
 def folded(text: str) -> str:
@@ -28,71 +28,93 @@ def folded(text: str) -> str:
     return text.strip().lower()
 
 
-def write_trigrams(texts: Iterable[str], path: Path) -> None:
-    """Write the index of folded texts, numbered from 0, to a new SQLite file."""
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("PRAGMA journal_mode = OFF")
-        database.execute("PRAGMA synchronous = OFF")
-        database.execute(
-            "CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='trigram case_sensitive 1')"
-        )
-        database.executemany(
-            "INSERT INTO texts (rowid, text) VALUES (?, ?)",
-            ((number, _sound(text)) for number, text in enumerate(texts, start=1)),
-        )
-        database.execute("INSERT INTO texts (texts) VALUES ('optimize')")
+def write_grams(texts: Sequence[str], folder: Path) -> None:
+    """Write the index of folded texts, numbered from 0, into an existing folder."""
+    letters = _letters("".join(texts))
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    owners = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)
+    keys: list[Integers] = []
+    counts: list[Integers] = []
+    items: list[Integers] = []
+    for length in range(1, LONGEST_GRAM + 1):
+        gram = _grams(letters, length)
+        owner = owners[: len(gram)]
+        inside = owner == owners[length - 1 :]
+        gram, owner = gram[inside], owner[inside]
+        order = np.argsort(gram, kind="stable")
+        gram, owner = gram[order], owner[order]
+        new = np.ones(len(gram), dtype=np.bool_)
+        new[1:] = (gram[1:] != gram[:-1]) | (owner[1:] != owner[:-1])
+        found, count = np.unique(gram[new], return_counts=True)
+        keys.append(found)
+        counts.append(count)
+        items.append(owner[new])
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    for name, array in (("keys", np.concatenate(keys)), ("starts", starts), ("items", np.concatenate(items))):
+        np.save(folder / f"grams.{name}.npy", array, allow_pickle=False)
 
 
 class LexicalIndex:
-    """Substring search over the distinct texts of a graph. May be used from several threads."""
+    """Substring search over the distinct texts of a graph. May be used from several threads.
 
-    def __init__(self, path: Path, texts: Strings) -> None:
-        if not path.exists():
-            raise VocabularyIndexError(f"The index {path} is missing.", hint="Build the graph again.")
-        self._path = path
+    Raises `VocabularyIndexError` where the folder holds no such index.
+    """
+
+    def __init__(self, folder: Path, texts: Strings) -> None:
+        try:
+            self._keys, self._starts, self._items = (
+                mapped(folder / f"grams.{name}.npy") for name in ("keys", "starts", "items")
+            )
+        except (OSError, ValueError) as error:
+            raise VocabularyIndexError(
+                f"The index of texts in {folder} is missing or damaged.", hint="Build the graph again."
+            ) from error
         self._texts = texts
-        self._local = threading.local()
 
     def containing(self, labels: Iterable[str]) -> Integers:
         """The ids of all texts that contain one of the folded labels, rising; an empty label is in none."""
-        short: list[Integers] = []
-        phrases: list[str] = []
-        for label in labels:
-            if _is_indexed(label):
-                phrases.append(_phrase(label))
-            elif label:
-                short.append(self._texts.containing(label))
-        found = np.zeros(0, dtype=np.int64)
-        if phrases:
-            rows = self._database().execute(
-                "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid", (" OR ".join(phrases),)
-            )
-            found = np.fromiter(chain.from_iterable(rows), dtype=np.int64) - 1
-        return np.unique(np.concatenate([found, *short])) if short else found
+        found = [self._having(label) for label in labels if label]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
     def is_known(self, label: str) -> bool:
         """Whether any text contains the folded label."""
-        if not _is_indexed(label):
-            return bool(label) and self._texts.is_within(label)
-        query = "SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1"
-        return self._database().execute(query, (_phrase(label),)).fetchone() is not None
+        return bool(label) and len(self._having(label)) > 0
 
-    def _database(self) -> sqlite3.Connection:
-        database: sqlite3.Connection | None = getattr(self._local, "database", None)
-        if database is None:
-            uri = f"{self._path.absolute().as_uri()}?mode=ro&immutable=1"
-            database = self._local.database = sqlite3.connect(uri, uri=True)
-        return database
+    def _having(self, label: str) -> Integers:
+        letters = _letters(label)
+        grams = np.unique(_grams(letters, min(len(letters), LONGEST_GRAM)))
+        places = np.searchsorted(self._keys, grams)
+        if places[-1] == len(self._keys) or (self._keys[places] != grams).any():
+            return np.zeros(0, dtype=np.int64)
+        starts, ends = self._starts[places], self._starts[places + 1]
+        order = np.argsort(ends - starts, kind="stable").tolist()
+        found: Integers = self._items[starts[order[0]] : ends[order[0]]].astype(np.int64)
+        for place in order[1:]:
+            if len(found) <= FEW:
+                break
+            found = _in_both(found, self._items[starts[place] : ends[place]])
+        if len(letters) <= LONGEST_GRAM:
+            return found
+        wanted = encoded(label)
+        texts = (number for number in found.tolist() if wanted in self._texts.piece(number))
+        return np.fromiter(texts, dtype=np.int64)
 
 
-def _is_indexed(label: str) -> bool:
-    return len(label) >= SHORTEST_INDEXED and _sound(label) == label
+def _in_both(few: Integers, many: Integers) -> Integers:
+    """The elements of one rising array that stand in another."""
+    places = np.minimum(np.searchsorted(many, few), len(many) - 1)
+    return np.asarray(few[many[places] == few])
 
 
-def _phrase(label: str) -> str:
-    return '"' + label.replace('"', '""') + '"'
+def _letters(text: str) -> Integers:
+    """The code points of a text."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
 
 
-def _sound(text: str) -> str:
-    """The text without what SQLite cannot hold: NUL and lone surrogates."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+def _grams(letters: Integers, length: int) -> Integers:
+    """A key for each run of so many letters; runs of different length have different keys."""
+    count = max(len(letters) - length + 1, 0)
+    keys = np.zeros(count, dtype=np.int64)
+    for place in range(length):
+        keys = (keys << _BITS) | (letters[place : place + count] + 1)
+    return keys

@@ -55,6 +55,8 @@ class MiniLM:
             _export(folder)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = int(os.environ.get("KGTABLE_THREADS", "0") or 0)
+        # Threads that wait by spinning would take the cores from the steps that follow a question's vector.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         try:
             session = onnxruntime.InferenceSession(

@@ -27,7 +27,7 @@ class GraphIndex:
         self.folder = folder
         self.about: dict[str, Any] = read_about(folder)
         self.corpus = Corpus.open(folder)
-        self.lexical = LexicalIndex(folder / "trigrams.sqlite", self.corpus.texts)
+        self.lexical = LexicalIndex(folder, self.corpus.texts)
         self._load = load
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,6 +40,13 @@ def runs(values: Integers) -> tuple[Integers, Integers]:
     new[0] = True
     np.not_equal(values[1:], values[:-1], out=new[1:])
     return values[new], np.cumsum(new) - 1
+
+
+def mapped(path: Path) -> npt.NDArray[Any]:
+    """An array in a file, memory-mapped. Raises `OSError`, `ValueError` for a damaged file."""
+    # A plain array over the mapped file: slicing a memmap object costs far more.
+    array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array.view(np.ndarray)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,25 +56,6 @@ class Strings(Sequence[str]):
         place = bisect_left(range(len(self)), wanted, key=self.piece)
         return place if place < len(self) and self.piece(place) == wanted else None
 
-    def is_within(self, part: str) -> bool:
-        """Whether any string has `part` inside."""
-        return len(self.containing(part)) > 0
-
-    def containing(self, part: str) -> Integers:
-        """The ids of all strings that have `part` inside, by walking through them: for short parts."""
-        wanted = encoded(part)
-        found: list[int] = []
-        place = self._content.find(wanted)
-        while place >= 0:
-            index = int(np.searchsorted(self._starts, place, side="right")) - 1
-            end = int(self._starts[index + 1])
-            if place + len(wanted) <= end:
-                found.append(index)
-                place = self._content.find(wanted, end)
-            else:
-                place = self._content.find(wanted, place + 1)
-        return np.array(found, dtype=np.int64)
-
 
 def encoded(text: str) -> bytes:
     """UTF-8, lone surrogates included: the order of these bytes is the order of the strings."""

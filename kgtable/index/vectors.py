@@ -20,6 +20,8 @@ KINDS = ("subjects", "predicates", "groups")
 BATCH = 2_048
 """Texts embedded between two looks at whether the build was interrupted."""
 
+ALL_LOOKED_AT = 5_000
+"""Terms of a vocabulary up to which a search looks at each: one or two milliseconds."""
 
 faiss.omp_set_num_threads(1)  # one question at a time: threads would cost more than they save
 
@@ -117,7 +119,25 @@ def stored_vectors(folder: Path, name: str) -> Matrix:
     if path.exists():
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     index = faiss.read_index(str(folder / f"vectors.{name}.faiss"))
+    if isinstance(index, faiss.IndexIVF):
+        index.make_direct_map()
     return np.asarray(index.reconstruct_n(0, index.ntotal), dtype=np.float32)
+
+
+def _faiss_index(vectors: Matrix) -> faiss.Index:
+    """All vectors in a row; more than `ALL_LOOKED_AT` in clusters, of which the nearest are looked into."""
+    count, dimension = vectors.shape
+    index = faiss.IndexFlatIP(dimension)
+    if count <= ALL_LOOKED_AT:
+        index.add(vectors)
+        return index
+    clusters = int(1.4 * count**0.5)
+    clustered = faiss.IndexIVFFlat(index, dimension, clusters, faiss.METRIC_INNER_PRODUCT)
+    clustered.nprobe = clusters // 6
+    clustered.cp.niter, clustered.cp.max_points_per_centroid = 8, 64
+    clustered.train(vectors)
+    clustered.add(vectors)
+    return clustered
 
 
 def write_tables(cache: VectorCache, texts: Sequence[str], folder: Path) -> None:
@@ -132,8 +152,7 @@ def write_vocabulary(
 ) -> None:
     """Embed the terms of one vocabulary and index them; `text_ids` are their ids in the corpus."""
     vectors, keys = cache.embed(texts)
-    index = faiss.IndexFlatIP(vectors.shape[1])
-    index.add(vectors)
+    index = _faiss_index(vectors)
     faiss.write_index(index, str(folder / f"vectors.{kind}.faiss"))
     if kind == "predicates":
         np.save(folder / f"vectors.{kind}.npy", vectors, allow_pickle=False)

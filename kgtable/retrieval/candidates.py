@@ -12,31 +12,36 @@ import pyoxigraph as ox
 
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.index.corpus import Corpus
 from kgtable.index.opened import GraphIndex
-from kgtable.index.postings import Flags
+from kgtable.index.postings import Integers, ranges
 from kgtable.resources import read_shipped
 
 CONTAINS_QUERIES = ("subjects", "predicates", "objects", "printed", "groups")
 """The parts of the substring search, one query each: ``queries/contains-<part>.rq``."""
 
 
-def matching_cells(labels: Iterable[str], index: GraphIndex) -> Flags:
-    """Which cells the folded labels lead to, by the index; shape (cells,)."""
+def matching_cells(labels: Iterable[str], index: GraphIndex) -> Integers:
+    """Numbers of the cells the folded labels lead to, by the index, rising."""
     corpus = index.corpus
     places = corpus.places
-    cells = np.zeros(len(places.cell_row), dtype=np.bool_)
-    rows = np.zeros(len(places.row_number), dtype=np.bool_)
-    columns = np.zeros(len(places.column_number), dtype=np.bool_)
     texts = index.lexical.containing(labels)
-    cells[corpus.text_cells.of(texts)] = True
-    rows[corpus.text_labels.of(texts)] = True
-    rows[corpus.text_groups.of(texts)] = True
-    columns[corpus.text_columns.of(texts)] = True
-    if rows.any():
-        cells |= rows[places.cell_row]
-    if columns.any():
-        cells |= columns[places.cell_column] & ~places.row_is_header[places.cell_row]
-    return cells
+    rows = np.unique(np.concatenate([corpus.text_labels.of(texts), corpus.text_groups.of(texts)]))
+    of_rows = ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])
+    return np.unique(np.concatenate([corpus.text_cells.of(texts), of_rows, _of_columns(texts, corpus)]))
+
+
+def _of_columns(texts: Integers, corpus: Corpus) -> Integers:
+    """The cells of the body in columns of these names."""
+    places = corpus.places
+    columns = np.unique(corpus.text_columns.of(texts))
+    tables = np.unique(places.column_table[columns])
+    first, last = places.table_row_start[tables], places.table_row_start[tables + 1]
+    cells = ranges(places.row_cell_start[first], places.row_cell_start[last])
+    wanted = np.zeros(len(places.column_number), dtype=np.bool_)
+    wanted[columns] = True
+    cells = cells[wanted[places.cell_column[cells]]]
+    return np.asarray(cells[~places.row_is_header[places.cell_row[cells]]])
 
 
 def containing_cells(labels: Iterable[str], store: TripleStore, names: Namespaces) -> Iterator[CellAddress]:

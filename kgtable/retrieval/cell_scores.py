@@ -7,7 +7,7 @@ import numpy as np
 from kgtable.index.corpus import NONE
 from kgtable.index.opened import GraphIndex
 from kgtable.index.postings import Floats, Integers, runs
-from kgtable.retrieval.query import ASKING, Query
+from kgtable.retrieval.query import ASKING, Query, cosines
 from kgtable.retrieval.weights import CellWeights
 
 
@@ -82,6 +82,7 @@ def _header_score(query: Query, index: GraphIndex, columns: Integers, weights: C
     if query.asks_for_number:
         score += weights.number * corpus.places.column_is_numeric[columns]
     if index.vectors is not None and query.vector is not None and weights.header_vector:
-        place = np.searchsorted(index.vectors.texts["predicates"], names[named])
-        score[named] += weights.header_vector * (index.vectors.predicates @ query.vector)[place]
+        known, place = np.unique(names[named], return_inverse=True)
+        vectors = index.vectors.predicates[np.searchsorted(index.vectors.texts["predicates"], known)]
+        score[named] += weights.header_vector * cosines(vectors, query.vector)[place]
     return np.asarray(score, dtype=np.float32)

@@ -11,8 +11,12 @@ from kgtable.graph.ordering import table_blocks
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, RDF, RDFS, Namespaces
 from kgtable.graph.writing import Format, writer_for
-from kgtable.retrieval.filling import statements
+from kgtable.resources import read_shipped
 from kgtable.retrieval.result import ScoredTriple
+from kgtable.retrieval.values_block import with_values
+
+AT_ONCE = 2_000
+"""Rows and cells described by one query."""
 
 _OF_ROWS = {f"{RDF}type", f"{RDFS}label", *(f"{KGT}{name}" for name in ("table", "row", "group", "subject"))}
 
@@ -33,10 +37,16 @@ def described_rdf(
 
 
 def _said(store: TripleStore, names: Namespaces, triples: Sequence[ScoredTriple]) -> Iterator[ox.Triple]:
+    table = ox.NamedNode(names.table_iri(triples[0].table))
     wanted: dict[str, set[str]] = defaultdict(lambda: set(_OF_ROWS))
     for triple in triples:
         wanted[names.row_iri(triple.table, triple.row)].add(triple.predicate)
     cells = {triple.cell for triple in triples}
-    for subject, predicate, found in statements(store, cells | wanted.keys(), []):
-        if subject.value in cells or predicate.value in wanted[subject.value]:
-            yield ox.Triple(subject, predicate, found)
+    iris = sorted(cells | wanted.keys())
+    for start in range(0, len(iris), AT_ONCE):
+        rows = [(table, ox.NamedNode(iri)) for iri in iris[start : start + AT_ONCE]]
+        solutions = store.query(with_values(read_shipped("queries/described.rq"), rows))
+        assert isinstance(solutions, ox.QuerySolutions)
+        for subject, predicate, found in solutions:
+            if subject.value in cells or predicate.value in wanted[subject.value]:
+                yield ox.Triple(subject, predicate, found)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
-from kgtable.errors import QueryError
 from kgtable.graph.store import TripleStore
-from kgtable.graph.terms import KGT, QUDT, RDFS, UNIT, XSD, CellAddress, Namespaces, literal_text
+from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, CellAddress, Namespaces, literal_text
 from kgtable.resources import read_shipped
 from kgtable.retrieval.result import ScoredTriple
+from kgtable.retrieval.values_block import with_values
 
 AT_ONCE = 2_000
-"""Rows and cells described by one query."""
+"""Cells asked for by one query."""
 
-Node: TypeAlias = dict[str, ox.NamedNode | ox.BlankNode | ox.Literal]
+Term: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
+_Cell: TypeAlias = tuple[CellAddress, str | None, float]
 
 _TEXT = f"{KGT}text"
 
@@ -29,18 +30,6 @@ class Filled(NamedTuple):
     queries: tuple[str, ...]
 
 
-def with_values(query: str, variable: str, terms: Sequence[ox.NamedNode]) -> str:
-    """The query with the terms in the empty block ``VALUES ?variable { }``, each as SPARQL writes it.
-
-    >>> with_values("VALUES ?s { }", "s", [ox.NamedNode("http://example.org/a")])
-    'VALUES ?s { <http://example.org/a> }'
-    """
-    empty = f"VALUES ?{variable} {{ }}"
-    if empty not in query:
-        raise QueryError(f"The query has no empty block {empty}.")
-    return query.replace(empty, f"VALUES ?{variable} {{ {' '.join(map(str, terms))} }}", 1)
-
-
 def fill(
     store: TripleStore, names: Namespaces, cells: Sequence[tuple[CellAddress, str | None, float]]
 ) -> Filled:
@@ -49,65 +38,87 @@ def fill(
     A cell is given as its address, its column's predicate (full IRI; None for a cell above the body)
     and its score.
     """
-    rows = {names.row_iri(at.table, at.row) for at, predicate, _ in cells if predicate is not None}
     asked: list[str] = []
-    nodes = _described(store, rows | {names.cell_iri(*at) for at, _, _ in cells}, asked)
-    group = f"{KGT}group"
-    headings = {nodes[row][group].value for row in rows if row in nodes and group in nodes[row]}
-    nodes.update(_described(store, headings, asked))
-    found = (_triple(names, nodes, at, predicate, score) for at, predicate, score in cells)
-    return Filled(tuple(triple for triple in found if triple is not None), tuple(asked))
+    found: list[ScoredTriple] = []
+    for start in range(0, len(cells), AT_ONCE):
+        some = cells[start : start + AT_ONCE]
+        rows = _rows(store, names, some, asked)
+        said = _said(store, names, some, asked)
+        triples = (_triple(names, rows.get(n), said.get(n, {}), *cell) for n, cell in enumerate(some))
+        found += (triple for triple in triples if triple is not None)
+    return Filled(tuple(found), tuple(asked))
 
 
-def statements(store: TripleStore, iris: Iterable[str], asked: list[str]) -> Iterator[ox.QuerySolution]:
-    """Subject, predicate and object of everything said of the nodes; the queries are appended to `asked`."""
-    wanted = sorted(set(iris))
-    for start in range(0, len(wanted), AT_ONCE):
-        terms = [ox.NamedNode(iri) for iri in wanted[start : start + AT_ONCE]]
-        query = with_values(read_shipped("queries/described.rq"), "subject", terms)
+def _rows(
+    store: TripleStore, names: Namespaces, cells: Sequence[_Cell], asked: list[str]
+) -> dict[int, tuple[Term, Term | None, Term | None]]:
+    """By the place of each body cell: what stands there, the row's label, the label of its heading."""
+    wanted = [
+        (n, ox.NamedNode(names.table_iri(at.table)), ox.NamedNode(names.row_iri(at.table, at.row)),
+         ox.NamedNode(predicate))
+        for n, (at, predicate, _) in enumerate(cells)
+        if predicate is not None
+    ]  # fmt: skip
+    return {
+        int(n.value): (object, label, group)
+        for n, object, label, group in _solutions(store, "retrieved-rows", wanted, asked)
+    }
+
+
+def _said(
+    store: TripleStore, names: Namespaces, cells: Sequence[_Cell], asked: list[str]
+) -> dict[int, dict[str, Term]]:
+    """By the place of each cell: objects by predicate (the last, where a predicate has several)."""
+    wanted = [
+        (n, ox.NamedNode(names.table_iri(at.table)), ox.NamedNode(names.cell_iri(*at)))
+        for n, (at, _, _) in enumerate(cells)
+    ]
+    said: dict[int, dict[str, Term]] = defaultdict(dict)
+    for n, predicate, found in _solutions(store, "retrieved-cells", wanted, asked):
+        said[int(n.value)][predicate.value] = found
+    return said
+
+
+def _solutions(
+    store: TripleStore, name: str, rows: Sequence[tuple[ox.NamedNode | int, ...]], asked: list[str]
+) -> Iterator[ox.QuerySolution]:
+    if rows:
+        query = with_values(read_shipped(f"queries/{name}.rq"), rows)
         asked.append(query)
         solutions = store.query(query)
         assert isinstance(solutions, ox.QuerySolutions)
         yield from solutions
 
 
-def _described(store: TripleStore, iris: Iterable[str], asked: list[str]) -> dict[str, Node]:
-    """Each node's predicates and objects (the last, where a predicate has several), by IRI."""
-    nodes: dict[str, Node] = defaultdict(dict)
-    for subject, predicate, found in statements(store, iris, asked):
-        nodes[subject.value][predicate.value] = found
-    return nodes
-
-
 def _triple(
-    names: Namespaces, nodes: dict[str, Node], at: CellAddress, predicate: str | None, score: float
+    names: Namespaces,
+    row: tuple[Term, Term | None, Term | None] | None,
+    cell: Mapping[str, Term],
+    at: CellAddress,
+    predicate: str | None,
+    score: float,
 ) -> ScoredTriple | None:
     iri = names.cell_iri(*at)
-    cell = nodes.get(iri, {})
     if predicate is None:
         if _TEXT not in cell:
             return None
         text = _literal(cell[_TEXT]) or ""
         return ScoredTriple(at.table, at.row, at.column, "", _TEXT, text, None, None, None, None, iri, score)
-    row_iri = names.row_iri(at.table, at.row)
-    row = nodes.get(row_iri, {})
-    found = row.get(predicate)
-    if found is None:
+    if row is None:
         return None
-    group = row.get(f"{KGT}group")
-    heading = nodes.get(group.value, {}).get(f"{RDFS}label") if group is not None else None
+    found, label, group = row
     unit = cell.get(f"{QUDT}hasUnit")
     return ScoredTriple(
         table=at.table,
         row=at.row,
         column=at.column,
-        subject=_literal(row.get(f"{RDFS}label")) or "",
+        subject=_literal(label) or "",
         predicate=predicate,
         object=_literal(cell.get(_TEXT)) or _literal(found) or "",
         value=_value(cell, found),
         unit=None if unit is None else unit.value.removeprefix(UNIT),
         scale=_literal(cell.get(f"{KGT}scale")),
-        group=_literal(heading),
+        group=_literal(group),
         cell=iri,
         score=score,
         note=_literal(cell.get(f"{KGT}note")),
@@ -115,7 +126,7 @@ def _triple(
     )
 
 
-def _value(cell: Node, found: ox.NamedNode | ox.BlankNode | ox.Literal) -> str | None:
+def _value(cell: Mapping[str, Term], found: Term) -> str | None:
     """The number of a quantity (the lower bound of a range), or the lexical form of a typed literal."""
     number = cell.get(f"{QUDT}numericValue") or cell.get(f"{KGT}lowerBound")
     if number is not None:
@@ -125,5 +136,5 @@ def _value(cell: Node, found: ox.NamedNode | ox.BlankNode | ox.Literal) -> str |
     return None
 
 
-def _literal(term: ox.NamedNode | ox.BlankNode | ox.Literal | None) -> str | None:
+def _literal(term: Term | None) -> str | None:
     return literal_text(term.value, term.datatype.value) if isinstance(term, ox.Literal) else None

@@ -19,7 +19,7 @@ from kgtable.retrieval.candidates import matching_cells
 from kgtable.retrieval.expansion import expand
 from kgtable.retrieval.filling import fill
 from kgtable.retrieval.labels import extract_labels, question_labels
-from kgtable.retrieval.query import Query
+from kgtable.retrieval.query import Query, cosines
 from kgtable.retrieval.rerank import reranked
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.retrieval.scoring import Scored, score
@@ -86,7 +86,7 @@ class HybridRetriever:
             query = Query.of(question, index.corpus, None if asked is None else asked[0])
             scored = score(query, index, matching, self._weights, k)
         trace |= {"labels": labels, "expanded": expanded}
-        trace |= {"candidates": int(matching.sum()), "scored": len(scored.cells)}
+        trace |= {"candidates": len(matching), "scored": len(scored.cells)}
         if not self._near(query, labels):
             return Retrieval(question, (), (), clock.times, self.name, trace)
         if self._llm is not None and self._rerank:
@@ -115,7 +115,7 @@ class HybridRetriever:
         vectors = self._index.vectors
         if vectors is None or query.vector is None or not len(vectors.tables):
             return bool(len(query.terms))
-        return bool((vectors.tables @ query.vector).max() >= LEAST_COSINE)
+        return bool(cosines(vectors.tables, query.vector).max() >= LEAST_COSINE)
 
     def _cells(self, scored: Scored, k: int) -> Iterator[tuple[CellAddress, str | None, float]]:
         corpus = self._index.corpus

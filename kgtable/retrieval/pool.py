@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgtable.index.corpus import Corpus
-from kgtable.index.postings import Flags, Floats, Integers, ranges
+from kgtable.index.postings import Floats, Integers, ranges
 
 FEWEST = 5_000
 """Cells that are scored at least, if there are so many."""
@@ -17,12 +17,12 @@ LARGE = 20_000
 """Cells of a table beyond which only its first rows and those the question leads to are scored."""
 
 
-def scored_cells(corpus: Corpus, tables: Floats, matching: Flags, hit_rows: Flags, k: int) -> Integers:
+def scored_cells(corpus: Corpus, tables: Floats, matching: Integers, hit_rows: Integers, k: int) -> Integers:
     """Numbers of the cells to score, rising.
 
     Tables are taken by falling score, with all their cells, until `FEWEST` + `PER_TRIPLE` k are
-    reached; of the tables after that, as many again, the cells that `matching` (cells, by their
-    labels) marks. Of a `LARGE` table the first rows are taken, and those in `hit_rows` (rows).
+    reached; of the tables after that, as many again, the cells `matching` (numbers, rising) that their
+    labels name. Of a `LARGE` table the first rows are taken, and those among `hit_rows` (rising).
     """
     wanted = FEWEST + PER_TRIPLE * k
     starts = corpus.places.table_cell_start
@@ -32,25 +32,26 @@ def scored_cells(corpus: Corpus, tables: Floats, matching: Flags, hit_rows: Flag
     cut = int(np.searchsorted(counted, wanted)) + 1
     chosen = order[:cut]
     small = chosen[sizes[:cut] <= LARGE]
-    scored = np.zeros(len(matching), dtype=np.bool_)
-    scored[ranges(starts[small], starts[small + 1])] = True
-    for table in chosen[sizes[:cut] > LARGE].tolist():
-        scored[_of_large(corpus, int(starts[table]), int(starts[table + 1]), matching, hit_rows)] = True
+    large = chosen[sizes[:cut] > LARGE]
+    scored = [
+        ranges(starts[small], starts[small + 1]),
+        *(_of_large(corpus, starts[table], starts[table + 1], matching, hit_rows) for table in large),
+    ]
     rest = np.zeros(corpus.places.tables, dtype=np.bool_)
     rest[order[cut:]] = True
-    if rest.any() and matching.any():
-        cells = np.flatnonzero(matching)
-        owner = corpus.places.row_table[corpus.places.cell_row[cells]]
-        outside = rest[owner]
-        cells, owner = cells[outside], owner[outside]
-        if len(cells) > wanted:
-            cells = cells[np.argsort(-tables[owner], kind="stable")][:wanted]
-        scored[cells] = True
-    return np.flatnonzero(scored)
+    owner = corpus.places.row_table[corpus.places.cell_row[matching]]
+    outside = rest[owner]
+    cells, owner = matching[outside], owner[outside]
+    if len(cells) > wanted:
+        cells = cells[np.argsort(-tables[owner], kind="stable")][:wanted]
+    scored.append(cells)
+    return np.sort(np.concatenate(scored))
 
 
-def _of_large(corpus: Corpus, start: int, end: int, matching: Flags, hit_rows: Flags) -> Integers:
-    cells = np.arange(start, end)
-    first = cells[:LARGE]
-    led_to = matching[start:end] | hit_rows[corpus.places.cell_row[start:end]]
-    return np.concatenate([first, cells[led_to][:LARGE]])
+def _of_large(corpus: Corpus, start: int, end: int, matching: Integers, hit_rows: Integers) -> Integers:
+    places = corpus.places
+    first_row, last_row = places.cell_row[start], places.cell_row[end - 1]
+    rows = hit_rows[(hit_rows >= first_row) & (hit_rows <= last_row)]
+    named = matching[(matching >= start) & (matching < end)]
+    led_to = np.union1d(named, ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1]))
+    return np.union1d(np.arange(start, min(end, start + LARGE)), led_to[:LARGE])

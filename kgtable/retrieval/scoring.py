@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgtable.index.opened import GraphIndex
-from kgtable.index.postings import Flags, Floats, Integers, runs
+from kgtable.index.postings import Floats, Integers, runs
 from kgtable.retrieval.cell_scores import cell_scores
 from kgtable.retrieval.pool import scored_cells
 from kgtable.retrieval.query import Query
@@ -40,8 +40,8 @@ class Scored:
         return self.cells[order], np.exp(logs[order]).astype(np.float32)
 
 
-def score(query: Query, index: GraphIndex, matching: Flags, weights: Weights, k: int) -> Scored:
-    """Score tables and cells for a question; `matching` marks the cells its labels name, shape (cells,)."""
+def score(query: Query, index: GraphIndex, matching: Integers, weights: Weights, k: int) -> Scored:
+    """Score tables and cells for a question; `matching` are the cells its labels name, rising."""
     corpus = index.corpus
     vectors = None if index.vectors is None else index.vectors.tables
     tables = table_scores(query, corpus, vectors, weights.tables)
@@ -67,11 +67,8 @@ def softmax(logits: Floats) -> Floats:
     return np.asarray(powers / powers.sum(), dtype=np.float32)
 
 
-def _rows_with_names(query: Query, index: GraphIndex) -> Flags:
-    """Rows with a word of the question that does not only ask, shape (rows,): for tables too large."""
+def _rows_with_names(query: Query, index: GraphIndex) -> Integers:
+    """Rows with a word of the question that does not only ask, rising: for tables too large."""
     corpus = index.corpus
-    flags = np.zeros(len(corpus.places.row_number), dtype=np.bool_)
-    for term in query.terms[~query.asking].tolist():
-        cells = corpus.text_cells.of(corpus.term_texts.of(np.array([term])))
-        flags[corpus.places.cell_row[cells]] = True
-    return flags
+    cells = corpus.text_cells.of(corpus.term_texts.of(query.terms[~query.asking]))
+    return np.unique(corpus.places.cell_row[cells])

@@ -7,7 +7,7 @@ import numpy as np
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Floats, Integers, ranges
-from kgtable.retrieval.query import Query
+from kgtable.retrieval.query import Query, cosines
 from kgtable.retrieval.weights import TableWeights
 
 
@@ -22,7 +22,7 @@ def table_scores(query: Query, corpus: Corpus, vectors: Matrix | None, weights: 
     if weights.named:
         total += weights.named * standardised(_named(core, rarity, query, corpus))
     if weights.vector and vectors is not None and query.vector is not None:
-        total += weights.vector * standardised(vectors @ query.vector)
+        total += weights.vector * standardised(cosines(vectors, query.vector))
     return total
 
 

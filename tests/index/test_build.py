@@ -9,7 +9,7 @@ import pytest
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.build import build_graph
 from kgtable.graph.generation import Generation, GraphDirectory
-from kgtable.index.build import ensure_index, index_step, read_about
+from kgtable.index.build import VERSION, ensure_index, index_step, read_about
 from kgtable.index.embedding import Embedder
 from kgtable.index.opened import GraphIndex
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
@@ -114,4 +114,4 @@ def test_a_missing_file_is_named(generation: Generation, tmp_path: Path, name: s
 
 def test_what_the_index_was_made_with_is_written_down(generation: Generation) -> None:
     about = json.loads((generation.index_path / "index.json").read_text(encoding="utf-8"))
-    assert about == {"version": 1, "asked": "words", "embedding": "words", "tables": 3}
+    assert about == {"version": VERSION, "asked": "words", "embedding": "words", "tables": 3}

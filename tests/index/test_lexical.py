@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.lexical import LexicalIndex, folded, write_trigrams
+from kgtable.index.lexical import LexicalIndex, folded, write_grams
 from kgtable.index.strings import Strings, encoded
 
 letters = st.sampled_from("abc\"'*%_-ßİ漢é \0\ud800")
@@ -17,8 +17,8 @@ letters = st.sampled_from("abc\"'*%_-ßİ漢é \0\ud800")
 
 def opened(texts: list[str], folder: Path) -> LexicalIndex:
     Strings.write(texts, folder / "texts")
-    write_trigrams(texts, folder / "trigrams.sqlite")
-    return LexicalIndex(folder / "trigrams.sqlite", Strings.open(folder / "texts"))
+    write_grams(texts, folder)
+    return LexicalIndex(folder, Strings.open(folder / "texts"))
 
 
 @settings(max_examples=60)
@@ -48,5 +48,5 @@ def test_many_threads_may_search(tmp_path: Path) -> None:
 
 def test_a_missing_index_is_named(tmp_path: Path) -> None:
     Strings.write([], tmp_path / "texts")
-    with pytest.raises(VocabularyIndexError, match=r"is missing. Build the graph again"):
-        LexicalIndex(tmp_path / "trigrams.sqlite", Strings.open(tmp_path / "texts"))
+    with pytest.raises(VocabularyIndexError, match=r"is missing or damaged. Build the graph again"):
+        LexicalIndex(tmp_path, Strings.open(tmp_path / "texts"))

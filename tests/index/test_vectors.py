@@ -7,7 +7,14 @@ import pytest
 
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.opened import GraphIndex
-from kgtable.index.vectors import KINDS, VectorCache, Vectors, stored_vectors
+from kgtable.index.vectors import (
+    KINDS,
+    VectorCache,
+    Vectors,
+    stored_vectors,
+    write_tables,
+    write_vocabulary,
+)
 from tests.index.sample_graph import WordEmbedder
 
 
@@ -57,3 +64,19 @@ def test_a_text_is_embedded_once(index: GraphIndex) -> None:
 def test_missing_vectors_are_named(tmp_path: Path) -> None:
     with pytest.raises(VocabularyIndexError, match="missing or damaged"):
         Vectors.open(tmp_path)
+
+
+def test_a_large_vocabulary_is_searched_in_clusters_and_read_back_exactly(tmp_path: Path) -> None:
+    texts = [f"term {number} {'abcdefg'[number % 7]}" for number in range(600)]
+    cache = VectorCache(WordEmbedder(), {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kgtable.index.vectors.ALL_LOOKED_AT", 500)
+        write_vocabulary(cache, "subjects", texts, np.arange(600) * 2, tmp_path)
+    for kind in ("predicates", "groups"):
+        write_vocabulary(cache, kind, texts[:3], np.arange(3), tmp_path)
+    write_tables(cache, texts[:2], tmp_path)
+    vectors, _ = cache.embed(texts)
+    assert np.array_equal(stored_vectors(tmp_path, "subjects"), vectors)
+    found, cosines = Vectors.open(tmp_path).nearest("subjects", vectors[40:60], 1)
+    assert cosines[:, 0] == pytest.approx(1, abs=1e-5)
+    assert set(found[:, 0] % 2) == {0}

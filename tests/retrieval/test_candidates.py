@@ -6,7 +6,6 @@ import json
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +23,7 @@ BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[2]
 
 def by_index(labels: tuple[str, ...], index: GraphIndex) -> set[tuple[str, int, int]]:
     places, ids = index.corpus.places, index.corpus.table_ids
-    cells = np.flatnonzero(matching_cells(labels, index))
+    cells = matching_cells(labels, index)
     rows, columns = places.cell_row[cells], places.cell_column[cells]
     found = zip(
         places.row_table[rows].tolist(),

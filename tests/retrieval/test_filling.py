@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pyoxigraph as ox
 import pytest
 
-from kgtable.errors import QueryError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import CellAddress, Namespaces
-from kgtable.retrieval.filling import fill, with_values
+from kgtable.retrieval.filling import fill
 
 EX = "http://example.org/ontology#"
 
@@ -43,8 +41,11 @@ def test_cells_the_graph_does_not_hold_are_left_out(store: EmbeddedStore, names:
     assert fill(store, names, []) == ((), ())
 
 
-def test_values_are_written_as_sparql_writes_terms() -> None:
-    with pytest.raises(ValueError, match="IRI"):
-        ox.NamedNode('x> } DROP ALL { "')
-    with pytest.raises(QueryError, match="no empty block"):
-        with_values("SELECT * { ?s ?p ?o }", "s", [])
+def test_more_cells_than_one_query_asks_for(
+    store: EmbeddedStore, names: Namespaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [(CellAddress("medals", row, 1), f"{EX}hasNation", 1.0) for row in (1, 2, 3)]
+    monkeypatch.setattr("kgtable.retrieval.filling.AT_ONCE", 2)
+    found = fill(store, names, cells)
+    assert [triple.object for triple in found.triples] == ["Norway", "Kenya", "Peru"]
+    assert len(found.queries) == 4

@@ -17,10 +17,9 @@ def test_the_likeliest_tables_are_scored_whole_until_there_are_enough(
     index: GraphIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "FEWEST", 5)
-    places = index.corpus.places
     logits = np.array([0.0, 2.0, 1.0], dtype=np.float32)
-    matching = np.zeros(len(places.cell_row), dtype=np.bool_)
-    hit = np.zeros(len(places.row_number), dtype=np.bool_)
+    matching = np.zeros(0, dtype=np.int64)
+    hit = np.zeros(0, dtype=np.int64)
     assert tables_of(index, scored_cells(index.corpus, logits, matching, hit, 0)) == [1]
     assert tables_of(index, scored_cells(index.corpus, logits, matching, hit, 1_000)) == [0, 1, 2]
 
@@ -29,10 +28,8 @@ def test_cells_that_labels_name_join_from_other_tables(
     index: GraphIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "FEWEST", 5)
-    places = index.corpus.places
-    matching = np.zeros(len(places.cell_row), dtype=np.bool_)
-    matching[:2] = True
-    hit = np.zeros(len(places.row_number), dtype=np.bool_)
+    matching = np.arange(2)
+    hit = np.zeros(0, dtype=np.int64)
     cells = scored_cells(index.corpus, np.array([0.0, 2.0, 1.0], dtype=np.float32), matching, hit, 0)
     assert tables_of(index, cells) == [0, 1]
     assert cells[:2].tolist() == [0, 1]
@@ -44,10 +41,9 @@ def test_of_a_large_table_the_first_rows_and_those_led_to(
 ) -> None:
     monkeypatch.setattr(pool, "LARGE", 4)
     places = index.corpus.places
-    matching = np.zeros(len(places.cell_row), dtype=np.bool_)
-    hit = np.zeros(len(places.row_number), dtype=np.bool_)
+    matching = np.zeros(0, dtype=np.int64)
     last = int(places.table_row_start[1]) - 1
-    hit[last] = True
+    hit = np.array([last])
     cells = scored_cells(index.corpus, np.zeros(3, dtype=np.float32), matching, hit, 0)
     of_first = cells[cells < places.table_cell_start[1]]
     assert of_first.tolist() == [

@@ -18,7 +18,7 @@ QUESTION = "How many gold medals did Kenya win?"
 
 def rerank(index: GraphIndex, store: EmbeddedStore, names: Namespaces, llm: ScriptedLLM):  # type: ignore[no-untyped-def]
     query = Query.of(QUESTION, index.corpus)
-    matching = np.zeros(len(index.corpus.places.cell_row), dtype=np.bool_)
+    matching = np.zeros(0, dtype=np.int64)
     before = score(query, index, matching, Weights(), 10)
     return before, *reranked(before, query, index, store, names, llm)
 

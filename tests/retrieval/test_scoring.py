@@ -12,7 +12,7 @@ from kgtable.retrieval.weights import CellWeights, TableWeights, Weights
 def scored(question: str, index: GraphIndex, weights: Weights | None = None, k: int = 10) -> Scored:
     vectors = index.embed([question])
     query = Query.of(question, index.corpus, None if vectors is None else vectors[0])
-    matching = np.zeros(len(index.corpus.places.cell_row), dtype=np.bool_)
+    matching = np.zeros(0, dtype=np.int64)
     return score(query, index, matching, weights or Weights(), k)
 
 

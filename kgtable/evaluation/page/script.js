@@ -45,9 +45,6 @@ function addTables(side, found, gold) {
     ranked.append(item);
   }
   side.append(ranked);
-  const triples = element("ul");
-  for (const triple of found.triples) triples.append(element("li", triple));
-  side.append(triples);
 }
 
 function sideOf(found, gold) {
@@ -55,7 +52,7 @@ function sideOf(found, gold) {
   side.append(element("h3", found.system));
   addAnswer(side, found);
   for (const failure of found.failures) {
-    side.append(element("div", `${failure.stage} failed, ${failure.cause}: ${failure.message}`, "failed"));
+    side.append(element("div", `${failure.stage} failed, ${failure.cause}: ${failure.message}`, "wrong"));
   }
   addTables(side, found, gold);
   if (found.prompt) {
@@ -71,7 +68,6 @@ function articleOf(question) {
   const head = element("header");
   head.append(element("strong", question.text), element("span", question.id, "id"));
   const sides = element("div", null, "sides");
-  head.lastChild.title = question.id;
   const gold = element("div", null, "side");
   gold.append(element("h3", "gold"));
   gold.append(element("p", question.answers.join("; ") || "no gold answer"));
