@@ -99,13 +99,24 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
         write_result(run, result)
     if options["report"] is not None:
         write_report(run, options["report"])
-    if keep is not None:
-        keep.unlink(missing_ok=True)
     for line in run_lines(run):
         click.echo(line)
+    if keep is not None:
+        _put_away(keep, sum(record.to_be_tried_again for record in run.records))
     if earlier is not None:
         for line in comparison_lines(earlier, run):
             click.echo(line)
+
+
+def _put_away(keep: Path, again: int) -> None:
+    """Removes the records of a run whose result is written, unless the endpoint still owes some of it."""
+    if not again:
+        keep.unlink(missing_ok=True)
+        return
+    click.echo(
+        f"\nThe model could not be reached for {again:,} questions, which count as wrong here. The same "
+        f"command with --resume asks them again; {keep} holds the rest till then."
+    )
 
 
 def _plan(kg: kgtable.api.KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> Plan:

@@ -104,14 +104,17 @@ class Benchmark:
         return tuple(questions)
 
 
-def check_benchmark(benchmark: Benchmark, shapes: Mapping[str, Sequence[int]]) -> list[Fault]:
-    """Every fault of the folder: malformed lines, duplicate ids, unknown tables, cells out of range.
+def check_benchmark(
+    benchmark: Benchmark, shapes: Mapping[str, Sequence[int]], split: str | None = None
+) -> list[Fault]:
+    """Every fault of the folder, or of one split: malformed lines, duplicate ids, unknown tables, cells
+    out of range.
 
     `shapes` gives each table's number of grid rows and columns.
     """
     faults: list[Fault] = []
-    for split in benchmark.splits():
-        path = benchmark.folder / f"questions.{split}.jsonl"
+    for name in benchmark.splits() if split is None else (split,):
+        path = benchmark.folder / f"questions.{name}.jsonl"
         seen: dict[str, int] = {}
         for line, item in _lines(path):
             if isinstance(item, Fault):

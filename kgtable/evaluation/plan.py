@@ -110,7 +110,7 @@ def make_plan(
         raise BenchmarkError(f"{benchmark.folder}: the split “{chosen}” holds no question.")
     if k < 1:
         raise UsageError("At least one triple has to be asked for.", hint="Give -k a number above 0.")
-    faults = [fault for fault in check_benchmark(benchmark, shapes(kg)) if chosen in fault.path]
+    faults = check_benchmark(benchmark, shapes(kg), chosen)
     if faults:
         shown = "; ".join(map(str, faults[:FAULTS_SHOWN]))
         more = f" and {len(faults) - FAULTS_SHOWN} more" if len(faults) > FAULTS_SHOWN else ""

@@ -1,7 +1,8 @@
 """What a run keeps of each question, and the file in which an unfinished run keeps it.
 
 The file is JSON Lines: a first line with the fingerprint of the settings, then one line a question,
-each forced to disk. A line that a crash cut short is dropped when the run is resumed.
+written at once. A line for which a model was paid is forced to disk, others once in a while. A line
+that a crash cut short is dropped when the run is resumed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,6 +18,9 @@ from typing import IO, Any
 
 from kgtable.errors import BenchmarkError, UsageError
 from kgtable.graph.storage import storage_errors
+
+FORCED_EVERY = 1.0
+"""Seconds after which records that cost nothing are forced to disk: each time takes milliseconds."""
 
 PREPARATION = ""
 """Stands for the question in the record of a system's preparation. No question has an empty id."""
@@ -40,9 +45,9 @@ class Failure:
 class Record:
     """One question under one system; or, with `PREPARATION` for a question, what was done before them all.
 
-    `tables` are the ids found, best first; `scores` the metrics by name; `answer` what
-    `answers.answer_json` makes of an answer; `verdict` the judge's; `ms` the time of each stage;
-    `usage` what a `UsageMeter` counted, tokens and dollars None where unknown.
+    `tables` are the ids found, best first, `triples` the best few in words; `scores` the metrics by name;
+    `answer` what `answers.answer_json` makes of an answer; `verdict` the judge's; `ms` the time of each
+    stage; `usage` what a `UsageMeter` counted, tokens and dollars None where unknown.
     """
 
     system: str
@@ -55,12 +60,14 @@ class Record:
     ms: Mapping[str, float] = field(default_factory=dict)
     usage: Mapping[str, Any] = field(default_factory=dict)
     prompt: str = ""
+    triples: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, item: Mapping[str, Any]) -> Record:
         """The record that `asdict` gave."""
         failures = tuple(Failure(**failure) for failure in item["failures"])
-        return cls(**{**item, "tables": tuple(item["tables"]), "failures": failures})
+        lists = {name: tuple(item[name]) for name in ("tables", "triples")}
+        return cls(**{**item, **lists, "failures": failures})
 
     @property
     def to_be_tried_again(self) -> bool:
@@ -76,6 +83,7 @@ class RecordFile:
         self._fingerprint = fingerprint
         self._handle: IO[bytes] | None = None
         self._lock = threading.Lock()
+        self._forced = 0.0
 
     def start(self) -> None:
         """Begins a new file. Raises `UsageError` where an unfinished run left one."""
@@ -123,7 +131,7 @@ class RecordFile:
 
     def add(self, record: Record) -> None:
         """Keeps a record for good. Raises `StorageError` where the disk does not take it."""
-        self._write(asdict(record))
+        self._write(asdict(record), paid=bool(record.usage.get("requests")))
 
     def close(self) -> None:
         """Closes the file; it stays."""
@@ -143,9 +151,13 @@ class RecordFile:
                 hint="Give the same options as that run, or delete the file to begin anew.",
             )
 
-    def _write(self, item: Mapping[str, Any]) -> None:
+    def _write(self, item: Mapping[str, Any], *, paid: bool = True) -> None:
         assert self._handle is not None
         line = json.dumps(item, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         with self._lock, storage_errors(self.path):
-            self._handle.write(line)
-            os.fsync(self._handle.fileno())
+            while line:  # on a disk that is nearly full, less is written than was asked for
+                line = line[self._handle.write(line) :]
+            now = time.monotonic()
+            if paid or now - self._forced > FORCED_EVERY:
+                os.fsync(self._handle.fileno())
+                self._forced = now

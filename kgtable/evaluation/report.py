@@ -163,7 +163,7 @@ def _failures(run: Run) -> str:
         )
         cells = (escape(system.name), f"{missed:,.0f}", escape(listed) or "none")
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    return _table("<th>system</th><th>no gold table in 30</th><th>failures by cause</th>", rows)
+    return _table("<th>system</th><th>no gold table in 30</th><th>failures by cause</th>", rows, "words")
 
 
 def _costs(run: Run) -> str:
@@ -220,6 +220,7 @@ def _found(record: Record) -> dict[str, Any]:
     return {
         "system": record.system,
         "tables": list(record.tables[:TABLES_SHOWN]),
+        "triples": list(record.triples),
         "scores": {name: record.scores[name] for name in kept if name in record.scores},
         "answer": record.answer,
         "verdict": record.verdict,

@@ -26,7 +26,7 @@ from kgtable.llm.metering import measured
 from kgtable.llm.protocol import LLM
 from kgtable.llm.usage import UsageMeter
 from kgtable.retrieval.methods import Choice
-from kgtable.retrieval.result import Retrieval
+from kgtable.retrieval.result import Retrieval, ScoredTriple
 from kgtable.retrieval.written_schemas import STAGE as SCHEMA
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ PASSING = (LLMUnreachableError, LLMAuthError, LLMRateLimitError)
 """Errors that say nothing about the question: a resumed run tries it again."""
 
 LONGEST_MESSAGE = 500
+TRIPLES_SHOWN = 5
+LONGEST_TRIPLE = 200
 
 
 class Stages:
@@ -198,7 +200,14 @@ class _Work:
             ms=self.ms,
             usage=meter.to_json(),
             prompt="" if self.answer is None else self.answer.prompt,
+            triples=tuple(map(_in_words, found.triples[:TRIPLES_SHOWN])),
         )
+
+
+def _in_words(triple: ScoredTriple) -> str:
+    predicate = triple.predicate.replace("#", "/").rpartition("/")[2]
+    said = f"{triple.subject} · {predicate} · {triple.object}"[:LONGEST_TRIPLE]
+    return f"{triple.table}, row {triple.row}: {said}"
 
 
 def _ms_since(started: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -10,6 +11,8 @@ import pyoxigraph as ox
 
 from kgtable.errors import GraphNotFoundError, QueryError, StorageError
 from kgtable.graph.binding import Bindable, to_term
+
+_TRIPLE = attrgetter("triple")
 
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
@@ -71,8 +74,7 @@ class EmbeddedStore:
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
         """See `TripleStore.graph`."""
         name = ox.DefaultGraph() if iri is None else ox.NamedNode(iri)
-        for quad in self._store.quads_for_pattern(None, None, None, name):
-            yield quad.triple
+        return map(_TRIPLE, self._store.quads_for_pattern(None, None, None, name))
 
     def has_graph(self, iri: str) -> bool:
         """Whether there is a named graph of this name."""

@@ -21,7 +21,7 @@ from kgtable.tables.currencies import (
 _TOKEN = re.compile(
     r"(?P<zeros>(?:['’‘`´]|(?<!\d)1[,.]?)?0{3}(?:,000)?['’]?s?(?![\w,.]))"
     r"|(?P<power>(?<![\w.,])10 ?(?:(?:\^|\*\*) ?\d{1,2}|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})(?!\w))"
-    r"|(?P<sign>(?:US|A|AU|C|CA|Cdn|NZ|HK|S|SG|R|NT|MX|U\.S\. ?)?\$|[€£¥￥₹₩₽₺₪₫฿₦₱₴]|¢)"
+    r"|(?P<sign>(?:US|A|AU|C|CA|Cdn|NZ|HK|S|SG|R|NT|MX|U\.S\. ?)?\$|(?:CN|RMB)¥|[€£¥￥＄₹₩₽₺₪₫฿₦₱₴]|¢)"
     r"|(?P<percent>%|‰)|(?P<word>[^\W\d_](?:[\w.·/²³°^]|['’](?=s\b))*|°[CF]?|#)"
     r"|(?P<space>[\s,;:'’‘`´.()/×–—-]+)|(?P<other>.)",
     re.IGNORECASE | re.DOTALL,

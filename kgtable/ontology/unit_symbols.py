@@ -41,7 +41,7 @@ NAMES_NOT_UNITS = frozenset(_NAMES.split())
 """Words that, alone in a header, name what the column holds and not its unit."""
 
 
-_SIGN = re.compile(r"[(\[$€£¥￥₹₩₽₺₪₫฿₦₱₴¢%‰°℃℉²³/·µμ]|000|[A-Z]{3}")
+_SIGN = re.compile(r"[(\[$＄€£¥￥₹₩₽₺₪₫฿₦₱₴¢%‰°℃℉²³/·µμ]|000|[A-Z]{3}")
 _WORD = re.compile(r"[^\W\d_]+")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import time
 from datetime import UTC, datetime
+from json.encoder import encode_basestring_ascii
 from typing import TextIO
 
 
@@ -15,6 +16,7 @@ class AccessLog:
         self._stream, self._delay = stream, delay
         self._lines: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._second, self._clock = 0, ""
 
     def record(
         self, client: str, method: str, path: str, query: str, status: int, size: int, seconds: float
@@ -22,17 +24,18 @@ class AccessLog:
         """Notes one request. Long query strings are cut; bodies and tokens are never noted."""
         if self._stream is None:
             return
-        entry = {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "client": client,
-            "method": method,
-            "path": path[:500],
-            "query": query[:500],
-            "status": status,
-            "bytes": size,
-            "ms": round(seconds * 1_000, 2),
-        }
-        self._lines.append(json.dumps(entry, separators=(",", ":")))
+        now = time.time()
+        if int(now) != self._second:
+            self._second = int(now)
+            self._clock = datetime.fromtimestamp(self._second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        texts = ",".join(
+            f'"{name}":{encode_basestring_ascii(text[:500])}'
+            for name, text in (("client", client), ("method", method), ("path", path), ("query", query))
+        )
+        self._lines.append(
+            f'{{"time":"{self._clock}.{int(now * 1_000) % 1_000:03d}+00:00",{texts},'
+            f'"status":{status},"bytes":{size},"ms":{seconds * 1_000:.2f}}}'
+        )
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._delay, self.flush)
 

@@ -7,29 +7,19 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 Head: TypeAlias = dict[str, Any]
 
 _LENGTHS = struct.Struct(">II")
+_write = json.JSONEncoder(separators=(",", ":")).encode
+_read = json.JSONDecoder().decode
 
 
 def encode(head: Head, body: bytes = b"") -> bytes:
     """One frame as bytes."""
-    text = json.dumps(head, separators=(",", ":")).encode("ascii")
+    text = _write(head).encode("ascii")
     return b"".join((_LENGTHS.pack(len(text), len(body)), text, body))
-
-
-def read(stream: BinaryIO) -> tuple[Head, bytes] | None:
-    """The next frame of a blocking stream, None at its end."""
-    lengths = stream.read(_LENGTHS.size)
-    if len(lengths) < _LENGTHS.size:
-        return None
-    head_size, body_size = _LENGTHS.unpack(lengths)
-    content = stream.read(head_size + body_size)
-    if len(content) < head_size + body_size:
-        return None
-    return json.loads(content[:head_size]), content[head_size:]
 
 
 class Decoder:
@@ -48,7 +38,7 @@ class Decoder:
             if len(self._buffer) < body_start + body_size:
                 break
             with memoryview(self._buffer) as view:
-                head = json.loads(bytes(view[_LENGTHS.size : body_start]))
+                head = _read(str(view[_LENGTHS.size : body_start], "ascii"))
                 body = bytes(view[body_start : body_start + body_size])
             del self._buffer[: body_start + body_size]
             frames.append((head, body))

@@ -11,7 +11,7 @@ from pyoxigraph import QueryResultsFormat, RdfFormat
 HTML = "text/html"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Offer:
     """A format the server can write: what it answers to, and the engine's name for it."""
 

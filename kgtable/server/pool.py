@@ -1,21 +1,36 @@
 """A bounded pool of worker processes with a fast and a slow lane.
 
-A job first runs in a fast lane. One that takes long moves to a slow lane with a lower priority and
-frees its place; with no slow lane left it is refused. So a few expensive queries cannot keep the
-short ones waiting, and the number of processes stays bounded.
+Jobs go to processes of the fast lane; while jobs are short, a few are sent ahead, so that a process
+need not wait for the next. One whose job takes long moves to the slow lane with a lower priority and
+another takes its place; with no slow lane left the job is refused. So a few expensive queries cannot
+keep the short ones waiting, and the number of processes stays bounded.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from kgtable.server.frames import Head
 from kgtable.server.problems import Problem, busy
-from kgtable.server.process import Frame, WorkerDiedError, WorkerProcess
+from kgtable.server.process import Frame, Job, WorkerDiedError, WorkerProcess
 from kgtable.server.settings import Lanes
+
+_LOG = logging.getLogger(__name__)
+
+AHEAD = 8
+"""Jobs a process has at most, counting the one it is at, while jobs are short."""
+SHORT = 0.003
+"""Seconds that jobs may take, in the mean, to count as short."""
+STALLED = 0.03
+"""Seconds after which the jobs behind one that is not short go to other processes."""
+TICK = 0.02
+"""Seconds between two looks at what overruns its time."""
+RESTART = 1.0
+"""Seconds until the next attempt after a process that did not even start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +44,10 @@ class View:
     version: str
     prefixes: dict[str, str]
     directory: str | None = None
+
+    def opening(self) -> Head:
+        """What a process is told to open the store."""
+        return {"path": self.path, "prefixes": self.prefixes, "directory": self.directory}
 
 
 @dataclass(slots=True)
@@ -48,37 +67,43 @@ class Pool:
     def __init__(self, role: str, lanes: Lanes, memory: int) -> None:
         self.counts = Counts()
         self._role, self._lanes, self._memory = role, lanes, memory
-        self._fast_free, self._slow_free = lanes.fast, lanes.slow
-        self._idle: list[WorkerProcess] = []
-        self._all: set[WorkerProcess] = set()
-        self._starting: set[asyncio.Task[None]] = set()
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._fast: list[WorkerProcess] = []
+        self._slow: list[WorkerProcess] = []
+        self._starting: set[WorkerProcess] = set()
+        self._spawning: set[asyncio.Task[None]] = set()
+        self._refusals: dict[WorkerProcess, Problem] = {}
+        self._watches: dict[WorkerProcess, asyncio.Task[None]] = {}
+        self._queue: deque[Job] = deque()
+        self._ticker: asyncio.TimerHandle | None = None
+        self._mean = 0.0
         self._closing = False
 
     @property
     def processes(self) -> int:
         """How many worker processes there are."""
-        return len(self._all)
+        return len(self._fast) + len(self._slow) + len(self._starting)
 
     @property
     def running(self) -> int:
-        """How many jobs run now."""
-        return self._lanes.fast - self._fast_free + self._lanes.slow - self._slow_free
+        """How many jobs are with a process."""
+        return sum(len(worker.jobs) for worker in (*self._fast, *self._slow))
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait for a lane."""
+        """How many jobs wait for a process."""
         return len(self._queue)
 
     async def start(self) -> None:
-        """Starts the processes of the fast lanes, so that the first requests need not wait."""
-        for _ in range(self._lanes.fast):
-            if not self._closing:
-                self._idle.append(await self._spawn())
+        """Starts the processes of the fast lane, so that the first requests need not wait.
+
+        Raises `WorkerDiedError` if they do not start.
+        """
+        self._fill()
+        await asyncio.gather(*self._spawning)
 
     async def run(
         self,
-        job: Head,
+        head: Head,
         seconds: float,
         view: View | None = None,
         body: bytes = b"",
@@ -90,213 +115,189 @@ class Pool:
 
         `abandoned` waits until nobody wants the answer any more; it is only asked for slow jobs.
         """
-        await self._enter()
-        run = _Run(self, await self._worker())
+        if self._closing:
+            raise busy("The server is shutting down.")
+        if len(self._queue) >= self._lanes.waiting:
+            self.counts.refused += 1
+            raise busy(f"{len(self._queue)} requests are waiting already.")
+        loop = asyncio.get_running_loop()
+        job = Job(head, body, seconds, loop.create_future(), loop.time(), events, abandoned)
+        if view is not None:
+            job.version, job.opening = view.version, view.opening()
+        self._queue.append(job)
+        self._fill()
+        self._dispatch()
+        if self._ticker is None:
+            self._ticker = loop.call_later(TICK, self._tick)
         try:
-            return await run.finish(job, seconds, view, body, events, abandoned)
-        finally:
-            run.leave()
+            return await job.answer
+        except asyncio.CancelledError:
+            if job in self._queue:
+                self._queue.remove(job)
+            raise
 
     async def close(self, seconds: float = 5.0) -> None:
         """Lets running jobs finish for so many seconds, then ends every process."""
         self._closing = True
-        for waiter in self._queue:
-            if not waiter.done():
-                waiter.set_exception(busy("The server is shutting down."))
-        deadline = asyncio.get_running_loop().time() + seconds
-        while self.running and asyncio.get_running_loop().time() < deadline:
+        while self._queue:
+            self._queue.popleft().fail(busy("The server is shutting down."))
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while self.running and loop.time() < deadline:
             await asyncio.sleep(0.02)
-        for worker in list(self._all):
-            if worker in self._idle:
-                worker.close()
-            else:
-                worker.kill()
-        for task in list(self._starting):
+        for task in self._spawning:
             task.cancel()
-        while self._all:
+        for worker in (*self._fast, *self._slow, *self._starting):
+            if worker.jobs or worker in self._starting:
+                worker.kill()
+            else:
+                worker.close()
+        while self.processes:
             await asyncio.sleep(0.01)
 
-    async def _enter(self) -> None:
-        """Waits for a fast lane."""
-        if self._closing:
-            raise busy("The server is shutting down.")
-        if self._fast_free and not self._queue:
-            self._fast_free -= 1
-            return
-        if len(self._queue) >= self._lanes.waiting:
-            self.counts.refused += 1
-            raise busy(f"{len(self._queue)} requests are waiting already.")
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(waiter)
-        patience = asyncio.get_running_loop().call_later(self._lanes.patience, self._send_away, waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._free_fast_lane()
-            raise
-        finally:
-            patience.cancel()
-
-    def _send_away(self, waiter: asyncio.Future[None]) -> None:
-        if not waiter.done():
-            self.counts.refused += 1
-            self._queue.remove(waiter)
-            waiter.set_exception(busy(f"No place became free within {self._lanes.patience:g} seconds."))
-
-    def _free_fast_lane(self) -> None:
-        while self._queue:
-            waiter = self._queue.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-        self._fast_free += 1
-
-    async def _worker(self) -> WorkerProcess:
-        while self._idle:
-            worker = self._idle.pop()
-            if not worker.dead:
-                return worker
-        try:
-            return await self._spawn()
-        except (OSError, WorkerDiedError) as error:
-            self._free_fast_lane()
-            raise busy(f"No worker process can be started: {error}", 5) from error
-        except BaseException:
-            self._free_fast_lane()
-            raise
-
-    async def _spawn(self) -> WorkerProcess:
-        worker = WorkerProcess(self._role, self._memory, self._gone)
-        self.counts.started += 1
-        self._all.add(worker)
-        await worker.connect()
-        return worker
-
-    def _refill(self) -> None:
-        """Starts a process in place of one that was killed, so that the next request need not wait."""
-        spare = len(self._idle) + len(self._starting)
-        if not self._closing and spare < self._fast_free + len(self._queue) and spare < self._lanes.fast:
-            task = asyncio.get_running_loop().create_task(self._add_idle())
-            self._starting.add(task)
-            task.add_done_callback(self._starting.discard)
-
-    async def _add_idle(self) -> None:
-        try:
-            self._idle.append(await self._spawn())
-        except (OSError, WorkerDiedError):
-            return
-
-    def _gone(self, worker: WorkerProcess) -> None:
-        self._all.discard(worker)
-        if worker in self._idle:
-            self._idle.remove(worker)
-        if not self._closing:
-            self.counts.died += 1
-
-
-class _Run:
-    """One job on one worker: in which lane it is, and how it ends."""
-
-    def __init__(self, pool: Pool, worker: WorkerProcess) -> None:
-        self._pool, self._worker = pool, worker
-        self._slow = False
-        self._fit = False
-        self._refusal: Problem | None = None
-        self._watch: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._seconds = 0.0
-
-    async def finish(
-        self,
-        job: Head,
-        seconds: float,
-        view: View | None,
-        body: bytes,
-        events: Callable[[Frame], None] | None,
-        abandoned: Callable[[], Awaitable[None]] | None,
-    ) -> Frame:
-        """Sends the job, keeps its time, and gives the answer."""
-        self._seconds = seconds
-        job = {**job, "seconds": seconds}
-        if view is not None and self._worker.opened != view.version:
-            job["open"] = {"path": view.path, "prefixes": view.prefixes, "directory": view.directory}
-            self._worker.opened = None
-        future = self._worker.submit(job, body, events)
-        loop = asyncio.get_running_loop()
-        slow_after = min(self._pool._lanes.slow_after, seconds)
-        self._timer = loop.call_later(slow_after, self._become_slow, seconds - slow_after, abandoned)
-        try:
-            frame = await future
-        except WorkerDiedError as error:
-            raise self._explain(error) from None
-        finally:
-            self._timer.cancel()
-            if self._watch is not None:
-                self._watch.cancel()
-        if view is not None and frame[0].get("problem") != "unavailable":
-            self._worker.opened = view.version
-        self._fit = True
-        return frame
-
-    def leave(self) -> None:
-        """Gives the lane and, if it is still good, the process back."""
-        pool, worker = self._pool, self._worker
-        if self._fit and not self._slow and not worker.dead:
-            pool._idle.append(worker)
-        elif not worker.dead:
+    def answered(self, worker: WorkerProcess, seconds: float) -> None:
+        """A process has answered: it gets more to do, or goes if it was slow."""
+        self._mean += (seconds - self._mean) / 20
+        self._stop_watching(worker)
+        if worker.slow:
             worker.kill()
-        if self._slow:
-            pool._slow_free += 1
-        else:
-            pool._free_fast_lane()
-        if not self._fit or self._slow:
-            pool._refill()
+            return
+        if not worker.jobs:
+            worker.stalled = False
+        self._dispatch()
 
-    def _become_slow(self, left: float, abandoned: Callable[[], Awaitable[None]] | None) -> None:
-        """Moves a job that has run for a while to a slow lane, if its role has any."""
-        pool = self._pool
-        self._timer = asyncio.get_running_loop().call_later(left, self._overrun)
-        if not pool._lanes.slow or not left:
-            return
-        if not pool._slow_free:
-            pool.counts.refused += 1
-            self._refusal = busy("Too many expensive queries are running. Try again in a while.", 5)
-            self._worker.kill()
-            return
-        pool._slow_free -= 1
-        pool.counts.slow += 1
-        self._slow = True
-        self._worker.lower_priority()
-        pool._free_fast_lane()
+    def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
+        """A process is gone: the job it was at has no answer, those behind it go elsewhere."""
+        self._starting.discard(worker)
+        for lane in (self._fast, self._slow):
+            if worker in lane:
+                lane.remove(worker)
+        self.counts.died += not self._closing
+        self._stop_watching(worker)
+        refusal = self._refusals.pop(worker, None)
+        for place, job in enumerate(worker.jobs):
+            if place and not worker.stalled:
+                self._queue.appendleft(job)
+                continue
+            job.copies -= 1
+            if not job.copies:
+                job.fail(refusal or self._explain(error))
+        self._fill()
+        self._dispatch()
+
+    def _fill(self) -> None:
+        """Starts processes until the fast lane is full."""
+        while not self._closing and len(self._fast) + len(self._spawning) < self._lanes.fast:
+            task = asyncio.get_running_loop().create_task(self._spawn())
+            self._spawning.add(task)
+            task.add_done_callback(self._spawned)
+
+    def _spawned(self, task: asyncio.Task[None]) -> None:
+        self._spawning.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            _LOG.warning("A worker process does not start: %s", error)
+            asyncio.get_running_loop().call_later(RESTART, self._fill)
+
+    async def _spawn(self) -> None:
+        worker = WorkerProcess(self._role, self._memory, self)
+        self._starting.add(worker)
+        self.counts.started += 1
+        await worker.connect()
+        self._starting.discard(worker)
+        self._fast.append(worker)
+        if self._closing:
+            worker.kill()
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        """Sends waiting jobs to the processes that have the most to do already, up to `AHEAD`.
+
+        Few busy processes are cheaper than many that are woken for every job.
+        """
+        ahead = AHEAD if self._lanes.slow and self._mean < SHORT else 1
+        while self._queue:
+            free = [worker for worker in self._fast if not worker.stalled and len(worker.jobs) < ahead]
+            if not free:
+                return
+            job = self._queue.popleft()
+            if job.answer.done():
+                job.copies -= 1
+            else:
+                max(free, key=_load).submit(job)
+
+    def _tick(self) -> None:
+        """Looks at what takes long, and comes again while there is anything to look at."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for worker in (*self._fast, *self._slow):
+            if worker.jobs:
+                self._look_at(worker, now - worker.started)
+        while self._queue and now - self._queue[0].since > self._lanes.patience:
+            self.counts.refused += 1
+            job = self._queue.popleft()
+            job.fail(busy(f"No place became free within {self._lanes.patience:g} seconds."))
+        self._dispatch()
+        more = bool(self._queue) or self.running > 0
+        self._ticker = loop.call_later(TICK, self._tick) if more else None
+
+    def _look_at(self, worker: WorkerProcess, seconds: float) -> None:
+        """Does what there is to do about a process that has been at a job for so many seconds."""
+        job = worker.jobs[0]
+        if seconds > job.seconds:
+            self.counts.timeouts += 1
+            detail = f"The request was stopped after {job.seconds:g} seconds. Narrow it down or add a LIMIT."
+            self._stop(worker, Problem("timeout", detail, {"seconds": job.seconds}))
+        elif seconds > self._lanes.slow_after and self._lanes.slow and not worker.slow:
+            if len(self._slow) < self._lanes.slow:
+                self._make_slow(worker)
+            else:
+                self.counts.refused += 1
+                self._stop(worker, busy("Too many expensive queries are running. Try again in a while.", 5))
+        elif seconds > STALLED and not worker.stalled:
+            worker.stalled = True
+            behind = [waiting for waiting in list(worker.jobs)[1:] if not waiting.answer.done()]
+            for waiting in reversed(behind):
+                waiting.copies += 1
+                self._queue.appendleft(waiting)
+
+    def _make_slow(self, worker: WorkerProcess) -> None:
+        self.counts.slow += 1
+        self._fast.remove(worker)
+        self._slow.append(worker)
+        worker.slow = True
+        worker.lower_priority()
+        self._fill()
+        abandoned = worker.jobs[0].abandoned
         if abandoned is not None:
-            self._watch = asyncio.get_running_loop().create_task(self._stop_when(abandoned))
+            watch = asyncio.get_running_loop().create_task(self._stop_when(abandoned, worker))
+            self._watches[worker] = watch
 
-    async def _stop_when(self, abandoned: Callable[[], Awaitable[None]]) -> None:
+    async def _stop_when(self, abandoned: Callable[[], Awaitable[None]], worker: WorkerProcess) -> None:
         await abandoned()
-        self._refusal = Problem("timeout", "The client went away.")
-        self._worker.kill()
+        self._watches.pop(worker, None)
+        self._stop(worker, Problem("timeout", "The client went away."))
 
-    def _overrun(self) -> None:
-        self._pool.counts.timeouts += 1
-        seconds = self._seconds
-        self._refusal = Problem(
-            "timeout",
-            f"The request was stopped after {seconds:g} seconds. Narrow it down or add a LIMIT.",
-            {"seconds": seconds},
-        )
-        self._worker.kill()
+    def _stop_watching(self, worker: WorkerProcess) -> None:
+        watch = self._watches.pop(worker, None)
+        if watch is not None:
+            watch.cancel()
+
+    def _stop(self, worker: WorkerProcess, refusal: Problem) -> None:
+        """Kills a process; its job is answered with the refusal when it is gone."""
+        self._refusals.setdefault(worker, refusal)
+        worker.kill()
 
     def _explain(self, error: WorkerDiedError) -> Problem:
-        if self._refusal is not None:
-            return self._refusal
         if error.out_of_memory:
-            limit = self._pool._memory
-            return Problem("memory-limit", f"The request needed more than {limit:,} bytes of memory.")
-        return Problem("crashed", "The process that worked on the request ended. Try again.", {}, _RETRY)
+            detail = f"The request needed more than {self._memory:,} bytes of memory."
+            return Problem("memory-limit", detail)
+        retry = {"retry-after": "1"}
+        return Problem("crashed", "The process that worked on the request ended. Try again.", {}, retry)
 
 
-_RETRY = {"retry-after": "1"}
+def _load(worker: WorkerProcess) -> int:
+    return len(worker.jobs)
 
 
 def single_file(lanes: Lanes, wide: int = 1) -> Lanes:

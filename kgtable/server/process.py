@@ -1,4 +1,4 @@
-"""One worker process as the server's event loop sees it: started, given a job, killed."""
+"""One worker process as the server's event loop sees it: started, given jobs, killed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from kgtable.server.frames import Decoder, Head, encode
 
@@ -32,23 +34,72 @@ class WorkerDiedError(Exception):
         return any(word in self.words for word in ("memory allocation", "bad_alloc", "MemoryError"))
 
 
-class WorkerProcess(asyncio.Protocol):
-    """A process that answers one job at a time. `opened` is the version of the graph it looks at."""
+@dataclass(slots=True, eq=False)
+class Job:
+    """Something for a process to do, and where its answer goes.
 
-    def __init__(self, role: str, memory: int, on_death: Callable[[WorkerProcess], None]) -> None:
+    `seconds` is how long it may take, `since` the loop's time when it began to wait. `events` hears of
+    what it tells on the way, `abandoned` waits until nobody wants the answer any more. `copies` counts
+    the processes and queues that have it.
+    """
+
+    head: Head
+    body: bytes
+    seconds: float
+    answer: asyncio.Future[Frame]
+    since: float
+    events: Callable[[Frame], None] | None = None
+    abandoned: Callable[[], Awaitable[None]] | None = None
+    version: str | None = None
+    opening: Head | None = None
+    copies: int = 1
+
+    def finish(self, frame: Frame) -> None:
+        """Gives the answer to whoever still waits for it."""
+        if not self.answer.done():
+            self.answer.set_result(frame)
+
+    def fail(self, error: Exception) -> None:
+        """Tells whoever still waits that there will be no answer."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class Keeper(Protocol):
+    """Who is told what becomes of a process."""
+
+    def answered(self, worker: WorkerProcess, seconds: float) -> None:
+        """The process has answered its first job, after so many seconds."""
+        ...
+
+    def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
+        """The process is gone; `worker.jobs` are those it has not answered."""
+        ...
+
+
+class WorkerProcess(asyncio.Protocol):
+    """A process that works through its jobs one at a time, in order.
+
+    `jobs` are those it has not answered, `started` the loop's time when it began with the first of
+    them; `opened` is the version of the graph that its last job looks at. `stalled` says that those
+    behind the first have gone elsewhere as well, `slow` that it is in the slow lane.
+    """
+
+    def __init__(self, role: str, memory: int, keeper: Keeper) -> None:
+        self.jobs: deque[Job] = deque()
+        self.started = 0.0
         self.opened: str | None = None
-        self.dead = False
-        self._on_death = on_death
+        self.slow = self.stalled = self._ending = False
+        self._keeper = keeper
         self._decoder = Decoder()
-        self._pending: asyncio.Future[Frame] | None = None
-        self._events: Callable[[Frame], None] | None = None
+        self._unsent: list[bytes] = []
+        self._ready: asyncio.Future[None] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._socket, theirs = socket.socketpair()
         environment = dict(os.environ)
         package_root = str(Path(__file__).parents[2])
-        environment["PYTHONPATH"] = os.pathsep.join(
-            filter(None, (package_root, environment.get("PYTHONPATH")))
-        )
+        paths = filter(None, (package_root, environment.get("PYTHONPATH")))
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", _STARTER, role, str(theirs.fileno()), str(memory)],
@@ -60,6 +111,7 @@ class WorkerProcess(asyncio.Protocol):
             )
         self._socket.setblocking(False)
         self._transport: asyncio.WriteTransport | None = None
+        self._loop = asyncio.get_running_loop()
 
     @property
     def pid(self) -> int:
@@ -67,27 +119,38 @@ class WorkerProcess(asyncio.Protocol):
         return self._process.pid
 
     async def connect(self) -> None:
-        """Attaches the process to the running event loop and waits until it is ready for jobs.
+        """Attaches the process to the event loop and waits until it is ready for jobs.
 
-        Raises `WorkerDiedError` if it never is.
+        Raises `WorkerDiedError` if it never is. A process that is not waited for is killed.
         """
-        loop = asyncio.get_running_loop()
-        self._pending = ready = loop.create_future()
-        transport, _ = await loop.create_unix_connection(lambda: self, sock=self._socket)
-        self._transport = transport
-        await ready
+        self._ready = self._loop.create_future()
+        try:
+            self._transport, _ = await self._loop.create_unix_connection(lambda: self, sock=self._socket)
+            await self._ready
+        except BaseException:
+            self._ready.cancel()
+            self.kill()
+            self._bury()
+            raise
 
-    def submit(
-        self, job: Head, body: bytes = b"", events: Callable[[Frame], None] | None = None
-    ) -> asyncio.Future[Frame]:
-        """Sends a job; the future gives its answer or raises `WorkerDiedError`."""
-        future: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-        if self.dead or self._transport is None:
-            future.set_exception(WorkerDiedError(self._process.poll(), self._last_words()))
-            return future
-        self._pending, self._events = future, events
-        self._transport.write(encode(job, body))
-        return future
+    def submit(self, job: Job) -> None:
+        """Sends a job, to be done after those sent before."""
+        if not self.jobs:
+            self.started = self._loop.time()
+        head = {**job.head, "seconds": job.seconds}
+        if job.version is not None and job.version != self.opened:
+            head["open"] = job.opening
+            self.opened = job.version
+        self.jobs.append(job)
+        if not self._unsent:
+            self._loop.call_soon(self._send)
+        self._unsent.append(encode(head, job.body))
+
+    def _send(self) -> None:
+        """Sends the jobs that came together in one go."""
+        if self._transport is not None:
+            self._transport.write(b"".join(self._unsent))
+        self._unsent.clear()
 
     def lower_priority(self) -> None:
         """Lets the other processes go first from now on."""
@@ -108,40 +171,46 @@ class WorkerProcess(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Takes what the process sends."""
         for head, body in self._decoder.feed(data):
-            if head.get("event"):
-                if self._events is not None:
-                    self._events((head, body))
-                continue
-            pending, self._pending, self._events = self._pending, None, None
-            if pending is not None and not pending.done():
-                pending.set_result((head, body))
+            if head.get("ready"):
+                if self._ready is not None and not self._ready.done():
+                    self._ready.set_result(None)
+            elif head.get("event"):
+                if self.jobs and self.jobs[0].events is not None:
+                    self.jobs[0].events((head, body))
+            elif self.jobs:
+                if head.get("problem") == "unavailable":
+                    self.opened = None
+                self.jobs.popleft().finish((head, body))
+                now = self._loop.time()
+                took, self.started = now - self.started, now
+                self._keeper.answered(self, took)
 
     def connection_lost(self, error: Exception | None) -> None:
         """The process is gone, or was let go."""
-        self.dead = True
-        self._on_death(self)
-        asyncio.get_running_loop().run_in_executor(None, self._reap, asyncio.get_running_loop())
+        self._bury()
 
-    def _reap(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Waits for the end of the process and tells whoever waits for its answer."""
+    def _bury(self) -> None:
+        """Sees to it that the end of the process is waited for, and told, once."""
+        if not self._ending:
+            self._ending = True
+            self._loop.run_in_executor(None, self._reap)
+
+    def _reap(self) -> None:
+        """Waits for the end of the process, in a thread, and tells its keeper."""
         try:
             self._process.wait(timeout=1)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        words = self._last_words()
-        self._stderr.close()
-        if self._pending is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._fail, WorkerDiedError(self._process.returncode, words))
-
-    def _fail(self, error: WorkerDiedError) -> None:
-        if self._pending is not None and not self._pending.done():
-            self._pending.set_exception(error)
-        self._pending = None
-
-    def _last_words(self) -> str:
-        if self._stderr.closed:
-            return ""
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, size - 2_000))
-        return self._stderr.read().decode("utf-8", "replace")
+        words = self._stderr.read().decode("utf-8", "replace")
+        self._stderr.close()
+        if not self._loop.is_closed():
+            died = WorkerDiedError(self._process.returncode, words)
+            self._loop.call_soon_threadsafe(self._tell_end, died)
+
+    def _tell_end(self, error: WorkerDiedError) -> None:
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_exception(error)
+        self._keeper.died(self, error)

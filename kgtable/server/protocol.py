@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from starlette.types import Receive, Scope, Send
 
 from kgtable.server import requests
 from kgtable.server.answer_cache import Answer
+from kgtable.server.frames import Head
 from kgtable.server.negotiation import accepts_gzip
 from kgtable.server.pool import View
 from kgtable.server.problems import Problem
@@ -48,12 +49,32 @@ class SparqlEndpoint:
             return
         if method not in ("GET", "HEAD", "POST"):
             raise Problem("method-not-allowed", f"{method} is not for SPARQL.", {}, {"allow": METHODS})
+        key = _address_key(scope, headers)
+        if key is not None and await self._answered_before(key, scope, send, headers):
+            return
         operation = await self._operation(scope, receive, headers)
         base = requests.origin_of(scope, headers) + "/sparql"
         if operation.update is not None:
             await self._update(operation, base, headers, send)
         else:
-            await self._query(operation, base, scope, receive, send, headers)
+            await self._query(operation, base, key, scope, receive, send, headers)
+
+    async def _answered_before(
+        self, key: Hashable, scope: Scope, send: Send, headers: Mapping[bytes, bytes]
+    ) -> bool:
+        """Gives the answer to a GET of the same address again, if the graph is still the same."""
+        state = self._state
+        version = state.view().version
+        answer = state.cache.get(version, key)
+        if answer is None:
+            return False
+        state.metrics.cache_hits += 1
+        tag = f'W/"{version}"'
+        if not_modified(headers, tag):
+            await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
+        else:
+            await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
+        return True
 
     async def _operation(self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes]) -> Operation:
         in_url = requests.parameters(scope["query_string"])
@@ -87,6 +108,7 @@ class SparqlEndpoint:
         self,
         operation: Operation,
         base: str,
+        key: Hashable,
         scope: Scope,
         receive: Receive,
         send: Send,
@@ -99,14 +121,13 @@ class SparqlEndpoint:
             limit = state.settings.limits.query_text
             raise Problem("too-large", f"The query is longer than {limit:,} bytes.", {"limit": limit})
         view = state.view()
-        tag = f'W/"{view.version}"'
-        reading = scope["method"] != "POST"
-        if reading and not_modified(headers, tag):
+        tag = f'W/"{view.version}"' if key is not None else ""
+        if tag and not_modified(headers, tag):
             await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
             return
         accept = requests.text(headers, b"accept")
         compress = accepts_gzip(requests.text(headers, b"accept-encoding"))
-        key = (operation, accept, compress, base)
+        key = key or (operation, accept, compress, base)
         answer = state.cache.get(view.version, key)
         if answer is None:
             answer, cacheable = await self._evaluate(operation, accept, compress, base, view, receive)
@@ -116,25 +137,29 @@ class SparqlEndpoint:
                 tag = ""
         else:
             state.metrics.cache_hits += 1
-        await send_answer(send, answer, tag if reading else "", head=scope["method"] == "HEAD")
+        await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
 
     async def _evaluate(
         self, operation: Operation, accept: str, compress: bool, base: str, view: View, receive: Receive
     ) -> tuple[Answer, bool]:
         """The answer of a worker, and whether the same request would get it again."""
         settings = self._state.settings
-        job = {
+        job: Head = {
             "op": "query",
             "query": operation.query,
-            "default_graphs": operation.default_graphs,
-            "named_graphs": operation.named_graphs,
             "union": settings.default_graph == "union",
             "base": base,
             "accept": accept,
-            "gzip": compress,
-            "services": settings.services,
             "result_limit": settings.limits.result,
         }
+        for name, value in (
+            ("default_graphs", operation.default_graphs),
+            ("named_graphs", operation.named_graphs),
+            ("gzip", compress),
+            ("services", settings.services),
+        ):
+            if value:
+                job[name] = value
         return await self._state.read(job, view, requests.until_disconnect(receive))
 
     async def _update(
@@ -152,6 +177,14 @@ class SparqlEndpoint:
         }
         await state.write(job)
         await send_empty(send, 204)
+
+
+def _address_key(scope: Scope, headers: Mapping[bytes, bytes]) -> Hashable:
+    """All of a GET or HEAD that its answer depends on, None for other methods."""
+    if scope["method"] == "POST":
+        return None
+    names = (b"accept", b"accept-encoding", b"host")
+    return (scope["query_string"], *(headers.get(name) for name in names))
 
 
 def _from_parameters(found: Parameters) -> Operation:

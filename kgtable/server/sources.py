@@ -51,6 +51,7 @@ class GraphFolder:
 
     def __init__(self, path: Path) -> None:
         self._directory = GraphDirectory(path)
+        self._pointer = str(path / POINTER)
         if self._directory.endpoint() is not None:
             raise ServerError(
                 f"The graph in {path} is kept by another SPARQL endpoint.",
@@ -71,7 +72,7 @@ class GraphFolder:
 
     def _look(self) -> tuple[int, int]:
         try:
-            status = os.stat(self._directory.path / POINTER)
+            status = os.stat(self._pointer)
         except OSError:
             return 0, 0
         return status.st_mtime_ns, status.st_ino

@@ -12,14 +12,16 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from kgtable.server import frames
-from kgtable.server.frames import Head
+from kgtable.server.frames import Decoder, Head
 from kgtable.server.problems import Problem
 
 GRACE_SECONDS = 2.0
 """How much longer than its limit a job may run before the process ends itself."""
+
+CHUNK = 1 << 16
 
 Emit: TypeAlias = Callable[[Head, bytes], None]
 
@@ -33,23 +35,19 @@ class Worker(Protocol):
 
 
 def serve(worker: Worker, connection: socket.socket) -> None:
-    """Answers jobs until the other side closes."""
-    with connection.makefile("rb") as incoming, connection.makefile("wb") as outgoing:
-        outgoing.write(frames.encode({"ready": True}))
-        outgoing.flush()
-        while (frame := frames.read(incoming)) is not None:
-            job, body = frame
+    """Answers jobs in order until the other side closes."""
+    decoder = Decoder()
+    connection.sendall(frames.encode({"ready": True}))
+    while data := connection.recv(CHUNK):
+        for job, body in decoder.feed(data):
             signal.setitimer(signal.ITIMER_REAL, job["seconds"] + GRACE_SECONDS)
-            head, content = _answer(worker, job, body, outgoing)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            outgoing.write(frames.encode(head, content))
-            outgoing.flush()
+            connection.sendall(frames.encode(*_answer(worker, job, body, connection)))
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _answer(worker: Worker, job: Head, body: bytes, outgoing: BinaryIO) -> tuple[Head, bytes]:
+def _answer(worker: Worker, job: Head, body: bytes, connection: socket.socket) -> tuple[Head, bytes]:
     def emit(head: Head, content: bytes) -> None:
-        outgoing.write(frames.encode({**head, "event": True}, content))
-        outgoing.flush()
+        connection.sendall(frames.encode({**head, "event": True}, content))
 
     try:
         return worker.answer(job, body, emit)

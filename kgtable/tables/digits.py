@@ -122,9 +122,10 @@ def _power_of_ten(text: str, start: int) -> Digits | None:
 
 
 def _add_fraction(whole: Decimal, above: int, below: int, end: int) -> Digits:
-    part = Decimal(above) / Decimal(below)
-    value = whole + part
-    return Digits(value, end, exact=part * below == above and value - part == whole)
+    value = whole + Decimal(above) / Decimal(below)
+    numerator, denominator = value.as_integer_ratio()
+    exact = numerator * below == denominator * (int(whole) * below + above)
+    return Digits(value, end, exact=exact)
 
 
 def scaled(value: Decimal, power: int) -> Decimal:

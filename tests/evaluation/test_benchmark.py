@@ -69,6 +69,7 @@ def test_check_lists_every_fault(tmp_path: Path) -> None:
     )
     faults = [str(fault) for fault in check_benchmark(benchmark, {"t": (4, 2)})]
     assert len(faults) == 4
+    assert faults == [str(fault) for fault in check_benchmark(benchmark, {"t": (4, 2)}, "dev")]
     assert "line 1: this is not JSON" in faults[0]
     assert faults[1:] == [
         "questions.dev.jsonl, line 3: there is no table “u”",

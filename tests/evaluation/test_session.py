@@ -115,6 +115,7 @@ def test_the_report_shows_the_same_numbers_and_only_text(run: Run) -> None:
     data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
     assert data[4]["answers"] == ["<b>none</b>"]
     assert "How many ships" in data[0]["found"][0]["prompt"]
+    assert data[0]["found"][0]["triples"][0] == "ports, row 1: Skarv · hasPort · Skarv"
     assert data[0]["found"][0]["answer"]["citations"] == [["ports", 2, 2, "44"]]
 
 

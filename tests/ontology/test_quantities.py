@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,29 +10,10 @@ from hypothesis import strategies as st
 
 from kgtable.ontology.quantities import Override, Quantity, QuantityResolver
 from kgtable.tables.digits import scaled
-from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table
+from kgtable.tables.model import Context, Table
 from kgtable.tables.units import units
 from kgtable.tables.values import profile_columns, type_cell
-
-
-def table(*rows: Sequence[str], header: int = 1, context: Context | None = None, **parts: Any) -> Table:
-    """A table whose first rows are its header, with its corner; `parts` go to grid and structure."""
-    formats: Mapping[tuple[int, int], str] = parts.pop("formats", {})
-    width = max(map(len, rows))
-    grid = Grid("t", Source("t.csv"), tuple(map(tuple, rows)), width, context or Context(), formats=formats)
-    units = parts.get("unit_rows", frozenset())
-    paths = [
-        tuple(rows[row][column] for row in range(header) if row not in units and column < len(rows[row]))
-        for column in range(width)
-    ]
-    structure = Structure(
-        tuple(Column(index, path) for index, path in enumerate(paths)),
-        header=tuple(range(header)),
-        body_start=header,
-        corner=rows[0][0] if header else "",
-        **parts,
-    )
-    return Table(grid, structure)
+from tests.ontology.support import table
 
 
 def quantity(made: Table, row: int, column: int, overrides: Mapping[int, Override] | None = None) -> Quantity:

@@ -45,6 +45,9 @@ function addTables(side, found, gold) {
     ranked.append(item);
   }
   side.append(ranked);
+  const triples = element("ul");
+  for (const triple of found.triples) triples.append(element("li", triple));
+  side.append(triples);
 }
 
 function sideOf(found, gold) {
@@ -52,7 +55,7 @@ function sideOf(found, gold) {
   side.append(element("h3", found.system));
   addAnswer(side, found);
   for (const failure of found.failures) {
-    side.append(element("div", `${failure.stage} failed, ${failure.cause}: ${failure.message}`, "wrong"));
+    side.append(element("div", `${failure.stage} failed, ${failure.cause}: ${failure.message}`, "failed"));
   }
   addTables(side, found, gold);
   if (found.prompt) {
@@ -68,6 +71,7 @@ function articleOf(question) {
   const head = element("header");
   head.append(element("strong", question.text), element("span", question.id, "id"));
   const sides = element("div", null, "sides");
+  head.lastChild.title = question.id;
   const gold = element("div", null, "side");
   gold.append(element("h3", "gold"));
   gold.append(element("p", question.answers.join("; ") || "no gold answer"));
