@@ -1,8 +1,9 @@
 """Whether an answer is right, without a model: exact match, containment, token F1, number match.
 
-`exact_match` follows the rules by which WikiTableQuestions compares values: texts are normalised
-(accents, quotes, dashes, footnotes, trailing detail in brackets), numbers compare as numbers and
-dates as dates, and lists compare as sets without regard to order.
+`exact_match` follows the rules of WikiTableQuestions' evaluator: texts are normalised (accents, quotes,
+dashes, footnotes, trailing detail in brackets), numbers compare as numbers and dates as dates, and
+lists compare as sets without regard to order. What its gold gets from CoreNLP is not at hand: of the
+gold alone, thousands separators are taken out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
+from typing import TypeAlias
 
 QUOTES = str.maketrans({"‘": "'", "’": "'", "´": "'", "`": "'", "“": '"', "”": '"'})
 DASHES = re.compile("[‐‑‒–—−]")
@@ -20,8 +23,10 @@ NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 PRINTED = re.compile(
     r"^[^\w.+-]*([-+]?)[^\w.+-]*((?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(%?)\D*$", re.IGNORECASE
 )
-DATE = re.compile(r"^(\d{4}|xx(?:xx)?)-(\d{1,2}|xx)-(\d{1,2}|xx)$", re.IGNORECASE)
+DATE = re.compile(r"^(\s*\d+\s*|xx(?:xx)?)-(\s*\d+\s*|xx)-(\s*\d+\s*|xx)$")
+GROUPED = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 LONGEST = 100
+LARGEST_EXPONENT = 300
 TOLERANCE = Decimal("1e-6")
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 SCALES = {"": 0, "percent": 0, "thousand": 3, "million": 6, "billion": 9}
@@ -38,11 +43,11 @@ def normalized(text: str) -> str:
     while True:
         before = text
         text = re.sub(r"((?<!^)\[[^\]]*\]|\[\d+\]|[•♦†‡*#+])*$", "", text.strip())
-        text = re.sub(r"(?<!^)(\s*\([^()]*\))*$", "", text.strip())
+        text = re.sub(r"(?<!^)( \([^)]*\))*$", "", text.strip())
         text = re.sub(r'^"([^"]*)"$', r"\1", text.strip())
         if text == before:
             break
-    return re.sub(r"\s+", " ", text.rstrip(".")).strip().casefold()
+    return re.sub(r"\s+", " ", text.removesuffix(".")).strip().lower()
 
 
 def number_of(text: str) -> Decimal | None:
@@ -61,28 +66,17 @@ def number_of(text: str) -> Decimal | None:
     return value if value.is_finite() and abs(value.adjusted()) < 400 else None
 
 
-def same_value(answer: str, gold: str) -> bool:
-    """Whether two single values are equal: as text, as numbers, or as dates."""
-    if normalized(answer) == normalized(gold):
-        return True
-    left, right = number_of(answer), number_of(gold)
-    if left is not None and right is not None:
-        return abs(left - right) < TOLERANCE
-    first, second = _date(answer), _date(gold)
-    return first is not None and first == second
-
-
 def exact_match(answers: Sequence[str], gold: Sequence[str]) -> bool:
     """Whether the two lists hold the same values, each matched once, in any order.
 
     >>> exact_match(["2", "Norway"], ["norway", "2.0"])
     True
     """
-    distinct = _distinct(answers)
-    wanted = _distinct(gold)
-    if not wanted or len(distinct) != len(wanted):
+    found = _distinct(map(_value, answers))
+    wanted = _distinct(_value(_without_separators(value), value) for value in gold)
+    if not wanted or len(found) != len(wanted):
         return False
-    return all(any(same_value(answer, value) for answer in distinct) for value in wanted)
+    return all(any(_same(value, other) for other in found) for value in wanted)
 
 
 def contained(answer: str, gold: Sequence[str]) -> bool:
@@ -142,17 +136,56 @@ def _printed(text: str) -> Decimal | None:
     return -value if negative and value is not None else value
 
 
-def _date(text: str) -> tuple[str, ...] | None:
-    found = DATE.match(text.strip())
-    return tuple(part.lower().lstrip("0") for part in found.groups()) if found else None
+Value: TypeAlias = tuple[str, Decimal | tuple[int, int, int] | None]
+"""The normal form of a text, and the number or date (year, month, day; -1: not known) it is read as."""
 
 
-def _distinct(values: Sequence[str]) -> list[str]:
-    kept: list[str] = []
+def _value(text: str, printed: str | None = None) -> Value:
+    """A single value; `printed` is the text as it was, where `text` is not."""
+    form = normalized(text if printed is None else printed)
+    with suppress(InvalidOperation):
+        number = Decimal(text)
+        if number.is_finite() and abs(number.adjusted()) < LARGEST_EXPONENT:
+            return form, number
+    date = _date(text)
+    if date is not None and date[1:] == (-1, -1):
+        return form, Decimal(date[0])
+    return form, date
+
+
+def _same(one: Value, other: Value) -> bool:
+    if one[0] == other[0]:
+        return True
+    if isinstance(one[1], Decimal) and isinstance(other[1], Decimal):
+        return abs(one[1] - other[1]) < TOLERANCE
+    return one[1] is not None and one[1] == other[1]
+
+
+def _date(text: str) -> tuple[int, int, int] | None:
+    found = DATE.match(text.lower())
+    if found is None:
+        return None
+    year, month, day = (-1 if part.startswith("x") else int(part) for part in found.groups())
+    possible = month in (-1, *range(1, 13)) and day in (-1, *range(1, 32))
+    return (year, month, day) if possible and (year, month, day) != (-1, -1, -1) else None
+
+
+def _without_separators(text: str) -> str:
+    return text.replace(",", "") if GROUPED.fullmatch(text.strip()) else text
+
+
+def _distinct(values: Iterable[Value]) -> list[Value]:
+    """Each value once: numbers by their amount, dates by their parts, texts by their normal form."""
+    kept: dict[object, Value] = {}
     for value in values:
-        if not any(same_value(value, other) for other in kept):
-            kept.append(value)
-    return kept
+        kept.setdefault(_amount(value[1]) if isinstance(value[1], Decimal) else value[1] or value[0], value)
+    return list(kept.values())
+
+
+def _amount(number: Decimal) -> Decimal | float:
+    """The number, or the whole number that it all but is."""
+    whole = number.to_integral_value()
+    return whole if abs(number - whole) < TOLERANCE else float(number)
 
 
 def _tokens_text(text: str) -> str:

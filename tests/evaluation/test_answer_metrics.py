@@ -11,7 +11,20 @@ from kgtable.evaluation.answer_metrics import contained, exact_match, normalized
     ("answers", "gold", "same"),
     [
         (["2004"], ["2004"], True),
-        (["2,004"], ["2004"], True),
+        (["2004"], ["2,004"], True),  # of the gold, the evaluator knows the number
+        (["2,004"], ["2004"], False),  # of an answer, it reads what Python reads as a number
+        (["2,004"], ["2,004"], True),
+        (["1e3"], ["1000"], True),
+        (["5.0 (a)"], ["5"], False),
+        (["5 (a)"], ["5"], True),
+        (["f(x)"], ["f"], False),
+        (["so."], ["so"], True),
+        (["so.."], ["so"], False),
+        (["nan"], ["NaN"], True),
+        (["xx-01-02"], ["1990-01-02"], False),
+        (["2001-xx-xx"], ["2001"], True),
+        (["2001-13-01"], ["2001-13-1"], False),
+        (["2", "2.0"], ["2"], True),
         (["2004.0"], ["2004"], True),
         (["Café de Flore"], ["cafe de flore"], True),
         (['"Heroes"'], ["Heroes"], True),
