@@ -28,6 +28,7 @@ SHOWN = ("prompt", "triples", "sparql")
 @click.option(
     "--base-url", help="The endpoint of the model; its key is KGTABLE_API_KEY's with KGTABLE_BASE_URL."
 )
+@click.option("--rerank/--no-rerank", default=None, help="Whether the model orders the best tables.")
 @click.option("--presentation", help="How triples are shown to the model.")
 @click.option("--prompt", help="The prompt setting.")
 @click.option("--trace", type=click.Path(path_type=Path), help="Write each prompt and reply to this file.")

@@ -16,7 +16,9 @@ import click
 from kgtable import api
 from kgtable.answering.wording import local_name, one_line
 from kgtable.cli.graph import kg_option
+from kgtable.config import load_settings
 from kgtable.errors import UsageError
+from kgtable.llm import connect
 from kgtable.retrieval.result import Retrieval, ScoredTriple
 
 FORMATS = ("table", "json", "jsonl", "csv", "turtle")
@@ -34,6 +36,9 @@ COLUMNS = tuple(item.name for item in fields(ScoredTriple))
 @kg_option
 @click.option("--method", default="hybrid", show_default=True, help="hybrid, bm25 or dense.")
 @click.option("-k", type=click.IntRange(0), default=100, show_default=True, help="How many triples at most.")
+@click.option("--model", help="A language model that names the labels for hybrid; by default none is asked.")
+@click.option("--base-url", help="The endpoint of the model.")
+@click.option("--rerank/--no-rerank", default=True, help="Whether the model orders the best tables too.")
 @click.option("-f", "--format", type=click.Choice(FORMATS), help="By default table; jsonl for --questions.")
 @click.option("-o", "--output", default="-", help="The file to write; - for standard output.")
 def retrieve(
@@ -42,6 +47,9 @@ def retrieve(
     kg: Path,
     method: str,
     k: int,
+    model: str | None,
+    base_url: str | None,
+    rerank: bool,
     format: str | None,
     output: str,
 ) -> None:
@@ -53,9 +61,10 @@ def retrieve(
     if (question is None) == (questions is None):
         raise UsageError("Give a question, or a file with --questions.", hint="Not both.")
     graph = api.open(kg)
+    llm = None if model is None else connect(load_settings(model=model, base_url=base_url))
 
     def found(text: str) -> Retrieval:
-        return graph.retrieve(text, k, method)
+        return graph.retrieve(text, k, method, llm=llm, rerank=rerank)
 
     with click.open_file(output, "w", encoding="utf-8") as out:
         if questions is None:

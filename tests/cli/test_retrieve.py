@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from kgtable import api
 from kgtable.cli.main import main
+from kgtable.llm.scripted_server import ScriptedServer
 
 TABLE = 'Nation,Gold,Change\nNorway,12,"(3)%"\nKenya,7,2%\n'
 
@@ -34,6 +35,19 @@ def test_the_best_triples_are_listed(kg: Path) -> None:
     lines = done.stdout.splitlines()
     assert len(lines) == 4
     assert any("medals r2 c1  Kenya | hasGold | 7" in line for line in lines[:2])
+
+
+def test_a_model_names_labels_and_orders_tables(kg: Path) -> None:
+    with ScriptedServer([{"labels": ["Baikal"]}, {"tables": [2]}]) as server:
+        given = ("--model", "tiny", "--base-url", server.base_url, "--format", "json")
+        found = json.loads(run("How deep is it, Kenya or Baikal?", "--kg", kg, *given).stdout)
+        assert [request.body["model"] for request in server.requests] == ["tiny", "tiny"]
+    assert "reranking" in found["timings_ms"]
+    with ScriptedServer([{"labels": ["Baikal"]}]) as server:
+        found = json.loads(run("How deep is Baikal?", "--kg", kg, *given[:2], "--base-url", server.base_url,
+                               "--no-rerank", "--format", "json").stdout)  # fmt: skip
+    assert found["tables"][0]["table"] == "lakes"
+    assert "reranking" not in found["timings_ms"]
 
 
 def test_json_is_the_object_of_the_contract(kg: Path) -> None:
