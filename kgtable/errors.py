@@ -119,7 +119,12 @@ class RetrievalError(KgtableError):
 
 
 class LLMError(KgtableError):
-    """The language model could not be used."""
+    """The language model could not be used.
+
+    `usage` is what it used all the same (a `kgtable.llm.usage.Usage`), None for nothing.
+    """
+
+    usage: object | None = None
 
 
 class LLMUnreachableError(LLMError):

@@ -81,11 +81,14 @@ def completion_of(identity: str, result: dict[str, Any], request: Request) -> Co
     outcome: Reply | Fault = read_reply(body) if status == 200 else fault_from_response(status, {}, body)
     if isinstance(outcome, Fault):
         return LLMReplyError(f"Request {identity} of the batch failed: {outcome.message}.")
+    usage = Usage(1, outcome.prompt_tokens, outcome.completion_tokens, None)
     try:
         data = understand(outcome, request)
     except ReplyFault as fault:
-        return LLMReplyError(f"The reply to request {identity} cannot be used: {fault}.")
+        failed: LLMError = LLMReplyError(f"The reply to request {identity} cannot be used: {fault}.")
     except LLMError as error:
-        return error
-    usage = Usage(1, outcome.prompt_tokens, outcome.completion_tokens, None)
-    return Completion(outcome.text, data, usage, outcome.model)
+        failed = error
+    else:
+        return Completion(outcome.text, data, usage, outcome.model)
+    failed.usage = usage
+    return failed

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from kgtable.config import Endpoint
-from kgtable.errors import LLMRateLimitError, LLMReplyError
+from kgtable.errors import LLMError, LLMRateLimitError, LLMReplyError
 from kgtable.llm.dialect import Dialect
 from kgtable.llm.faults import Fault
 from kgtable.llm.protocol import Completion, Message, Request
@@ -80,17 +80,21 @@ class Speaker:
         """One request up to its completion. Raises a leaf of `LLMError` where there is none."""
         said: tuple[Message, ...] = ()
         usage = Usage()
-        while True:
-            reply = yield from self._ask(request, said)
-            usage += self._usage(reply)
-            try:
-                data = understand(reply, request)
-            except ReplyFault as fault:
-                if said:
-                    raise _unusable(reply, fault) from fault
-                said = _correction(reply, fault)
-                continue
-            return Completion(reply.text, data, usage, reply.model or self.model)
+        try:
+            while True:
+                reply = yield from self._ask(request, said)
+                usage += self._usage(reply)
+                try:
+                    data = understand(reply, request)
+                except ReplyFault as fault:
+                    if said:
+                        raise _unusable(reply, fault) from fault
+                    said = _correction(reply, fault)
+                    continue
+                return Completion(reply.text, data, usage, reply.model or self.model)
+        except LLMError as error:
+            error.usage = usage if usage.requests else None
+            raise
 
     def _ask(self, request: Request, said: tuple[Message, ...]) -> Generator[Step, Outcome, Reply]:
         """One reply of the endpoint, over as many attempts as the policy and the dialect allow."""

@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 
+from kgtable.errors import LLMError
 from kgtable.llm.protocol import LLM, Completion, OnText, Request
-from kgtable.llm.usage import UsageMeter
+from kgtable.llm.usage import Usage, UsageMeter
 
 _meter: ContextVar[UsageMeter | None] = ContextVar("kgtable_usage_meter", default=None)
 
@@ -32,15 +33,28 @@ class MeteredLLM:
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """See `LLM.complete`."""
-        return self._count(request, self._llm.complete(request, on_text=on_text))
+        with self._counting_failures(request):
+            return self._count(request, self._llm.complete(request, on_text=on_text))
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """See `LLM.complete_async`."""
-        return self._count(request, await self._llm.complete_async(request, on_text=on_text))
+        with self._counting_failures(request):
+            return self._count(request, await self._llm.complete_async(request, on_text=on_text))
 
     def close(self) -> None:
         """See `LLM.close`."""
         self._llm.close()
+
+    @contextlib.contextmanager
+    def _counting_failures(self, request: Request) -> Iterator[None]:
+        """Counts what was used for a request that came to nothing."""
+        try:
+            yield
+        except LLMError as error:
+            meter = _meter.get()
+            if meter is not None and isinstance(error.usage, Usage):
+                meter.add(request.stage, error.usage)
+            raise
 
     def _count(self, request: Request, completion: Completion) -> Completion:
         meter = _meter.get()
