@@ -14,9 +14,10 @@ from kgtable.server import security
 from kgtable.server.access_log import AccessLog
 from kgtable.server.description import Description
 from kgtable.server.graph_store import GraphStore
+from kgtable.server.problem_pages import problem_response
 from kgtable.server.problems import Problem
 from kgtable.server.protocol import SparqlEndpoint
-from kgtable.server.requests import header_map
+from kgtable.server.requests import header_map, text
 from kgtable.server.site import make_site
 from kgtable.server.state import ServerState
 
@@ -91,7 +92,7 @@ class Server:
         except Problem as problem:
             if status:
                 raise
-            response = problem.response()
+            response = problem_response(problem, text(headers, b"accept"))
             if scope["method"] == "HEAD":
                 response.body = b""
             await response(scope, receive, watched)
@@ -99,9 +100,8 @@ class Server:
             _LOG.exception("%s %s", scope["method"], scope["path"])
             if status:
                 raise
-            await Problem("internal-error", "The error is in the server's log.").response()(
-                scope, receive, watched
-            )
+            problem = Problem("internal-error", "The error is in the server's log.")
+            await problem_response(problem, text(headers, b"accept"))(scope, receive, watched)
         finally:
             seconds = time.perf_counter() - started
             self.state.metrics.record(route, status, seconds, size)

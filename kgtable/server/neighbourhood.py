@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import pyoxigraph as ox
@@ -26,6 +26,9 @@ _LEFT_OUT = {
 }
 """Statements that a picture is clearer without."""
 
+_NAMES = (f"{RDFS}label", f"{KGT}text")
+"""What says how a thing is called, the best first; a thing has one of them."""
+
 _KIND_OF_TYPE = {f"{KGT}Table": "table", f"{KGT}Row": "row", f"{QUDT}QuantityValue": "cell"}
 
 
@@ -34,7 +37,7 @@ def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     iri = _checked(job["iri"])
     outgoing = list(ask(graph, "outgoing", iri=iri))
     incoming = list(ask(graph, "incoming", iri=iri))
-    label = next((text_of(row["object"]) for row in outgoing if _is_label(row)), "")
+    label = next(filter(None, (_said(outgoing, name) for name in _NAMES)), "")
     return {
         "iri": iri.value,
         "label": label or _name(iri.value),
@@ -67,7 +70,7 @@ def neighbours(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
             if count >= job["limit"]:
                 more = True
                 break
-            if outward and _is_label(row):
+            if outward and row["predicate"].value in _NAMES and isinstance(row["object"], ox.Literal):
                 picture.call(iri.value, text_of(row["object"]))
             if outward and row["predicate"].value in _LEFT_OUT:
                 continue
@@ -182,8 +185,12 @@ def _checked(iri: str) -> ox.NamedNode:
     return node
 
 
-def _is_label(row: Any) -> bool:
-    return bool(row["predicate"].value == f"{RDFS}label" and isinstance(row["object"], ox.Literal))
+def _said(statements: Iterable[Any], predicate: str) -> str:
+    """The first text that the statements give the predicate, empty if there is none."""
+    for row in statements:
+        if row["predicate"].value == predicate and isinstance(row["object"], ox.Literal):
+            return text_of(row["object"])[:LONGEST_LABEL]
+    return ""
 
 
 def _id(node: Node) -> str:

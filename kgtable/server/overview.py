@@ -59,7 +59,11 @@ def _questions(graph: KnowledgeGraph, most: int = 3) -> Iterable[str]:
         label = _first_label(graph, id, numeric)
         if label:
             found += 1
-            yield f"What is the {numeric.name} of {label.lstrip('-–—•· ')}?"
+            name = label.lstrip("-–—•· ")
+            if numeric.name.isdigit():
+                yield f"What is {name} in {numeric.name}?"
+            else:
+                yield f"What is the {numeric.name} of {name}?"
 
 
 def _first_label(graph: KnowledgeGraph, id: str, fact: ColumnFact) -> str | None:

@@ -30,7 +30,11 @@ NAVIGATION = (
     ("ontology", "/ontology", "Ontology"),
     ("query", "/query", "SPARQL"),
 )
-_TITLES = {name: title for name, _, title in NAVIGATION} | {"table": "Table", "resource": "Resource"}
+_TITLES = {name: title for name, _, title in NAVIGATION} | {
+    "table": "Table",
+    "resource": "Resource",
+    "problem": "Problem",
+}
 _CURRENT = ' aria-current="page"'
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
 _DEFAULT_GRAPHS = {
@@ -50,7 +54,8 @@ def page(name: str, values: Mapping[str, str] | None = None) -> bytes:
     links = "".join(
         f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in NAVIGATION
     )
-    styles, scripts = "", f'<script type="module" src="/static/{name}.js"></script>'
+    script = "shell" if name == "problem" else name
+    styles, scripts = "", f'<script type="module" src="/static/{script}.js"></script>'
     if name == "query":
         styles = '<link rel="stylesheet" href="/static/vendor/yasgui.min.css">'
         scripts = f'<script src="/static/vendor/yasgui.min.js" defer></script>\n{scripts}'

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from kgtable.server.api_routes import Api
 from kgtable.server.metrics import CONTENT_TYPE
 from kgtable.server.pages import Pages
+from kgtable.server.problem_pages import problem_response
 from kgtable.server.problems import KINDS, Problem
 from kgtable.server.state import ServerState
 
@@ -49,9 +50,10 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _KIND_OF_STATUS.get(error.status_code, "bad-request")
     detail = f"There is nothing at {request.url.path[:200]}." if kind == "not-found" else KINDS[kind].title
-    return Problem(kind, detail, {}, dict(error.headers or {})).response()
+    problem = Problem(kind, detail, {}, dict(error.headers or {}))
+    return problem_response(problem, request.headers.get("accept", ""))
 
 
 async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
-    return error.response()
+    return problem_response(error, request.headers.get("accept", ""))

@@ -101,7 +101,30 @@ def test_an_example_query_runs(browser: Browser) -> None:
 
 def test_the_editor_shows_the_position_of_an_error(browser: Browser) -> None:
     browser.open(f"/query?run=1&query={quote('SELECT * { ?s ?p }')}")
-    browser.wait(lambda: "400" in browser.find(".yasr").text or "column" in browser.find(".yasr").text)
+    browser.wait(lambda: "Line 1, column" in browser.find(".yasr .note").text)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_results_and_errors_of_queries_fit_the_page(browser: Browser, width: int) -> None:
+    wide = "SELECT * { GRAPH ?graph { ?subject ?predicate ?object } } LIMIT 5"
+    browser.resize(width, 850)
+    try:
+        for query, ready in ((wide, ".yasr_results table tbody tr"), ("SELECT * { ?s ?p }", ".yasr .note")):
+            browser.open(f"/query?run=1&query={quote(query)}")
+            browser.find(ready)
+            page = "document.documentElement"
+            assert browser.script(f"{page}.scrollWidth <= {page}.clientWidth"), query
+    finally:
+        browser.resize(1280, 900)
+
+
+def test_an_address_without_a_page_leads_back(browser: Browser) -> None:
+    browser.open("/nowhere")
+    assert "nothing" in browser.find("h1").text
+    browser.find('main a[href="/tables"]').click()
+    browser.find("table.list tbody tr")
+    browser.open("/tables/no-such-table")
+    browser.wait(lambda: "cannot be shown" in browser.find("h1").text)
 
 
 def test_the_graph_is_expanded(browser: Browser) -> None:

@@ -91,3 +91,22 @@ def test_the_dataset_describes_itself_to_editors(exploring: Running) -> None:
     assert len(examples["results"]["bindings"]) >= 5
     classes = exploring.query("SELECT ?c ?n { ?p void:class ?c ; void:entities ?n }").json()
     assert classes["results"]["bindings"]
+
+
+def test_a_browser_is_told_of_a_problem_on_a_page(exploring: Running) -> None:
+    for path in ("/nothing-here", "/sparql?query=SELECT"):
+        page = exploring.client.get(path, headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+        assert page.status_code in (400, 404)
+        assert page.headers["content-type"].startswith("text/html")
+        assert page.text.count("<h1>") == 1
+        assert "<nav" in page.text
+        plain = exploring.client.get(path)
+        assert plain.status_code == page.status_code
+        assert plain.headers["content-type"] == "application/problem+json"
+    hostile = exploring.client.get("/<script>x", headers={"accept": "text/html"})
+    assert "<script>x" not in hostile.text
+
+
+def test_a_cell_is_called_what_is_printed_in_it(exploring: Running) -> None:
+    iri = "http://example.org/data/table/halden-segments/cell/2/1"
+    assert exploring.client.get("/api/resource", params={"iri": iri}).json()["label"] == "812,400"

@@ -1,6 +1,6 @@
 // The Ask page: a question, its answer as it arrives, the cells it rests on, and the way there.
 
-import { empty, failure, fetchJson, fill, h, links, parameters, reference, remember } from "./shell.js";
+import { empty, failure, fetchJson, fill, grouped, h, links, localName, parameters, reference, remember } from "./shell.js";
 import { tableView } from "./table-view.js";
 
 const form = document.querySelector("#ask");
@@ -93,7 +93,7 @@ function badge(answer) {
 
 function valueLine(answer) {
   if (answer.value === null || answer.value === undefined) return null;
-  return h("p", { class: "quiet" }, "Exact value ", h("code", {}, answer.value), answer.unit ? ` in ${answer.unit}` : "");
+  return h("p", { class: "quiet" }, "Exact value ", h("code", {}, grouped(String(answer.value))), answer.unit ? ` in ${answer.unit}` : "");
 }
 
 function reasons(answer) {
@@ -164,7 +164,7 @@ function way(answer) {
           h("thead", {}, h("tr", {}, ["Subject", "Predicate", "Object", "Group", "Table", "Score"].map((name) => h("th", { scope: "col" }, name)))),
           h("tbody", {}, answer.triples.map((triple) =>
             h("tr", {},
-              h("td", {}, triple.subject), h("td", {}, triple.predicate), h("td", {}, triple.object), h("td", {}, triple.group ?? ""),
+              h("td", {}, triple.subject), h("td", {}, h("a", { href: links.resource(triple.predicate), title: triple.predicate }, localName(triple.predicate))), h("td", {}, triple.object), h("td", {}, triple.group ?? ""),
               h("td", {}, h("a", { href: links.table(triple.table, triple.row, triple.column) }, `${triple.table} ${reference(triple.row, triple.column)}`)),
               h("td", {}, triple.score.toFixed(3)))))),
       )
@@ -184,9 +184,9 @@ function way(answer) {
       h("dl", { class: "facts" },
         h("dt", {}, "Method"), h("dd", {}, answer.method),
         h("dt", {}, "Model"), h("dd", {}, answer.model || "none"),
-        timings.map(([name, ms]) => [h("dt", {}, name), h("dd", {}, `${Math.round(ms)} ms`)]).flat(),
+        timings.map(([name, ms]) => [h("dt", {}, `Time: ${name}`), h("dd", {}, `${Math.round(ms)} ms`)]).flat(),
         Object.entries(answer.usage ?? {}).filter(([, value]) => typeof value !== "object")
-          .map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]).flat()),
+          .map(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, String(value))]).flat()),
     ),
   );
 }

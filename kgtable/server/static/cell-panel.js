@@ -1,6 +1,6 @@
 // What is known of one cell: text, value, unit, scale and where they came from, IRI and triples.
 
-import { fetchJson, fill, h, links, localName, reference, showIn } from "./shell.js";
+import { fetchJson, fill, grouped, h, links, localName, reference, showIn } from "./shell.js";
 
 /** Fills the panel with a cell. `close` is called when the reader is done with it. */
 export async function showCell(panel, table, row, column, close) {
@@ -27,11 +27,6 @@ const SOURCES = {
   paragraph: "a paragraph beside the table",
   text: "the surrounding text",
 };
-
-/** A long whole number with its thousands apart; everything else as it is. */
-function grouped(value) {
-  return /^[-+]?\d{5,}(\.\d+)?$/.test(value) ? value.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, "\u202f") : value;
-}
 
 const from = (source) => (source ? h("small", {}, ` from ${SOURCES[source] ?? source}`) : null);
 

@@ -37,6 +37,17 @@ const withPrefixes = (query) => {
   return used.length ? `${used.join("\n")}\n\n${query}` : query;
 };
 
+/** A problem document of this server as a sentence; anything else is left to the editor. */
+async function problem(error) {
+  try {
+    const { title, detail } = JSON.parse(error.text);
+    if (title) return h("div", { class: "note bad", role: "alert" }, h("strong", {}, title), h("p", {}, detail ?? ""));
+  } catch {
+    return undefined;
+  }
+}
+Yasgui.Yasr.defaults.errorRenderers = [problem, ...(Yasgui.Yasr.defaults.errorRenderers ?? [])];
+
 const editor = new Yasgui(document.querySelector("#editor"), {
   requestConfig: { endpoint: `${location.origin}/sparql`, method: "POST" },
   endpointCatalogueOptions: { getData: () => [] },

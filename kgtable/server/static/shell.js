@@ -73,6 +73,11 @@ export function letters(column) {
 /** A number with thousands separated. */
 export const count = (number) => new Intl.NumberFormat().format(number);
 
+/** A long number with its thousands apart; everything else as it is. */
+export function grouped(value) {
+  return /^[-+]?\d{5,}(\.\d+)?$/.test(value) ? value.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, "\u202f") : value;
+}
+
 /** The last part of an IRI, for people. */
 export function localName(iri) {
   const name = iri.replace(/[/#]+$/, "").split(/[/#]/).pop() || iri;

@@ -80,6 +80,10 @@ async function load() {
     const lit = new Set(chosen ? [chosen.join()] : []);
     return [pager(table), tableView(table, { lit, onCell: open }), ...below(table).filter(Boolean)];
   });
+  if (!document.querySelector("h1")) {
+    fill(document.querySelector("#heading"), h("h1", {}, "This table cannot be shown"));
+    output.append(h("p", {}, h("a", { class: "button", href: "/tables" }, "All tables")));
+  }
   const cell = output.querySelector(".lit");
   if (cell) {
     cell.scrollIntoView({ block: "center", inline: "center" });
