@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -15,7 +16,7 @@ from kgtable.server.access_log import AccessLog
 from kgtable.server.description import Description
 from kgtable.server.graph_store import GraphStore
 from kgtable.server.problem_pages import problem_response
-from kgtable.server.problems import Problem
+from kgtable.server.problems import Problem, busy
 from kgtable.server.protocol import SparqlEndpoint
 from kgtable.server.requests import header_map, text
 from kgtable.server.site import make_site
@@ -92,22 +93,32 @@ class Server:
         except Problem as problem:
             if status:
                 raise
-            response = problem_response(problem, text(headers, b"accept"))
-            if scope["method"] == "HEAD":
-                response.body = b""
-            await response(scope, receive, watched)
+            await self._tell(problem, scope, receive, watched, headers)
+        except asyncio.CancelledError:
+            # Only a server that ends takes a request's time away.
+            if status:
+                raise
+            await self._tell(busy("The server is shutting down."), scope, receive, watched, headers)
         except Exception:
             _LOG.exception("%s %s", scope["method"], scope["path"])
             if status:
                 raise
-            problem = Problem("internal-error", "The error is in the server's log.")
-            await problem_response(problem, text(headers, b"accept"))(scope, receive, watched)
+            mistake = Problem("internal-error", "The error is in the server's log.")
+            await self._tell(mistake, scope, receive, watched, headers)
         finally:
             seconds = time.perf_counter() - started
             self.state.metrics.record(route, status, seconds, size)
             client = scope.get("client") or ("", 0)
             query = _TOKEN_PARAMETER.sub("token=…", scope["query_string"].decode("latin-1"))
             self._log.record(client[0], scope["method"], scope["path"], query, status, size, seconds)
+
+    async def _tell(
+        self, problem: Problem, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
+    ) -> None:
+        response = problem_response(problem, text(headers, b"accept"))
+        if scope["method"] == "HEAD":
+            response.body = b""
+        await response(scope, receive, send)
 
     async def _guarded(
         self, route: str, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
