@@ -1,0 +1,230 @@
+"""Load on ``kgtable serve`` beside ``oxigraph serve-read-only``, on the same store in the same run.
+
+Usage: ``python scripts/bench_server.py [--seconds 5] [--bombs 120] [--clients 16] [--rounds 5]``.
+Needs the package ``oxigraph`` (PyPI) beside kgtable. Makes a graph of many small tables, then measures
+
+- small queries, each one new: throughput, p50 and p99 of both servers, in turn, several rounds;
+- small queries of which many come again, as pages and dashboards ask them;
+- a mix with bombs (cross products, huge results, slow regular expressions, syntax errors) against
+  kgtable alone: is every answer complete and right, do good queries keep flowing, does memory stay flat.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import itertools
+import json
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from threading import Event, Thread
+
+from load_client import Hit, Shot, client, get, percentile
+
+TABLES, ROWS = 300, 100
+NUMBERS = " ".join(f"VALUES ?v{n} {{ 0 1 2 3 4 5 6 7 8 9 }}" for n in range(12))
+PAIRS = "GRAPH ?g { ?s ?p ?o } GRAPH ?h { ?t ?q ?r }"
+REGEX = f"{PAIRS} FILTER(REGEX(STR(?o), '(a|b|ab)*c(.*)*d'))"
+BOMBS = (
+    ("cross product", f"SELECT (COUNT(*) AS ?n) {{ {NUMBERS} }}", {503}),
+    ("huge result", "SELECT * { GRAPH ?g { ?a ?b ?c } GRAPH ?h { ?d ?e ?f } } LIMIT 3000000", {503}),
+    ("slow regex", f"SELECT (COUNT(*) AS ?n) {{ {REGEX} }}", {503}),
+    ("syntax error", "SELECT * { ?s ?p ", {400}),
+)  # fmt: skip
+
+
+def make_tables(folder: Path) -> None:
+    """Small tables with labels and numbers."""
+    folder.mkdir(parents=True)
+    for table in range(TABLES):
+        with (folder / f"t{table}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["Name", "Size in kg", "Price in USD", "Share in %"])
+            for row in range(ROWS):
+                writer.writerow([f"item {table} {row}", row * 3, row / 4, row % 100])
+
+
+def small(number: int) -> tuple[str, str]:
+    """A small query, and the text its answer must hold."""
+    table, row = divmod(number % (TABLES * ROWS), ROWS)
+    iri = f"http://example.org/data/table/t{table}/row/{row + 1}"
+    label = f"item {table} {row}"
+    return f"SELECT ?p ?o {{ GRAPH ?g {{ <{iri}> ?p ?o }} }}", label
+
+
+def shots(path: str, seed: int, pool: int, bombs: float) -> Iterator[Shot]:
+    """Endless requests: small queries out of `pool` different ones, and this share of bombs."""
+    random_ = random.Random(seed)
+    for _ in itertools.count():
+        if random_.random() < bombs:
+            kind, query, statuses = random_.choice(BOMBS)
+            query += f" # {random_.random()}"
+            yield Shot(kind, get(path, query), lambda status, body, wanted=statuses: status in wanted)
+        else:
+            query, label = small(random_.randrange(pool))
+            wanted = label.encode()
+            yield Shot(
+                "small",
+                get(path, query),
+                lambda status, body, wanted=wanted: status == 200 and wanted in body,
+            )
+
+
+def fire(port: int, path: str, clients: int, seconds: float, seed: int, pool: int, bombs: float) -> list[Hit]:
+    """What so many clients in one process get within the time."""
+    hits: list[Hit] = []
+
+    async def run() -> None:
+        until = time.perf_counter() + seconds
+        streams = (shots(path, seed * 1_000 + number, pool, bombs) for number in range(clients))
+        await asyncio.gather(*(client("127.0.0.1", port, stream, until, hits) for stream in streams))
+
+    asyncio.run(run())
+    return hits
+
+
+def load(port: int, path: str, clients: int, seconds: float, pool: int, bombs: float = 0.0) -> list[Hit]:
+    """The answers to all clients, which run in two processes."""
+    with get_context("spawn").Pool(2) as processes:
+        jobs = [(port, path, clients // 2, seconds, seed, pool, bombs) for seed in (1, 2)]
+        return [hit for hits in processes.starmap(fire, jobs) for hit in hits]
+
+
+@contextmanager
+def started(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A server, from when it answers until the block ends."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while subprocess.run(["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{port}/"]).returncode:
+                if time.monotonic() > deadline or process.poll() is not None:
+                    raise SystemExit(f"{command[0]} did not start.")
+                time.sleep(0.1)
+            time.sleep(2)
+            yield process
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def summary(hits: list[Hit], seconds: float, kind: str = "small") -> dict[str, float]:
+    """Throughput, latencies in ms, and how many answers were wrong."""
+    times = sorted(hit.seconds for hit in hits if hit.kind == kind)
+    return {
+        "per_second": round(len(times) / seconds, 1),
+        "p50_ms": round(percentile(times, 0.5) * 1_000, 2),
+        "p99_ms": round(percentile(times, 0.99) * 1_000, 2),
+        "wrong": sum(not hit.sound for hit in hits),
+    }
+
+
+def memory(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """How many processes a server has, itself included, and their memory in MiB."""
+    listed = subprocess.run(
+        ["ps", "-o", "rss=", "--ppid", str(process.pid), "-p", str(process.pid)],
+        capture_output=True,
+        text=True,
+    )
+    sizes = [int(line) for line in listed.stdout.split()]
+    return len(sizes), sum(sizes) // 1_024
+
+
+def compare(
+    servers: dict[str, tuple[list[str], int, str]], given: argparse.Namespace, pool: int
+) -> dict[str, object]:
+    """Both servers in turn, several rounds, and the median of kgtable's share."""
+    rounds = []
+    for _ in range(given.rounds):
+        row = {}
+        for name, (command, port, path) in servers.items():
+            with started(command, port):
+                row[name] = summary(load(port, path, given.clients, given.seconds, pool), given.seconds)
+        row["share"] = round(row["kgtable"]["per_second"] / row["oxigraph"]["per_second"], 3)
+        rounds.append(row)
+        print(json.dumps(row), flush=True)
+    return {"rounds": rounds, "median_share": statistics.median(row["share"] for row in rounds)}
+
+
+def bombard(server: tuple[list[str], int, str], given: argparse.Namespace) -> dict[str, object]:
+    """kgtable under a mix of which a part are bombs."""
+    command, port, path = server
+    with started([*command, "--timeout", "5"], port) as process:
+        sizes = [memory(process)]
+        over = Event()
+
+        def watch() -> None:
+            while not over.wait(given.bombs / 8):
+                sizes.append(memory(process))
+
+        watcher = Thread(target=watch)
+        watcher.start()
+        hits = load(port, path, given.clients, given.bombs, TABLES * ROWS, 0.02)
+        over.set()
+        watcher.join()
+        time.sleep(3)
+        sizes.append(memory(process))
+    statuses: dict[str, Counter[int]] = {}
+    for hit in hits:
+        statuses.setdefault(hit.kind, Counter())[hit.status] += 1
+    return {
+        "small": summary(hits, given.bombs),
+        "statuses": {kind: dict(sorted(counts.items())) for kind, counts in sorted(statuses.items())},
+        "wrong_by_kind": dict(Counter(hit.kind for hit in hits if not hit.sound)),
+        "processes_and_mib": sizes,
+    }
+
+
+def main() -> None:
+    """Runs the benchmark from the command line and prints its figures as JSON."""
+    parser = argparse.ArgumentParser(description="Load on kgtable serve beside oxigraph serve-read-only.")
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument(
+        "--bombs", type=float, default=120.0, help="seconds of the mix with bombs, 0 for none"
+    )
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    oxigraph = shutil.which("oxigraph")
+    if oxigraph is None:
+        raise SystemExit("There is no oxigraph command here: pip install oxigraph")
+    with tempfile.TemporaryDirectory() as folder:
+        make_tables(Path(folder) / "tables")
+        graph = Path(folder) / "graph"
+        kgtable = [sys.executable, "-m", "kgtable"]
+        subprocess.run(
+            [*kgtable, "build", f"{folder}/tables", "--kg", str(graph), "--embedding", "none"], check=True
+        )
+        store = next((graph / "generations").glob("*/store"))
+        serve = [*kgtable, "serve", "--kg", str(graph), "--port", "7971", "--default-graph", "own"]
+        servers = {
+            "kgtable": (serve, 7971, "/sparql"),
+            "oxigraph": (
+                [oxigraph, "serve-read-only", "-l", str(store), "--bind", "127.0.0.1:7972"],
+                7972,
+                "/query",
+            ),
+        }
+        print("small queries, each one new")
+        distinct = compare(servers, given, TABLES * ROWS)
+        print("small queries, many of them again")
+        again = compare(servers, given, 500)
+        result = {"new": distinct["median_share"], "again": again["median_share"]}
+        if given.bombs:
+            print("a mix with bombs")
+            result["bombs"] = bombard(servers["kgtable"], given)
+        print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
