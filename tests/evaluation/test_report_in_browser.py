@@ -1,0 +1,91 @@
+"""The report in headless Chromium: it works, it fits, and what stands in tables and questions stays text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.support.ui import Select
+
+from kgtable.config import load_settings
+from kgtable.evaluation.plan import make_plan
+from kgtable.evaluation.report import write_report
+from kgtable.evaluation.run import Run
+from kgtable.evaluation.session import evaluate
+from kgtable.evaluation.systems import systems
+from tests.evaluation.sample import QUESTIONS, TABLES, build, write_benchmark
+from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=MISSING)]
+
+EVIL = "<script>window.seized = 1</script><img src=x onerror='window.seized = 1'></script>"
+
+
+@pytest.fixture(scope="module", params=["retrieval", "answers"])
+def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    folder = tmp_path_factory.mktemp("report")
+    evil = {"id": f"e1{EVIL}", "question": f"Which port is {EVIL}?", "answers": [EVIL], "tables": ["ports"]}
+    more = tuple(QUESTIONS[1] | {"id": f"m{number}"} for number in range(30))
+    benchmark = write_benchmark(folder / f"bench{'mark' * 12}", (evil, *QUESTIONS, *more))
+    (benchmark.tables / "ports.csv").write_text(f'{TABLES["ports.csv"]}"{EVIL}",Norway,7\n')
+    graph = build(benchmark, folder / "graph")
+    chosen = systems(("hybrid", "bm25"), formats=("markdown", "header-first-column"))
+    plan = make_plan(graph, benchmark, chosen, answers=request.param == "answers")
+    run = evaluate(graph, plan, load_settings(environment={}, file="/dev/null"))
+    assert isinstance(run, Run)
+    write_report(run, folder / "report.html")
+    browser = Browser(folder.as_uri())
+    browser.open("/report.html")
+    yield browser
+    browser.close()
+
+
+def test_hostile_text_is_shown_and_not_run(browser: Browser) -> None:
+    assert EVIL in browser.find("article").text
+    assert browser.script("window.seized") is None
+    assert browser.hosts() <= {""}
+    assert browser.complaints() == []
+
+
+def test_questions_are_searched_filtered_and_turned(browser: Browser) -> None:
+    assert len(browser.all("article")) == 20
+    browser.find("#on").click()
+    assert len(browser.all("article")) == 16
+    assert "page 2 of 2" in browser.find("#count").text
+    browser.find("#search").send_keys("Which wind")
+    assert [article.find_element("tag name", "strong").text for article in browser.all("article")] == [
+        "Which wind blows?"
+    ]
+    browser.find("#search").clear()
+    browser.find("#search").send_keys(" ")
+    Select(browser.find("#filter")).select_by_value("missed")
+    missed = browser.script("data.filter((q) => q.found.some((f) => f.scores.no_table === 1)).length")
+    assert 0 < missed < 20
+    assert len(browser.all("article")) == missed
+    Select(browser.find("#filter")).select_by_value("all")
+
+
+@pytest.mark.parametrize("width", [360, 800, 1600])
+def test_nothing_sticks_out_at_any_width(browser: Browser, width: int) -> None:
+    browser.resize(width, 900)
+    assert browser.script("document.documentElement.scrollWidth") <= width
+
+
+def test_it_is_dark_for_who_wants_it_dark(browser: Browser) -> None:
+    browser.resize(1200, 900)
+    light = browser.script("getComputedStyle(document.body).backgroundColor")
+    browser.resize(1200, 900, dark=True)
+    assert browser.script("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_the_data_is_json_that_a_program_can_read(browser: Browser) -> None:
+    data = json.loads(browser.script("document.getElementById('data').textContent"))
+    assert data[0]["answers"] == [EVIL]
+    assert len(data) == 36
+
+
+def test_the_file_stands_alone(browser: Browser) -> None:
+    assert browser.script("document.querySelectorAll('[src], link, iframe').length") == 0
+    assert Path(browser.url.removeprefix("file://"), "report.html").stat().st_size < 200_000
