@@ -107,7 +107,7 @@ class Vectors:
                     for kind in KINDS
                 },
             )
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, EOFError, RuntimeError) as error:
             raise VocabularyIndexError(
                 f"The vectors in {folder} are missing or damaged: {error}.", hint="Build the graph again."
             ) from error

@@ -115,7 +115,7 @@ def _error_of(body: str) -> tuple[str, str]:
             return error[:_SHOWN], ""
         message = error.get("message") or error.get("detail") or body
         return str(message)[:_SHOWN], str(error.get("code") or "")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return " ".join(body.split())[:_SHOWN] or "no message", ""
 
 

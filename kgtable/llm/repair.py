@@ -38,7 +38,7 @@ def read_object(text: str, schema: Schema) -> dict[str, Any]:
             continue
         try:
             found = _loads(candidate)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             fault = f"its JSON cannot be read: {error}"
             continue
         if isinstance(found, dict):

@@ -19,7 +19,7 @@ def read_reply(text: str) -> Reply | Fault:
         message = choice["message"]
         content = _content(message.get("content"))
         refusal = str(message.get("refusal") or "")
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         start = " ".join(text.split())[:120]
         return Fault(f"the answer is not a chat completion: {start!r}", 502, GARBLED)
     usage = body.get("usage")
@@ -44,18 +44,17 @@ class StreamReader:
     model: str = ""
     fault: Fault | None = None
 
-    def take(self, chunk: Mapping[str, Any]) -> None:
-        """One chunk, as decoded JSON."""
+    def take(self, chunk: Mapping[str, Any]) -> str:
+        """One chunk, as decoded JSON; gives the text in it."""
+        said = ""
         self.model = str(chunk.get("model") or self.model)
         self.usage = chunk.get("usage") or self.usage
         for choice in (chunk.get("choices") or ())[:1]:
             delta = choice.get("delta") or {}
-            piece = _content(delta.get("content"))
-            if piece:
-                self.text.append(piece)
-                self.on_text(piece)
+            said = _content(delta.get("content"))
             self.refusal.append(str(delta.get("refusal") or ""))
             self.finish = str(choice.get("finish_reason") or self.finish)
+        return said
 
     def take_line(self, line: str) -> None:
         """One line of a server-sent event stream; lines that hold no chunk are passed over."""
@@ -65,10 +64,14 @@ class StreamReader:
             chunk = json.loads(line[5:])
             if chunk.get("error"):
                 self.fault = fault_from_response(502, {}, line[5:])
-            else:
-                self.take(chunk)
-        except (ValueError, TypeError, AttributeError):
+                return
+            piece = self.take(chunk)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self.fault = Fault(f"the stream holds what is not a chunk: {line[5:60].strip()!r}", 502, GARBLED)
+            return
+        if piece:
+            self.text.append(piece)
+            self.on_text(piece)
 
     def reply(self) -> Reply | Fault:
         """The whole reply; a fault where the stream ended without saying that it was complete."""
