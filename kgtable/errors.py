@@ -5,6 +5,8 @@ The command line prints them as ``Error: …`` and never shows a traceback.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class KgtableError(Exception):
     """The root. `message` says what is wrong, `hint` what to do next."""
@@ -16,6 +18,16 @@ class KgtableError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Else an error of a worker process, made anew from its message alone, would break the pool.
+        return _as_it_was, (type(self), self.args, vars(self))
+
+
+def _as_it_was(kind: type[KgtableError], args: tuple[Any, ...], state: dict[str, Any]) -> KgtableError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class UsageError(KgtableError):

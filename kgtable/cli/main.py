@@ -49,9 +49,15 @@ class _Commands(click.Group):
         except KgtableError as error:
             click.echo(f"Error: {error}", err=True)
             sys.exit(2)
-        except BrokenPipeError:
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # here, since click would end with 1
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
+            ctx.exit(0)
+        return result
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
