@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import shutil
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgtable.errors import VocabularyIndexError
+from kgtable.graph.generation import Generation
+from kgtable.index.corpus import NONE, Corpus, Places, Statistics
+from kgtable.index.opened import GraphIndex
+
+
+@pytest.fixture
+def copy(generation: Generation, tmp_path: Path) -> Path:
+    """The index of the sample graph, to be damaged."""
+    return Path(shutil.copytree(generation.index_path, tmp_path / "index"))
+
+
+def test_a_corpus_comes_back_from_its_files(generation: Generation, copy: Path) -> None:
+    corpus = Corpus.open(generation.index_path)
+    for path in copy.glob("*.npy"):
+        if not path.stem.startswith(("texts", "terms", "predicates", "vectors")):
+            path.unlink()
+    corpus.save(copy)
+    again = Corpus.open(copy)
+    assert again.table_ids == corpus.table_ids == ("bridges", "income", "medals")
+    for part in ("places", "statistics"):
+        for item in fields(Places if part == "places" else Statistics):
+            one, other = (getattr(getattr(each, part), item.name) for each in (corpus, again))
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(corpus.text_cells.items, again.text_cells.items)
+    assert list(again.texts) == list(corpus.texts)
+
+
+def test_what_lies_in_a_table_lies_together(index: GraphIndex) -> None:
+    places = index.corpus.places
+    starts = places.table_cell_start
+    assert len(starts) == places.tables + 1 == 4
+    assert (starts[0], starts[-1]) == (0, len(places.cell_row))
+    for table in range(places.tables):
+        rows = places.cell_row[starts[table] : starts[table + 1]]
+        assert set(places.row_table[rows].tolist()) == {table}
+        assert (np.diff(rows) >= 0).all()
+
+
+def test_every_number_is_one_of_something_there(index: GraphIndex) -> None:
+    corpus, places = index.corpus, index.corpus.places
+    for names, size in (
+        ((places.cell_text, places.row_label, places.row_group_label, places.column_name), len(corpus.texts)),
+        ((places.column_predicate,), len(corpus.predicates)),
+        ((places.cell_column,), len(places.column_number)),
+        ((corpus.text_cells.items,), len(places.cell_row)),
+        ((corpus.term_tables.items,), places.tables),
+        ((corpus.term_texts.items,), len(corpus.texts)),
+    ):
+        for numbers in names:
+            assert numbers.min(initial=0) >= NONE
+            assert numbers.max(initial=0) < size
+
+
+ARRAYS = ("bm25.npy", "texts.npy", "text_cells.items.npy", "tables.json")
+DAMAGE = (None, b"", b"no array", b"\x93NUMPY\x01\x00\xff\xff", b"5")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [*((name, content) for name in ARRAYS for content in DAMAGE), ("texts.txt", None), ("texts.txt", b"")],
+)
+def test_missing_and_damaged_files_are_named(name: str, content: bytes | None, copy: Path) -> None:
+    if content is None:
+        (copy / name).unlink()
+    else:
+        (copy / name).write_bytes(content)
+    with pytest.raises(VocabularyIndexError, match=r"missing or damaged.*Build the graph again"):
+        Corpus.open(copy)
