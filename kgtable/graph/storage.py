@@ -33,7 +33,12 @@ def storage_errors(place: Path | str) -> Iterator[None]:
 
 def _storage_error(error: OSError, place: Path | str) -> StorageError:
     text = str(error)
-    if error.errno in _NO_SPACE or "No space left" in text or "File too large" in text:
+    if (
+        error.errno in _NO_SPACE
+        or "No space left" in text
+        or "disk is full" in text
+        or "File too large" in text
+    ):
         return StorageError(
             f"No space left to write {place}.",
             hint="Free some space or choose another disk, then run it again.",

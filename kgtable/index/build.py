@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from kgtable.graph.catalogue import Catalogue
 from kgtable.graph.generation import Generation, GraphDirectory
 from kgtable.graph.storage import storage_errors
 from kgtable.index.assembly import assemble
-from kgtable.index.contents import kept, kept_contents, read_contents, table_text
+from kgtable.index.contents import are_kept, kept, kept_contents, read_contents, table_text
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
 from kgtable.index.lexical import write_grams
@@ -60,7 +62,7 @@ def _write_index(
     workers: int,
     load: Callable[[str], Embedder | None],
 ) -> None:
-    with storage_errors(folder):
+    with storage_errors(folder), _sqlite_errors():
         folder.mkdir()
         previous = _previous(generation)
         ids = list(Catalogue.load(generation.catalogue_path).tables)
@@ -70,6 +72,15 @@ def _write_index(
         if embedder is not None:
             write_vectors(corpus, folder, embedder, previous)
         _write_about(folder, embedding, "none" if embedder is None else embedder.name, len(ids))
+
+
+@contextmanager
+def _sqlite_errors() -> Iterator[None]:
+    """SQLite's errors, such as that of a full disk, as those of the system."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OSError(str(error)) from error
 
 
 def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
@@ -172,6 +183,7 @@ def _previous(generation: Generation) -> Path | None:
     folder = generation.previous.index_path
     try:
         read_about(folder)
-    except VocabularyIndexError:
+        are_kept(folder)
+    except (VocabularyIndexError, sqlite3.Error):
         return None
     return folder

@@ -71,6 +71,12 @@ def kept(contents: Iterator[TableContent], folder: Path) -> Iterator[TableConten
             yield content
 
 
+def are_kept(folder: Path) -> bool:
+    """Whether an index folder holds contents; raises `sqlite3.Error` where they are missing or damaged."""
+    with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as database:
+        return database.execute("SELECT 1 FROM contents").fetchone() is not None
+
+
 def kept_contents(folder: Path) -> Iterator[TableContent]:
     """What `kept` wrote, in the same order."""
     with closing(sqlite3.connect(folder / FILE)) as database:

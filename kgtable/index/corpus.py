@@ -126,7 +126,7 @@ class Corpus:
                     for name in _POSTINGS
                 },
             )
-        except (OSError, ValueError, TypeError, EOFError) as error:
+        except (OSError, ValueError, TypeError) as error:
             raise VocabularyIndexError(
                 f"The index in {folder} is missing or damaged: {error}.", hint="Build the graph again."
             ) from error

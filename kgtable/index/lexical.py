@@ -65,7 +65,7 @@ class LexicalIndex:
             self._keys, self._starts, self._items = (
                 mapped(folder / f"grams.{name}.npy") for name in ("keys", "starts", "items")
             )
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError) as error:
             raise VocabularyIndexError(
                 f"The index of texts in {folder} is missing or damaged.", hint="Build the graph again."
             ) from error

@@ -44,8 +44,11 @@ def runs(values: Integers) -> tuple[Integers, Integers]:
 
 def mapped(path: Path) -> npt.NDArray[Any]:
     """An array in a file, memory-mapped. Raises `OSError`, `ValueError` for a damaged file."""
+    try:
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except EOFError as error:
+        raise ValueError(f"{path} is empty") from error
     # A plain array over the mapped file: slicing a memmap object costs far more.
-    array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return array.view(np.ndarray)
 
 

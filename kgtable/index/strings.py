@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtable.index.postings import Integers
+from kgtable.index.postings import Integers, mapped
 
 
 class Strings(Sequence[str]):
@@ -31,7 +31,7 @@ class Strings(Sequence[str]):
     @classmethod
     def open(cls, path: Path) -> Strings:
         """The strings that `write` wrote, memory-mapped."""
-        starts = np.load(path.with_suffix(".npy"), mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        starts = mapped(path.with_suffix(".npy"))
         if starts[-1] == 0:
             return cls(b"", starts)
         with path.with_suffix(".txt").open("rb") as file:

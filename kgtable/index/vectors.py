@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.embedding import Embedder, Matrix
-from kgtable.index.postings import Integers
+from kgtable.index.postings import Integers, mapped
 
 KINDS = ("subjects", "predicates", "groups")
 """The three vocabularies that labels are expanded with (thesis, section 4.4, step 2)."""
@@ -54,12 +55,16 @@ class VectorCache:
 
     @classmethod
     def load(cls, embedder: Embedder, folder: Path | None) -> VectorCache:
-        """All vectors in the index `folder` of an earlier build with the same embedder; none without one."""
+        """All vectors in the index `folder` of an earlier build with the same embedder; none without one.
+
+        What is damaged there is embedded again.
+        """
         known: dict[bytes, Matrix] = {}
         for name in ("tables", *KINDS) if folder is not None else ():
             assert folder is not None
-            keys = np.load(folder / f"vectors.{name}.keys.npy", allow_pickle=False)
-            known.update(zip((key.tobytes() for key in keys), stored_vectors(folder, name), strict=True))
+            with suppress(OSError, ValueError, RuntimeError):
+                keys = mapped(folder / f"vectors.{name}.keys.npy")
+                known |= dict(zip((key.tobytes() for key in keys), stored_vectors(folder, name), strict=True))
         return cls(embedder, known)
 
 
@@ -90,24 +95,15 @@ class Vectors:
         """The vectors in an index folder, memory-mapped."""
         try:
             return cls(
-                tables=np.load(folder / "vectors.tables.npy", mmap_mode="r", allow_pickle=False).view(
-                    np.ndarray
-                ),
-                predicates=np.load(folder / "vectors.predicates.npy", mmap_mode="r", allow_pickle=False).view(
-                    np.ndarray
-                ),
-                texts={
-                    kind: np.load(
-                        folder / f"vectors.{kind}.texts.npy", mmap_mode="r", allow_pickle=False
-                    ).view(np.ndarray)
-                    for kind in KINDS
-                },
+                tables=mapped(folder / "vectors.tables.npy"),
+                predicates=mapped(folder / "vectors.predicates.npy"),
+                texts={kind: mapped(folder / f"vectors.{kind}.texts.npy") for kind in KINDS},
                 _indexes={
                     kind: faiss.read_index(str(folder / f"vectors.{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
                     for kind in KINDS
                 },
             )
-        except (OSError, ValueError, EOFError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise VocabularyIndexError(
                 f"The vectors in {folder} are missing or damaged: {error}.", hint="Build the graph again."
             ) from error
@@ -117,7 +113,7 @@ def stored_vectors(folder: Path, name: str) -> Matrix:
     """The vectors of one kind, shape (n, dimension), from an index folder."""
     path = folder / f"vectors.{name}.npy"
     if path.exists():
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        return mapped(path)
     index = faiss.read_index(str(folder / f"vectors.{name}.faiss"))
     if isinstance(index, faiss.IndexIVF):
         index.make_direct_map()

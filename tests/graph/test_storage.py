@@ -18,6 +18,7 @@ from kgtable.graph.storage import append_file, exclusive_lock, link_tree, storag
     [
         (OSError(errno.ENOSPC, "x"), "No space left to write /a/b"),
         (OSError("IO error: No space left on device: while writing"), "No space left"),
+        (OSError("database or disk is full"), "No space left"),
         (OSError(errno.EROFS, "x"), "Writing to /a/b is not allowed"),
         (PermissionError("Permission denied (os error 13)"), "is not allowed"),
         (OSError(errno.ENOTDIR, "Not a directory"), "/a/b cannot be written: Not a directory"),

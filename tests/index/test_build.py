@@ -115,3 +115,14 @@ def test_a_missing_file_is_named(generation: Generation, tmp_path: Path, name: s
 def test_what_the_index_was_made_with_is_written_down(generation: Generation) -> None:
     about = json.loads((generation.index_path / "index.json").read_text(encoding="utf-8"))
     assert about == {"version": VERSION, "asked": "words", "embedding": "words", "tables": 3}
+
+
+def test_a_damaged_index_is_no_obstacle_to_the_next(tmp_path: Path) -> None:
+    tables = write_tables(tmp_path / "tables")
+    made = build(tables, tmp_path / "kg")
+    for number, names in enumerate((["contents.sqlite"], ["vectors.tables.npy", "vectors.subjects.faiss"])):
+        for name in names:
+            (made.index_path / name).write_bytes(b"damaged" * 99 if number else b"")
+        (tables / f"lake{number}.csv").write_text(f"Lake,Depth\nBaikal,{number}\n", encoding="utf-8")
+        made = build(tables, tmp_path / "kg")
+    assert files_of(made.index_path) == files_of(build(tables, tmp_path / "fresh").index_path)
