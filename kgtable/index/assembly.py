@@ -23,6 +23,9 @@ _YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
 MOSTLY = 0.6
 """A column is numeric where more than this share of its cells are quantities."""
 
+MOST_KIN = 50
+"""Tables of one title beyond which it says nothing about them."""
+
 
 class Assembly:
     """Collects tables one after the other; `corpus` gives the whole."""
@@ -32,6 +35,7 @@ class Assembly:
         self._ids: list[str] = []
         self._around: list[Counter[str]] = []
         self._named: list[list[str]] = []
+        self._titles: list[str] = []
         self._starts: dict[str, list[int]] = {"table_row": [0], "table_column": [0], "row_cell": [0]}
         self._rows: list[tuple[int, int, bool, int, int]] = []
         self._columns: list[tuple[int, int, int, bool, int]] = []
@@ -44,7 +48,9 @@ class Assembly:
         table, first_column = len(self._ids), len(self._columns)
         self._ids.append(content.id)
         self._around.append(Counter(chain.from_iterable(map(terms, content.around))))
-        self._named.append(terms(" . ".join((content.title, *content.heading, content.caption))))
+        title = " . ".join(filter(None, (content.title, *content.heading, content.caption)))
+        self._named.append(terms(title))
+        self._titles.append(title)
         filled: Counter[int] = Counter()
         numeric: Counter[int] = Counter()
         current = NONE
@@ -135,6 +141,7 @@ class Assembly:
         columns = np.array(self._columns, dtype=np.int64).reshape(-1, 5)
         cells = np.array(self._cells, dtype=np.int64).reshape(-1, 3)
         return Places(
+            table_kin=_kin(self._titles),
             table_row_start=np.array(self._starts["table_row"], dtype=np.int64),
             table_column_start=np.array(self._starts["table_column"], dtype=np.int64),
             row_cell_start=np.array(self._starts["row_cell"], dtype=np.int64),
@@ -152,6 +159,14 @@ class Assembly:
             cell_column=cells[:, 1].astype(np.int32),
             cell_text=place[cells[:, 2]].astype(np.int32),
         )
+
+
+def _kin(titles: Sequence[str]) -> Integers:
+    """A number for each table; tables of one title, if they are not too many, have the same."""
+    sharing = Counter(titles)
+    numbers: dict[str | int, int] = {}
+    keys = (title if title and sharing[title] <= MOST_KIN else at for at, title in enumerate(titles))
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
 
 
 def assemble(contents: Iterable[TableContent], folder: Path) -> Corpus:

@@ -26,7 +26,7 @@ from kgtable.index.lexical import write_grams
 from kgtable.index.postings import Integers
 from kgtable.index.reading import TableContent
 
-VERSION = 2
+VERSION = 3
 """Rises when the files of an index change."""
 
 _NUMERAL = re.compile(r"[\W\d_]*")

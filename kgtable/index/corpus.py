@@ -23,8 +23,13 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Places:
-    """Where things stand. A ``*_start`` array has one entry more than there are tables or rows."""
+    """Where things stand. A ``*_start`` array has one entry more than there are tables or rows.
 
+    Tables with the same `table_kin` stand under the same title and headings: parts of one table, or
+    tables beside each other.
+    """
+
+    table_kin: Integers
     table_row_start: Integers
     table_column_start: Integers
     row_cell_start: Integers

@@ -14,6 +14,9 @@ class TableWeights:
     - `named`: the rarity of its words that make up whole cells or column names of the table.
     - `vector`: the cosine of question and table.
     - `agreement`: how well the table's own cells fit, see `CellWeights` (not standardised).
+
+    `kin` is no signal of its own: the share by which a word counts for a table in the first three where
+    it stands in another table under the same title and headings, as of a table that was split.
     """
 
     bm25: float = 0.7
@@ -21,6 +24,7 @@ class TableWeights:
     named: float = 0.2
     vector: float = 0.8
     agreement: float = 0.5
+    kin: float = 0.75
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def test_the_budget_is_kept_and_is_a_prefix(index: GraphIndex) -> None:
 
 
 def test_without_signals_every_table_is_as_likely(index: GraphIndex) -> None:
-    nothing = Weights(TableWeights(0, 0, 0, 0, 0), CellWeights(*[0.0] * 10))
+    nothing = Weights(TableWeights(0, 0, 0, 0, 0, 0), CellWeights(*[0.0] * 10))
     probabilities = scored("gold medals of Kenya", index, nothing).table_probabilities
     assert probabilities.tolist() == pytest.approx([1 / 3] * 3)
 
