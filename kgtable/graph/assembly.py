@@ -10,7 +10,7 @@ from typing import IO
 
 from kgtable.graph.blocks import Blocks, Share
 from kgtable.graph.catalogue import Catalogue, FileRecord
-from kgtable.graph.conversion import Job, Settings, plan_jobs, run_jobs, write_job
+from kgtable.graph.conversion import Job, Settings, few_collections, plan_jobs, run_jobs, write_job
 from kgtable.graph.description import dataset_blocks, ontology_blocks
 from kgtable.graph.merging import merge_shares
 from kgtable.graph.progress import Progress, silent
@@ -117,9 +117,10 @@ class Assembly:
             written = self._join(out, writer.between.encode("utf-8"))
         else:
             beginning = out.tell()
-            for job in self._jobs():
-                for record in write_job(job, self._settings, out, beginning):
-                    self._finished([record])
+            with few_collections():
+                for job in self._jobs():
+                    for record in write_job(job, self._settings, out, beginning):
+                        self._finished([record])
             written = out.tell() > beginning
         out.write(writer.between.encode("utf-8") if written else b"")
         self._write_description(out)

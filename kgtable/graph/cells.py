@@ -31,7 +31,7 @@ from kgtable.ontology.facts import MISSING, QUANTITY, ColumnFact
 from kgtable.ontology.quantities import RowContext
 from kgtable.tables.model import Row
 from kgtable.tables.numbers import Number, read_simple
-from kgtable.tables.values import Kind, has_simple_numbers, type_cell
+from kgtable.tables.values import Kind, Value, has_simple_numbers, type_cell, type_unlike_simple
 
 _TEXT, _ROW, _COLUMN = f"<{KGT}text>", f"<{KGT}row>", f"<{KGT}column>"
 _PRINTED = f"<{KGT}printed>"
@@ -156,13 +156,18 @@ class CellShaper:
         memory = self._seen[column]
         if len(memory) > _MOST_REMEMBERED:
             memory.clear()
-        seen = (_simple_number(text) if self._simple[column] else None) or self._typed(column, text)
+        style = self._annotated.styles[column]
+        if self._simple[column]:
+            seen = _simple_number(text) or self._typed(column, text, type_unlike_simple(text, style))
+        else:
+            seen = self._typed(column, text, type_cell(text, style))
         memory[text] = seen
         return seen
 
-    def _typed(self, column: int, text: str) -> _Seen:
-        value = type_cell(text, self._annotated.styles[column])
+    def _typed(self, column: int, text: str, value: Value) -> _Seen:
         kind = value.kind
+        if kind is Kind.TEXT:
+            return _TEXTS, text_literal(text), False, None, None
         if kind is Kind.NUMBER:
             return _NUMBERS, None, False, value.number, None
         if kind is Kind.MISSING:
@@ -172,8 +177,6 @@ class CellShaper:
             differs = value.lexical != text or _STORED_AS_PRINTED.fullmatch(text) is None
             datatype = value.datatype.replace("xsd:", XSD, 1)
             return self._sort(column, kind, datatype), typed(value.lexical, datatype), differs, None, None
-        if kind is Kind.TEXT:
-            return _TEXTS, text_literal(text), False, None, None
         return self._sort(column, kind, _STRING), text_literal(text), False, None, None
 
     def _sort(self, column: int, kind: Kind, range_: str) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 from kgtable.graph.blocks import Block, Filled
 from kgtable.graph.terms import RDF_TYPE, Term
 
+_COUNTED_AT_ONCE = 5_000
+
 
 @dataclass
 class Tally:
@@ -69,16 +71,21 @@ def counted(batches: Iterable[Sequence[Block]], tally: Tally) -> Iterator[Sequen
     """The blocks as they are, their predicates and classes counted on the way; forms count themselves."""
     predicates: Counter[Term] = Counter()
     classes: Counter[Term] = Counter()
+    met: list[Term] = []
     for batch in batches:
+        if len(met) > _COUNTED_AT_ONCE:
+            predicates.update(met)
+            met.clear()
         for _, pairs in batch:
             if type(pairs) is Filled:
                 continue
-            predicates.update([predicate for predicate, _ in pairs])
+            met += [predicate for predicate, _ in pairs]
             for predicate, value in pairs:
                 if predicate is not RDF_TYPE:
                     break
                 classes[value] += 1
         yield batch
+    predicates.update(met)
     tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})
     tally.classes.update({term[1:-1]: count for term, count in classes.items()})
 

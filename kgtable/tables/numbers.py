@@ -108,10 +108,19 @@ def parse_number(text: str, style: NumberStyle = DEFAULT_STYLE) -> Number | None
     >>> parse_number("12 monkeys") is None
     True
     """
-    if len(text) > LONGEST:
-        return None
     if not style.decimal_comma and (number := parse_simple(text)):
         return number
+    return parse_elaborate(text, style)
+
+
+def parse_elaborate(text: str, style: NumberStyle = DEFAULT_STYLE) -> Number | None:
+    """The number of a cell that `read_simple` does not understand, or None.
+
+    >>> parse_elaborate("3 ¾").value
+    Decimal('3.75')
+    """
+    if len(text) > LONGEST:
+        return None
     if not _HAS_DIGIT.search(text) or _is_prose(text):
         return None
     plain = " ".join(text.translate(_NORMAL).split())
@@ -156,7 +165,8 @@ def read_simple(text: str) -> SimpleNumber | None:
     if (opened is None) is not (closed is None) or (dollar and percent):
         return None
     unit = "PERCENT" if percent else "CCY_USD" if dollar else None
-    return SimpleNumber(printed.replace(",", ""), bool(opened or minus), unit, printed)
+    parts = (printed.replace(",", ""), bool(opened or minus), unit, printed)
+    return tuple.__new__(SimpleNumber, parts)  # half the time of calling it, millions of times
 
 
 def parse_simple(text: str) -> Number | None:

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from kgtable.tables.columns import ColumnStyle, profile_columns
 from kgtable.tables.dates import Date, parse_compact_date, parse_date
-from kgtable.tables.numbers import NumberStyle, parse_number, parse_simple
+from kgtable.tables.numbers import Number, NumberStyle, parse_elaborate, parse_number, parse_simple
 from kgtable.tables.periods import parse_period
 from kgtable.tables.typed import MISSING_MARKERS, Kind, Value
 
@@ -23,6 +24,7 @@ __all__ = [
     "has_simple_numbers",
     "profile_columns",
     "type_cell",
+    "type_unlike_simple",
 ]
 
 CACHED_CELLS = 4096
@@ -75,13 +77,21 @@ def has_simple_numbers(style: ColumnStyle) -> bool:
     return not unlike
 
 
+def type_unlike_simple(text: str, style: ColumnStyle) -> Value:
+    """As `type_cell`, for a text that is no simple number in a column of simple numbers, without a memory."""
+    return _type_other(text, style, parse_elaborate)
+
+
 def _type(text: str, style: ColumnStyle) -> Value:
     if style.is_compact_date and (day := parse_compact_date(text)):
         return Value(Kind.DATE, None, day.lexical, day.datatype)
-    if has_simple_numbers(style):
-        number = parse_simple(text)
-        if number is not None:
-            return Value(Kind.NUMBER, number)
+    if not has_simple_numbers(style):
+        return _type_other(text, style, parse_number)
+    number = parse_simple(text)
+    return type_unlike_simple(text, style) if number is None else Value(Kind.NUMBER, number)
+
+
+def _type_other(text: str, style: ColumnStyle, parse: Callable[[str, NumberStyle], Number | None]) -> Value:
     if not text:
         return _EMPTY
     if len(text) < 12:
@@ -98,12 +108,12 @@ def _type(text: str, style: ColumnStyle) -> Value:
         return Value(Kind.YEAR, None, match[1], "xsd:gYear")
     if (
         len(text) <= 60
-        and _DATED.search(text)
         and _DATE_OPENING.match(text)
+        and _DATED.search(text)
         and (dated := _type_date(text, style))
     ):
         return dated
-    number = parse_number(text, style.numbers)
+    number = parse(text, style.numbers)
     return Value(Kind.NUMBER, number) if number is not None else _TEXT
 
 
