@@ -9,6 +9,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -85,14 +86,15 @@ def as_retrieval(
     for table in ranked:
         if len(triples) >= k:
             break
-        triples += (replace(triple, score=table.score) for triple in triples_of(table.table))
+        room = islice(triples_of(table.table), k - len(triples))
+        triples += (replace(triple, score=table.score) for triple in room)
     ended = time.perf_counter()
     trace: dict[str, Any] = {"format": texts.format.value, "pieces": len(texts.texts)}
     if texts.substitutes:
         trace["substitutes"] = dict(texts.substitutes)
     return Retrieval(
         question=question,
-        triples=tuple(triples[:k]),
+        triples=tuple(triples),
         tables=tuple(ranked),
         timings_ms={"rank": (scored - started) * 1e3, "triples": (ended - scored) * 1e3},
         method=method,
