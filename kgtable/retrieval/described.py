@@ -37,14 +37,14 @@ def described_rdf(
 
 
 def _said(store: TripleStore, names: Namespaces, triples: Sequence[ScoredTriple]) -> Iterator[ox.Triple]:
-    table = ox.NamedNode(names.table_iri(triples[0].table))
+    table = str(ox.NamedNode(names.table_iri(triples[0].table)))
     wanted: dict[str, set[str]] = defaultdict(lambda: set(_OF_ROWS))
     for triple in triples:
         wanted[names.row_iri(triple.table, triple.row)].add(triple.predicate)
     cells = {triple.cell for triple in triples}
     iris = sorted(cells | wanted.keys())
     for start in range(0, len(iris), AT_ONCE):
-        rows = [(table, ox.NamedNode(iri)) for iri in iris[start : start + AT_ONCE]]
+        rows = [(table, str(ox.NamedNode(iri))) for iri in iris[start : start + AT_ONCE]]
         solutions = store.query(with_values(read_shipped("queries/described.rq"), rows))
         assert isinstance(solutions, ox.QuerySolutions)
         for subject, predicate, found in solutions:

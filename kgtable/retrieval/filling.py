@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import pyoxigraph as ox
@@ -15,12 +15,13 @@ from kgtable.retrieval.result import ScoredTriple
 from kgtable.retrieval.values_block import with_values
 
 AT_ONCE = 2_000
-"""Cells asked for by one query."""
+"""Cells asked for by one set of queries."""
 
 Term: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 _Cell: TypeAlias = tuple[CellAddress, str | None, float]
 
 _TEXT = f"{KGT}text"
+_STRING = f"{XSD}string"
 
 
 class Filled(NamedTuple):
@@ -38,75 +39,107 @@ def fill(
     A cell is given as its address, its column's predicate (full IRI; None for a cell above the body)
     and its score.
     """
-    asked: list[str] = []
+    filling = _Filling(store, names)
     found: list[ScoredTriple] = []
     for start in range(0, len(cells), AT_ONCE):
-        some = cells[start : start + AT_ONCE]
-        rows = _rows(store, names, some, asked)
-        said = _said(store, names, some, asked)
-        triples = (_triple(names, rows.get(n), said.get(n, {}), *cell) for n, cell in enumerate(some))
-        found += (triple for triple in triples if triple is not None)
-    return Filled(tuple(found), tuple(asked))
+        found += filling.triples(cells[start : start + AT_ONCE])
+    return Filled(tuple(found), tuple(filling.asked))
 
 
-def _rows(
-    store: TripleStore, names: Namespaces, cells: Sequence[_Cell], asked: list[str]
-) -> dict[int, tuple[Term, Term | None, Term | None]]:
-    """By the place of each body cell: what stands there, the row's label, the label of its heading."""
-    wanted = [
-        (n, ox.NamedNode(names.table_iri(at.table)), ox.NamedNode(names.row_iri(at.table, at.row)),
-         ox.NamedNode(predicate))
-        for n, (at, predicate, _) in enumerate(cells)
-        if predicate is not None
-    ]  # fmt: skip
-    return {
-        int(n.value): (object, label, group)
-        for n, object, label, group in _solutions(store, "retrieved-rows", wanted, asked)
-    }
+class _Filling:
+    """Reads what cells hold, then the labels of their rows, then what is said of those that are no texts."""
+
+    def __init__(self, store: TripleStore, names: Namespaces) -> None:
+        self._store, self._names = store, names
+        self._written: dict[str, str] = {}
+        self.asked: list[str] = []
+
+    def triples(self, cells: Sequence[_Cell]) -> list[ScoredTriple]:
+        """The triples of those cells that the graph holds."""
+        tables = {at.table: self._names.table_iri(at.table) for at, _, _ in cells}
+        iris = [f"{tables[at.table]}/cell/{at.row}/{at.column}" for at, _, _ in cells]
+        rows = {(at.table, at.row): f"{tables[at.table]}/row/{at.row}" for at, above, _ in cells if above}
+        objects = {
+            int(number.value): found
+            for number, found in self._solutions(
+                "objects",
+                (
+                    (str(number), tables[at.table], rows[at.table, at.row], predicate)
+                    for number, (at, predicate, _) in enumerate(cells)
+                    if predicate is not None
+                ),
+            )
+        }
+        labels = dict(zip(rows, self._labels(tables, rows), strict=True))
+        said = self._said(
+            (str(number), tables[at.table], iris[number])
+            for number, (at, predicate, _) in enumerate(cells)
+            if predicate is None or not _is_plain(objects.get(number))
+        )
+        found = []
+        for number, (at, predicate, score) in enumerate(cells):
+            about, iri, held = said.get(number, {}), iris[number], objects.get(number)
+            if predicate is None and _TEXT in about:
+                found.append(_above_body(at, iri, about, score))
+            elif predicate is not None and held is not None:
+                found.append(_triple(at, iri, predicate, held, labels[at.table, at.row], about, score))
+        return found
+
+    def _labels(
+        self, tables: Mapping[str, str], rows: Mapping[tuple[str, int], str]
+    ) -> list[tuple[Term | None, Term | None]]:
+        """The label of each row and of its heading, in the order of the rows."""
+        found: list[tuple[Term | None, Term | None]] = [(None, None)] * len(rows)
+        wanted = ((str(number), tables[at[0]], iri) for number, (at, iri) in enumerate(rows.items()))
+        for number, label, group in self._solutions("rows", wanted):
+            found[int(number.value)] = label, group
+        return found
+
+    def _said(self, wanted: Iterable[tuple[str, ...]]) -> dict[int, dict[str, Term]]:
+        """By number: objects by predicate (the last, where a predicate has several)."""
+        said: dict[int, dict[str, Term]] = defaultdict(dict)
+        for number, predicate, found in self._solutions("cells", wanted):
+            said[int(number.value)][predicate.value] = found
+        return said
+
+    def _solutions(self, name: str, rows: Iterable[tuple[str, ...]]) -> Iterator[ox.QuerySolution]:
+        """The solutions of a query for rows of a number and IRIs."""
+        block = [(number, *map(self._term, iris)) for number, *iris in rows]
+        if block:
+            query = with_values(read_shipped(f"queries/retrieved-{name}.rq"), block)
+            self.asked.append(query)
+            solutions = self._store.query(query)
+            assert isinstance(solutions, ox.QuerySolutions)
+            yield from solutions
+
+    def _term(self, iri: str) -> str:
+        """An IRI as SPARQL writes it; checked once."""
+        written = self._written.get(iri)
+        if written is None:
+            written = self._written[iri] = str(ox.NamedNode(iri))
+        return written
 
 
-def _said(
-    store: TripleStore, names: Namespaces, cells: Sequence[_Cell], asked: list[str]
-) -> dict[int, dict[str, Term]]:
-    """By the place of each cell: objects by predicate (the last, where a predicate has several)."""
-    wanted = [
-        (n, ox.NamedNode(names.table_iri(at.table)), ox.NamedNode(names.cell_iri(*at)))
-        for n, (at, _, _) in enumerate(cells)
-    ]
-    said: dict[int, dict[str, Term]] = defaultdict(dict)
-    for n, predicate, found in _solutions(store, "retrieved-cells", wanted, asked):
-        said[int(n.value)][predicate.value] = found
-    return said
+def _is_plain(found: Term | None) -> bool:
+    """Whether all that is known of a cell is its text."""
+    return isinstance(found, ox.Literal) and found.datatype.value == _STRING
 
 
-def _solutions(
-    store: TripleStore, name: str, rows: Sequence[tuple[ox.NamedNode | int, ...]], asked: list[str]
-) -> Iterator[ox.QuerySolution]:
-    if rows:
-        query = with_values(read_shipped(f"queries/{name}.rq"), rows)
-        asked.append(query)
-        solutions = store.query(query)
-        assert isinstance(solutions, ox.QuerySolutions)
-        yield from solutions
+def _above_body(at: CellAddress, iri: str, cell: Mapping[str, Term], score: float) -> ScoredTriple:
+    text = _literal(cell[_TEXT]) or ""
+    return ScoredTriple(at.table, at.row, at.column, "", _TEXT, text, None, None, None, None, iri, score)
 
 
 def _triple(
-    names: Namespaces,
-    row: tuple[Term, Term | None, Term | None] | None,
-    cell: Mapping[str, Term],
     at: CellAddress,
-    predicate: str | None,
+    iri: str,
+    predicate: str,
+    found: Term,
+    labels: tuple[Term | None, Term | None],
+    cell: Mapping[str, Term],
     score: float,
-) -> ScoredTriple | None:
-    iri = names.cell_iri(*at)
-    if predicate is None:
-        if _TEXT not in cell:
-            return None
-        text = _literal(cell[_TEXT]) or ""
-        return ScoredTriple(at.table, at.row, at.column, "", _TEXT, text, None, None, None, None, iri, score)
-    if row is None:
-        return None
-    found, label, group = row
+) -> ScoredTriple:
+    label, group = labels
     unit = cell.get(f"{QUDT}hasUnit")
     return ScoredTriple(
         table=at.table,
@@ -132,7 +165,7 @@ def _value(cell: Mapping[str, Term], found: Term) -> str | None:
     if number is not None:
         return _literal(number)
     if isinstance(found, ox.Literal) and found.datatype.value.startswith(XSD):
-        return None if found.datatype.value == f"{XSD}string" else found.value
+        return None if found.datatype.value == _STRING else found.value
     return None
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import CellAddress, Namespaces
 from kgtable.retrieval.filling import fill
+from tests.index.sample_graph import build
 
 EX = "http://example.org/ontology#"
 
@@ -48,4 +50,20 @@ def test_more_cells_than_one_query_asks_for(
     monkeypatch.setattr("kgtable.retrieval.filling.AT_ONCE", 2)
     found = fill(store, names, cells)
     assert [triple.object for triple in found.triples] == ["Norway", "Kenya", "Peru"]
-    assert len(found.queries) == 4
+    assert len(found.queries) == 4  # objects and rows, twice: texts have nothing else said of them
+
+
+def test_a_predicate_that_is_no_iri_cannot_end_the_query(store: EmbeddedStore, names: Namespaces) -> None:
+    with pytest.raises(ValueError, match="IRI"):
+        fill(store, names, [(CellAddress("medals", 1, 1), 'x> } DROP ALL { "', 1.0)])
+
+
+def test_a_row_without_a_label_has_its_heading(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(",2018,2019\nAssets:,,\n- Cash,1,2\n,3,4\nTotal,4,6\n", encoding="utf-8")
+    generation = build(tmp_path / "t.csv", tmp_path / "kg", "none")
+    names = Namespaces(generation.base)
+    store = EmbeddedStore(generation.store_path, names.prefixes)
+    cells = [(CellAddress("t", row, 1), f"{EX}in2018", 1.0) for row in (2, 3)]
+    found = fill(store, names, cells).triples
+    said = [(triple.subject, triple.object, triple.group) for triple in found]
+    assert said == [("- Cash", "1", "Assets:"), ("", "3", "Assets:")]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pyoxigraph as ox
 import pytest
 
 from kgtable.errors import QueryError
@@ -9,14 +8,9 @@ from kgtable.retrieval.values_block import with_values
 
 def test_rows_are_written_as_sparql_writes_terms() -> None:
     query = "SELECT * { VALUES (?n ?s) { } ?s ?p ?o }"
-    rows = [(0, ox.NamedNode("http://example.org/a")), (1, ox.NamedNode("http://example.org/b"))]
+    rows = [("0", "<http://example.org/a>"), ("1", "<http://example.org/b>")]
     wanted = "SELECT * { VALUES (?n ?s) { (0 <http://example.org/a>) (1 <http://example.org/b>) } ?s ?p ?o }"
     assert with_values(query, rows) == wanted
-
-
-def test_an_iri_cannot_end_the_block() -> None:
-    with pytest.raises(ValueError, match="IRI"):
-        ox.NamedNode('x> } DROP ALL { "')
 
 
 def test_a_query_without_a_block() -> None:
