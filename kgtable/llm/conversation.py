@@ -134,7 +134,7 @@ class Speaker:
 def understand(reply: Reply, request: Request) -> dict[str, Any] | None:
     """The object in the reply, None where none was asked for. Raises `ReplyFault` where it is unusable."""
     if reply.refusal or reply.finish == "content_filter":
-        why = reply.refusal or "its content filter stopped it"
+        why = reply.refusal or "its content filter stopped it."
         raise LLMReplyError(
             f"The model refused to answer: {why[:_SHOWN]}", hint="Put the question differently."
         )

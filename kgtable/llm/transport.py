@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import openai
 
 _NO_KEY = "none"
+_ERROR_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
 class Tap:
@@ -142,4 +144,4 @@ def _cause(error: BaseException) -> str:
     """The innermost reason a connection failed for, in a few words."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return (str(error) or type(error).__name__).rstrip(".")
+    return _ERROR_NUMBER.sub("", str(error) or type(error).__name__).rstrip(".")
