@@ -14,7 +14,7 @@ from kgtable.resources import PACKAGE, read_shipped
 
 SAMPLES = PACKAGE / "samples"
 SHOWN_ROW = "<row/5>"
-QUESTIONS = ("What was the total revenue in 2023?", "Which planet has the most moons?")
+QUESTIONS = ("Which port had the highest fees in 2023?", "What was the total revenue in 2023?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,44 @@
 """How often the answers by rules are exactly right, beside always giving the top cell.
 
-    python scripts/bench_offline_answers.py BENCHMARK --kg DIR [--split NAME] [--limit N] [--wrong N]
+    python scripts/bench_offline_answers.py BENCHMARK --kg DIR [--split NAME] [--sample N] [--wrong N]
 
 BENCHMARK is a folder with ``tables/`` and ``questions.<split>.jsonl``, DIR a graph built from its
 tables. Printed are exact match (texts, numbers and dates compared as WikiTableQuestions does), number
-match (scale, percent and rounding allowed for), how many answers were verified and how many of those
-match, and whether every citation resolves in the store. The top cell is the best triple's text.
+match (scale, percent and rounding allowed for), and the same number match among the answers that were
+verified and among the others. The top cell is the best triple's text.
+
+Each citation is looked up in the store, and each verified answer is computed again from the numbers
+that the store gives for the cells it cites. The exit status is 1 where either fails.
+
+A sample is the same on every machine: the questions whose ids have the smallest SHA-256.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import re
 import statistics
+import sys
 import time
 from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pyoxigraph as ox
 
 import kgtable
 from kgtable.answering.answer import Answer
+from kgtable.answering.arithmetic import Term, calculate
+from kgtable.answering.calculation_tokens import CalculationFault
+from kgtable.answering.comparable import decimal_string, plain
 from kgtable.evaluation.answer_metrics import exact_match, numbers_match
 from kgtable.evaluation.benchmark import Benchmark, Question
-from kgtable.graph.terms import KGT
+from kgtable.graph.terms import KGT, QUDT
+from kgtable.tables.numbers import parse_number
+
+CELL = re.compile(r"T\d+\.r(\d+)\.c(\d+)")
 
 
 def exact(text: str, question: Question) -> bool:
@@ -54,17 +70,83 @@ def unresolved(answer: Answer, kg: kgtable.KnowledgeGraph) -> int:
     return missing
 
 
+class StoredNumbers:
+    """The operands of an answer's calculation, as the store has them."""
+
+    def __init__(self, answer: Answer, kg: kgtable.KnowledgeGraph) -> None:
+        self._cells = {(found.row, found.column): found for found in answer.citations}
+        self._kg = kg
+
+    def cell(self, cell_id: str) -> Term:
+        """The number of a cited cell."""
+        cited = self._cells[self._place(cell_id)]
+        rows = self._kg.store.query(
+            f"SELECT ?cell ?number WHERE {{ ?cell <{QUDT}numericValue> ?number }}",
+            bindings={"cell": ox.NamedNode(cited.cell)},
+            union_default_graph=True,
+        )
+        assert isinstance(rows, ox.QuerySolutions)
+        numbers = [Fraction(row["number"].value) for row in rows]
+        if numbers:
+            return Term(numbers[0])
+        parsed = parse_number(cited.text.strip())
+        if parsed is None:
+            raise CalculationFault(f"{cell_id} holds no number")
+        return Term(Fraction(parsed.value) * Fraction(10) ** parsed.scale)
+
+    def counted(self, cell_id: str) -> object:
+        """A cell that is only counted must be cited."""
+        return self._cells[self._place(cell_id)]
+
+    def literal(self, number: Decimal) -> Term:
+        """A number written out."""
+        return Term(Fraction(number))
+
+    def _place(self, cell_id: str) -> tuple[int, int]:
+        match = CELL.fullmatch(cell_id)
+        assert match is not None
+        return int(match[1]), int(match[2])
+
+
+def holds(answer: Answer, kg: kgtable.KnowledgeGraph) -> bool:
+    """Whether the answer's calculation gives its result again; without one, whether its cells say it."""
+    if answer.calculation is None:
+        said = {plain(part) for part in answer.text.split("; ")}
+        return said <= {plain(citation.text) for citation in answer.citations}
+    expression, _, result = answer.calculation.partition(" = ")
+    expression, _, truth = expression.partition(" is ")
+    try:
+        found = calculate(expression, StoredNumbers(answer, kg))
+    except (CalculationFault, KeyError):
+        return False
+    if isinstance(found, bool):
+        said_so = answer.text.lower() in ("yes", "no")
+        return str(found).lower() == truth and (not said_so or found is (answer.text.lower() == "yes"))
+    return decimal_string(found.number) == result
+
+
+def sample(questions: tuple[Question, ...], size: int | None) -> list[Question]:
+    """As many of the questions, the same ones everywhere."""
+    ranked = sorted(questions, key=lambda question: hashlib.sha256(question.id.encode()).hexdigest())
+    return ranked[:size]
+
+
+def share(part: int, whole: int) -> str:
+    """A share to three decimals, of nothing a dash."""
+    return f"{part / whole:.3f}" if whole else "-"
+
+
 def main() -> None:
     """Asks every question and prints the counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("--kg", type=Path, required=True)
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--limit", type=int, help="the first so many questions only")
+    parser.add_argument("--sample", type=int, help="so many questions only, the same ones everywhere")
     parser.add_argument("--wrong", type=int, default=0, help="show so many wrong answers")
     arguments = parser.parse_args()
     kg = kgtable.open(arguments.kg)
-    questions = Benchmark(arguments.benchmark).questions(arguments.split)[: arguments.limit]
+    questions = sample(tuple(Benchmark(arguments.benchmark).questions(arguments.split)), arguments.sample)
     counts: Counter[str] = Counter()
     times: list[float] = []
     for question in questions:
@@ -74,28 +156,33 @@ def main() -> None:
         triples = answer.retrieval.triples if answer.retrieval else ()
         top = triples[0].object if triples else ""
         right = near(answer.text, question)
+        kind = "verified" if answer.verified else "unverified" if answer.found else "not found"
+        counts[kind] += 1
+        counts[f"{kind} right"] += right
         counts["rules exact"] += exact(answer.text, question)
         counts["rules near"] += right
         counts["top exact"] += exact(top, question)
         counts["top near"] += near(top, question)
-        counts["verified"] += answer.verified
-        counts["verified and right"] += answer.verified and right
         counts["gold table"] += bool(answer.citations) and answer.citations[0].table in question.tables
-        counts["nothing found"] += not answer.found
         counts["citations"] += len(answer.citations)
         counts["unresolved"] += unresolved(answer, kg)
+        counts["fails again"] += answer.verified and not holds(answer, kg)
         counts["shown"] += not right
         if not right and counts["shown"] <= arguments.wrong:
             print(f"{question.text!r}: {answer.text!r}, not {question.answers}; {answer.reasons[:1]}")
     total = len(questions)
     print(f"{arguments.benchmark.resolve().name} {arguments.split}: {total} questions")
     for name in ("rules", "top"):
-        scores = [counts[f"{name} {kind}"] / total for kind in ("exact", "near")]
-        print(f"  {name:5}  exact match {scores[0]:.3f}  up to scale and rounding {scores[1]:.3f}")
-    print(f"  verified {counts['verified']}, of these right {counts['verified and right']}")
-    print(f"  from a gold table {counts['gold table']}, nothing found {counts['nothing found']}")
+        scores = [share(counts[f"{name} {kind}"], total) for kind in ("exact", "near")]
+        print(f"  {name:5}  exact match {scores[0]}  up to scale and rounding {scores[1]}")
+    for kind in ("verified", "unverified"):
+        precision = share(counts[f"{kind} right"], counts[kind])
+        print(f"  {kind} {counts[kind]} ({share(counts[kind], total)}), of these right {precision}")
+    print(f"  from a gold table {share(counts['gold table'], total)}, nothing found {counts['not found']}")
     print(f"  citations {counts['citations']}, not resolved {counts['unresolved']}")
+    print(f"  verified answers that do not come out again {counts['fails again']}")
     print(f"  seconds a question: median {statistics.median(times):.3f}, most {max(times):.3f}")
+    sys.exit(1 if counts["unresolved"] or counts["fails again"] else 0)
 
 
 if __name__ == "__main__":

@@ -31,14 +31,14 @@ class GraphTables:
 
     def __init__(self, store: TripleStore, names: Namespaces) -> None:
         self._store, self._names = store, names
-        self._tables: OrderedDict[str, tuple[Table, dict[Position, Quantity]]] = OrderedDict()
+        self._tables: OrderedDict[str, tuple[Frame, dict[Position, Quantity]]] = OrderedDict()
         self._frames: OrderedDict[str, tuple[Frame, dict[str, int]]] = OrderedDict()
         self._rows: OrderedDict[tuple[str, int], TableRow | None] = OrderedDict()
         self._lock = threading.RLock()
 
     def table(self, id: str) -> Table:
         """The whole table. Raises `GraphNotFoundError` where the graph has none of this id."""
-        return self._whole(id)[0]
+        return self._whole(id)[0].table
 
     def quantities(self, id: str) -> Mapping[Position, Quantity]:
         """The numbers of all its body cells by grid position."""
@@ -47,13 +47,13 @@ class GraphTables:
     def frame(self, id: str) -> Frame:
         """The table without the rows of its body that are no groups; the whole one where it was read."""
         whole = self._tables.get(id)
-        return self._frame(id)[0] if whole is None else Frame(whole[0], body_rows(whole[0]))
+        return self._frame(id)[0] if whole is None else whole[0]
 
     def row(self, id: str, row: int) -> TableRow | None:
         """One row, or None where the table has none there."""
         whole = self._tables.get(id)
         if whole is not None:
-            return row_of(whole[0], row, whole[1])
+            return row_of(whole[0].table, row, whole[1])
         return self._keep(self._rows, (id, row), _KEPT_ROWS, lambda: self._read_row(id, row))
 
     def cell_iri(self, id: str, row: int, column: int) -> str:
@@ -72,10 +72,11 @@ class GraphTables:
                 kept.popitem(last=False)
             return found
 
-    def _whole(self, id: str) -> tuple[Table, dict[Position, Quantity]]:
-        def read() -> tuple[Table, dict[Position, Quantity]]:
+    def _whole(self, id: str) -> tuple[Frame, dict[Position, Quantity]]:
+        def read() -> tuple[Frame, dict[Position, Quantity]]:
             triples = list(self._store.graph(self._names.table_iri(id)))
-            return table_from_triples(triples, id, self._names), _quantities(triples, self._names)
+            table = table_from_triples(triples, id, self._names)
+            return Frame(table, body_rows(table)), _quantities(triples, self._names)
 
         return self._keep(self._tables, id, _KEPT, read)
 

@@ -154,7 +154,7 @@ class _Check:
                 number = number_of(cell)
                 assert number is not None
                 main = decimal_string(number), cell.unit
-        if result is not None and not numbers and self._stands_beside(result.number, cells):
+        if result is not None and not met and self._stands_beside(result.number, cells):
             return None, None
         if result is not None and not met:
             self._faults.append(
@@ -163,10 +163,14 @@ class _Check:
         return main
 
     def _stands_beside(self, number: Fraction, cells: Sequence[Cell]) -> bool:
-        """Whether a cited cell in the row that says the answer holds the number, as with the greatest."""
+        """Whether a cited cell in the row or column named by the answer holds the number, as the greatest."""
         whole = plain(self._draft.text)
         named = {(cell.table, cell.row) for cell in cells if whole in (plain(cell.text), plain(cell.label))}
-        return any((cell.table, cell.row) in named and number_of(cell) == number for cell in cells)
+        return any(
+            number_of(cell) == number
+            and ((cell.table, cell.row) in named or contains(plain(cell.header), whole))
+            for cell in cells
+        )
 
     def _cell_with(self, stated: Stated, cells: Sequence[Cell]) -> Cell | None:
         for cell in cells:
@@ -194,6 +198,8 @@ class _Check:
     def _check_words(self, cells: Sequence[Cell]) -> None:
         """Notes each part of a text answer that no cited cell says."""
         if _YES_NO.match(self._draft.text):
+            if any(plain(cell.text) == plain(self._draft.text) for cell in cells):
+                return
             self._faults.append("a yes or no without a comparison cannot be checked")
             return
         said = [plain(text) for cell in cells for text in (cell.text, cell.label, cell.header)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,6 +14,7 @@ from kgtable.answering.wording import SCALE_WORDS, measure, unit_word
 from kgtable.tables.model import spreadsheet_reference
 
 _HEADINGS = ("file", "cell", "row", "column", "text", "unit")
+_CELL = re.compile(r"\bT\d{1,6}\.r(\d{1,9})\.c(\d{1,6})\b")
 _WIDEST = 40
 _WIDEST_CALCULATION = 100
 _MOST_ROWS = 20
@@ -64,6 +66,26 @@ def headline(answer: Answer) -> str:
     return f"{answer.text} ({' '.join(missing)})" if missing else answer.text
 
 
+def calculation_text(answer: Answer) -> str:
+    """The calculation with its cells as a spreadsheet calls them, where all are of one table.
+
+    >>> from kgtable.answering.answer import Citation
+    >>> cell = Citation("", "t", 2, 1, "5", "t.csv")
+    >>> calculation_text(Answer("?", "10", citations=(cell,), calculation="T1.r2.c1 * 2 = 10"))
+    'B3 * 2 = 10'
+    """
+    calculation = answer.calculation or ""
+    if len({citation.table for citation in answer.citations}) != 1:
+        return calculation
+    cited = {(citation.row, citation.column) for citation in answer.citations}
+
+    def reference(match: re.Match[str]) -> str:
+        row, column = int(match[1]), int(match[2])
+        return spreadsheet_reference(row, column) if (row, column) in cited else match.group()
+
+    return _CELL.sub(reference, calculation)
+
+
 def as_text(answer: Answer) -> str:
     """The answer and what it rests on, for a terminal."""
     if not answer.found:
@@ -73,7 +95,7 @@ def as_text(answer: Answer) -> str:
 
 def evidence_text(answer: Answer) -> str:
     """What an answer rests on: calculation, cited cells as a small table, verdict, other tables' answers."""
-    parts = [f"  = {_cut(answer.calculation, _WIDEST_CALCULATION)}"] if answer.calculation else []
+    parts = [f"  = {_cut(calculation_text(answer), _WIDEST_CALCULATION)}"] if answer.calculation else []
     if answer.citations:
         parts += ["", _aligned([_HEADINGS, *evidence_rows(answer.citations[:_MOST_ROWS])])]
         more = len(answer.citations) - _MOST_ROWS
@@ -92,7 +114,7 @@ def as_markdown(answer: Answer) -> str:
         return "*Nothing was found that answers this question.*"
     lines = [f"**{_escaped(headline(answer))}**", ""]
     if answer.calculation:
-        lines += [f"= {_escaped(answer.calculation)}", ""]
+        lines += [f"= {_escaped(calculation_text(answer))}", ""]
     if answer.citations:
         lines += ["| " + " | ".join(_HEADINGS) + " |", "|" + "---|" * len(_HEADINGS)]
         lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in evidence_rows(answer.citations)]
@@ -109,7 +131,7 @@ def as_html(answer: Answer) -> str:
         return "<p><em>Nothing was found that answers this question.</em></p>"
     parts = [f"<p><strong>{html.escape(headline(answer))}</strong></p>"]
     if answer.calculation:
-        parts.append(f"<p>= {html.escape(answer.calculation)}</p>")
+        parts.append(f"<p>= {html.escape(calculation_text(answer))}</p>")
     if answer.citations:
         rows = "".join(_html_row("td", row) for row in evidence_rows(answer.citations))
         parts.append(f"<table><thead>{_html_row('th', _HEADINGS)}</thead><tbody>{rows}</tbody></table>")

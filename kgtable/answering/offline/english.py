@@ -22,8 +22,14 @@ def section(name: str) -> Any:
 
 @cache
 def words(kind: str) -> tuple[str, ...]:
-    """A list of words: ``stop``, ``form``, ``person``, ``place`` or ``time``."""
+    """A list of words: ``stop``, ``person``, ``place`` or ``time``."""
     return tuple(section("words")[kind].split())
+
+
+@cache
+def explained(rule: str) -> str:
+    """The words that a rule gives their meaning, so that no cell need say them."""
+    return f"{section('explained')['always']} {section('explained').get(rule, '')}"
 
 
 @cache
@@ -35,7 +41,9 @@ def any_of(*names: str) -> re.Pattern[str]:
 @cache
 def asked(name: str) -> re.Pattern[str]:
     """A pattern of the section `asked`; its opening is spread over lines."""
-    return re.compile(section("asked")[name], re.IGNORECASE | (re.VERBOSE if name == "opening" else 0))
+    return re.compile(
+        _with_extremes(section("asked")[name]), re.IGNORECASE | (re.VERBOSE if name == "opening" else 0)
+    )
 
 
 @cache
@@ -68,6 +76,10 @@ def pattern(text: str) -> re.Pattern[str]:
 def _form_patterns() -> Iterator[tuple[str, str]]:
     for entry in section("forms"):
         for text in entry["patterns"]:
-            for name, found in section("extremes").items():
-                text = text.replace(f"{{{name}}}", found)
-            yield entry["form"], text
+            yield entry["form"], _with_extremes(text)
+
+
+def _with_extremes(text: str) -> str:
+    for name, found in section("extremes").items():
+        text = text.replace(f"{{{name}}}", found)
+    return text

@@ -7,11 +7,17 @@ from collections import Counter
 from decimal import Decimal
 
 from kgtable.answering.offline import english
-from kgtable.answering.offline.finding import Finding, cell_ids
+from kgtable.answering.offline.finding import Finding, cell_id, cell_ids
 from kgtable.answering.offline.linking import Linking
+from kgtable.answering.offline.pairs import two_rows
 from kgtable.answering.offline.question import Form
 from kgtable.answering.offline.words import stems
 
+_PLACES = ("", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th")
+_OF_THE_LIST = re.compile(
+    r"\b(?:top|bottom|first|last|end)\b.*\b(?:of|in|on) the (?:list|table|chart)\b", re.IGNORECASE
+)
+_MORE_OR_LESS = re.compile(r"\b(more|higher|greater|larger) or (less|fewer|lower|smaller)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -22,26 +28,47 @@ def extreme(linking: Linking) -> Finding | None:
     taken = frozenset([measure] if measure is not None else [])
     named = linking.named_rows(taken)
     rows = view.plain_rows if named is None or len(named) < 2 else named
-    rows, _ = linking.conditioned(tuple(row for row in rows if row in view.plain_rows) or rows)
+    rows, applied = linking.conditioned(tuple(row for row in rows if row in view.plain_rows) or rows)
     if not rows:
         return None
+    if _OF_THE_LIST.search(question.text):
+        return _in_order(linking, rows)
     if measure is None:
         return _in_order(linking, rows) if question.ordered else _commonest(linking, rows)
     ranked = _ranked(linking, rows, measure)
-    if not ranked:
+    if len(ranked) < question.place:
         return None
-    best = ranked[-1] if question.direction > 0 else ranked[0]
+    upwards = (question.direction > 0) is not (not question.ordered and _counts_down(linking, measure))
+    best = ranked[-question.place] if upwards else ranked[question.place - 1]
+    ties = [row for value, row in ranked if value == best[0]]
     column, surety = linking.answer_column()
     if column == measure and question.wants != "number" and not (view.headers[column] & question.focus):
         column = view.label_column
     text = view.text(best[1], column) or view.text(best[1], view.label_column)
     cells = tuple(dict.fromkeys([(best[1], column), (best[1], measure)]))
     calculation = None
-    if not question.ordered and all(view.number(row, measure) is not None for _, row in ranked):
-        name = "max" if question.direction > 0 else "min"
+    exact = all(view.number(row, measure) is not None for _, row in ranked)
+    if not question.ordered and question.place == 1 and exact:
+        name = "max" if upwards else "min"
         measured = tuple((row, measure) for _, row in sorted(ranked, key=lambda item: item[1]))
         calculation = f"{name}({cell_ids(view, measured)})"
-    return Finding(text, cells, 1.0 + surety + (0.5 if named else 0.0), Form.EXTREME, calculation)
+        cells = tuple(dict.fromkeys([*cells, *measured]))
+    used = (
+        frozenset(stems(_PLACES[question.place - 1])) | question.threshold_words
+        if applied
+        else frozenset(stems(_PLACES[question.place - 1]))
+    )
+    doubts = (
+        () if len({view.text(row, column) for row in ties}) == 1 else (f"{len(ties)} rows share the extreme",)
+    )
+    support = 1.0 + surety + (0.5 if named else 0.0)
+    return Finding(text, cells, support, Form.EXTREME, calculation, used, doubts=doubts)
+
+
+def _counts_down(linking: Linking, measure: int) -> bool:
+    """Whether the best has the least number, as with ranks, and the question asks for the best or highest."""
+    ranks = not linking.view.headers[measure].isdisjoint(stems(english.section("words")["ranks"]))
+    return ranks and english.any_of("rated").search(linking.question.text) is not None
 
 
 def when(linking: Linking) -> Finding | None:
@@ -57,6 +84,12 @@ def when(linking: Linking) -> Finding | None:
     ranked = sorted((number, column) for column in years if (number := view.number(row, column)) is not None)
     if len(ranked) < 2:
         return None
+    thresholds = [threshold for threshold in linking.question.thresholds if not threshold.years]
+    if thresholds:
+        met = [column for number, column in ranked if all(one.holds(number) for one in thresholds)]
+        text = "; ".join(years[column][-1] for column in sorted(met))
+        cells = tuple((row, column) for column in sorted(met))
+        return Finding(text, cells, best[1] + 1.0, Form.WHEN, used=linking.question.threshold_words)
     least = english.any_of("smaller", "least").search(linking.question.text)
     chosen = ranked[0] if least else ranked[-1]
     cells = tuple((row, column) for _, column in sorted(ranked, key=lambda item: item[1]))
@@ -69,6 +102,9 @@ def compare(linking: Linking) -> Finding | None:
     """Which of two named things has more, or came first."""
     view, question = linking.view, linking.question
     tail = question.text.rstrip("?. ")
+    either = _MORE_OR_LESS.search(tail)
+    if either is not None:
+        return _more_or_less(linking, either[1].lower(), either[2].lower())
     match = re.search(r"(.*?)\bor\b(?!.*\bor\b)(.*)$", tail, re.IGNORECASE)
     if match is None:
         return None
@@ -103,6 +139,21 @@ def compare(linking: Linking) -> Finding | None:
             calculation = f"{'max' if direction > 0 else 'min'}({cell_ids(view, measured)})"
     text = view.text(min(chosen.rows), chosen.column)
     return Finding(text, tuple(dict.fromkeys(cells)), 2.0, Form.COMPARE, calculation)
+
+
+def _more_or_less(linking: Linking, more: str, less: str) -> Finding | None:
+    """Whether the row that is named first has more or less than the second."""
+    named = two_rows(linking)
+    if named is None:
+        return None
+    one, other = (linking.view.number(*place) for place in named)
+    if one is None or other is None or one == other:
+        return None
+    ids = [cell_id(linking.view, *place) for place in named]
+    said, sign = (more, ">") if one > other else (less, "<")
+    return Finding(
+        said, named, 2.0, Form.COMPARE, f"{ids[0]} {sign} {ids[1]}", frozenset(stems(f"{more} {less}"))
+    )
 
 
 def _value(linking: Linking, row: int, measure: int | None) -> Decimal | None:

@@ -14,7 +14,9 @@ class Finding:
     """An answer with the cells it rests on, all of one table.
 
     `calculation` is written with cell ids. `support` says how surely the question's words name these
-    cells; it is compared between tables. `rule` says in words what was done.
+    cells; it is compared between tables. `rule` says in words what was done. `used` are the words of
+    the question that the rule itself took account of, such as a threshold's, `negated` tells that it
+    did so of a negation, `doubts` are its own.
     """
 
     text: str
@@ -22,6 +24,9 @@ class Finding:
     support: float
     rule: str
     calculation: str | None = None
+    used: frozenset[str] = frozenset()
+    negated: bool = False
+    doubts: tuple[str, ...] = ()
 
 
 def cell_id(view: TableView, row: int, column: int) -> str:

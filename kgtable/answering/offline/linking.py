@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -31,6 +31,10 @@ class Linking:
 
     def __init__(self, question: Question, view: TableView) -> None:
         self.question, self.view = question, view
+
+    def without_thresholds(self) -> Linking:
+        """The same question as if it had no thresholds."""
+        return Linking(replace(self.question, thresholds=()), self.view)
 
     @cached_property
     def mentions(self) -> tuple[Mention, ...]:
@@ -118,7 +122,7 @@ class Linking:
                 spans[span] = spans.get(span, frozenset()) | found.rows
         for named in spans.values():
             both = named if rows is None else rows & named
-            rows = both or rows
+            rows = both or ((rows or named) | named if self.question.enumerates else rows)
         return None if rows is None else tuple(sorted(rows))
 
     def conditioned(self, rows: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
@@ -135,6 +139,23 @@ class Linking:
                     kept.append(row)
             rows, applied = tuple(kept), True
         return rows, applied
+
+    def truth_column(self) -> int | None:
+        """The column of yes and no that the question names, if there is one."""
+        view, scores = self.view, self.column_scores()
+        asked = [c for c in view.columns if scores[c] > 0.5 and view.says_yes_or_no(c)]
+        return max(asked, key=lambda found: scores[found], default=None)
+
+    def said_yes(self, rows: tuple[int, ...], column: int) -> tuple[int, ...]:
+        """Those of the rows that say yes in the column; no, where the question asks for that."""
+        wanted = not self.question.negated
+        return tuple(row for row in rows if self.view.truth(row, column) is wanted)
+
+    @cached_property
+    def threshold_columns(self) -> tuple[int, ...]:
+        """The columns to which the question's thresholds apply."""
+        found = (self._threshold_column(threshold.years) for threshold in self.question.thresholds)
+        return tuple(column for column in found if column is not None)
 
     def _comparable(self, row: int, column: int, *, years: bool) -> Decimal | None:
         time = self.view.time(row, column) if years else None

@@ -18,6 +18,9 @@ def look_up(linking: Linking) -> Finding | None:
     taken = frozenset(mention.column for mention in linking.mentions)
     column, surety = linking.answer_column(taken)
     rows, applied = linking.conditioned(linking.named_rows(frozenset([column])) or view.rows)
+    truth = linking.truth_column() if linking.question.several else None
+    if truth is not None and truth != column:
+        rows, applied = linking.said_yes(rows, truth), True
     filled = tuple(row for row in rows if view.text(row, column))
     best = linking.best_row(filled) if filled else None
     if best is None:
@@ -31,7 +34,11 @@ def look_up(linking: Linking) -> Finding | None:
     elif linking.question.several:
         chosen = _several(linking, filled, column, row)
     text = "; ".join(dict.fromkeys(view.text(found, column) for found in chosen))
-    return Finding(text, tuple((found, column) for found in chosen), score + surety, Form.LOOKUP)
+    used = linking.question.threshold_words if linking.threshold_columns else frozenset()
+    if truth is not None:
+        used |= view.headers[truth]
+    cells = tuple((found, column) for found in chosen)
+    return Finding(text, cells, score + surety, Form.LOOKUP, used=used, negated=truth is not None)
 
 
 def year_columns(linking: Linking) -> dict[int, str]:
@@ -84,18 +91,3 @@ def neighbour(linking: Linking) -> Finding | None:
     text = view.text(rows[place], column)
     cells = ((rows[place], column), (at, anchor.column))
     return Finding(text, cells, 1.0 + anchor.end - anchor.start, Form.NEIGHBOUR) if text else None
-
-
-def yes_or_no(linking: Linking) -> Finding | None:
-    """Whether one row holds everything that the question names."""
-    spans = {(mention.start, mention.end) for mention in linking.mentions}
-    if len(spans) < 2:
-        return None
-    together: dict[int, set[tuple[int, int]]] = {}
-    for mention in linking.mentions:
-        for row in mention.rows:
-            together.setdefault(row, set()).add((mention.start, mention.end))
-    row = max(sorted(together), key=lambda found: len(together[found]))
-    cells = tuple((row, mention.column) for mention in linking.mentions if row in mention.rows)
-    said = "yes" if len(together[row]) == len(spans) else "no"
-    return Finding(said, tuple(dict.fromkeys(cells)), float(len(together[row])), Form.YES_NO)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, localcontext
 
 from kgtable.answering.offline.finding import Finding, cell_ids, printed
 from kgtable.answering.offline.linking import Linking
 from kgtable.answering.offline.lookup import look_up, year_columns
 from kgtable.answering.offline.question import Form
+from kgtable.answering.offline.words import stems
 from kgtable.tables.model import Position
+
+_DISTINCT = re.compile(r"\b(?:different|distinct|unique)\b", re.IGNORECASE)
+_COUNTS = re.compile(r"\bhow many\b|\bnumber of\b", re.IGNORECASE)
 
 
 def count(linking: Linking) -> Finding | None:
@@ -16,15 +21,28 @@ def count(linking: Linking) -> Finding | None:
     given = _given_number(linking)
     if given is not None:
         return given
+    view, question = linking.view, linking.question
     rows, support = _rows(linking)
-    rows, column = _true_rows(linking, rows)
+    asked = linking.truth_column()
+    if asked is not None:
+        rows, column, negated = linking.said_yes(rows, asked), asked, True
+    else:
+        columns = linking.threshold_columns
+        column = columns[0] if columns else view.label_column
+        negated = question.negated and linking.named_rows() is not None
     if not rows:
         return None
-    cells = tuple((row, column) for row in rows if linking.view.text(row, column))
+    cells = tuple((row, column) for row in rows if view.text(row, column))
     if len(cells) < len(rows):
         cells = tuple((row, _filled_column(linking, row)) for row in rows)
-    calculation = f"count({cell_ids(linking.view, cells)})"
-    return Finding(str(len(cells)), cells, support, Form.COUNT, calculation)
+    if _DISTINCT.search(question.text):
+        column, _ = linking.answer_column()
+        first = {
+            stems(view.text(row, column)): (row, column) for row in reversed(rows) if view.text(row, column)
+        }
+        cells = tuple(sorted(first.values()))
+    calculation = f"count({cell_ids(view, cells)})"
+    return Finding(str(len(cells)), cells, support, Form.COUNT, calculation, _stated(linking), negated)
 
 
 def total(linking: Linking) -> Finding | None:
@@ -39,8 +57,10 @@ def total(linking: Linking) -> Finding | None:
         return given
     column = _measure(linking)
     if column is None:
-        return count(linking)
+        return count(linking) if _COUNTS.search(linking.question.text) else None
     rows, support = _rows(linking)
+    asked = linking.truth_column()
+    rows = rows if asked is None else linking.said_yes(rows, asked)
     cells, numbers = _numbers(linking, rows, column)
     if not cells:
         return None
@@ -48,7 +68,8 @@ def total(linking: Linking) -> Finding | None:
         return Finding(linking.view.text(*cells[0]), cells, support, Form.LOOKUP)
     calculation = f"sum({cell_ids(linking.view, cells)})"
     text = printed(linking.view, sum(numbers, Decimal(0)), cells)
-    return Finding(text, cells, support, Form.SUM, calculation)
+    negated = asked is not None
+    return Finding(text, cells, support, Form.SUM, calculation, _stated(linking), negated)
 
 
 def average(linking: Linking) -> Finding | None:
@@ -59,6 +80,8 @@ def average(linking: Linking) -> Finding | None:
         if column is None:
             return None
         rows, support = _rows(linking)
+        asked = linking.truth_column()
+        rows = rows if asked is None else linking.said_yes(rows, asked)
         cells, numbers = _numbers(linking, rows, column)
     if len(cells) < 2:
         return None
@@ -66,7 +89,23 @@ def average(linking: Linking) -> Finding | None:
         context.prec = 28
         mean = sum(numbers, Decimal(0)) / len(numbers)
     calculation = f"average({cell_ids(linking.view, cells)})"
-    return Finding(printed(linking.view, mean, cells), cells, support, Form.AVERAGE, calculation)
+    negated = linking.truth_column() is not None
+    return Finding(
+        printed(linking.view, mean, cells),
+        cells,
+        support,
+        Form.AVERAGE,
+        calculation,
+        _stated(linking),
+        negated,
+    )
+
+
+def _stated(linking: Linking) -> frozenset[str]:
+    """The words of the conditions that were applied to the rows."""
+    asked = linking.truth_column()
+    words = linking.view.headers[asked] if asked is not None else frozenset()
+    return words | (linking.question.threshold_words if linking.threshold_columns else frozenset())
 
 
 def _rows(linking: Linking) -> tuple[tuple[int, ...], float]:
@@ -78,20 +117,6 @@ def _rows(linking: Linking) -> tuple[tuple[int, ...], float]:
         rows = tuple(row for row in plain if row not in named)
     rows, applied = linking.conditioned(rows)
     return rows, (1.0 if named is not None else 0.0) + (1.0 if applied else 0.0) + 0.2
-
-
-def _true_rows(linking: Linking, rows: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """The rows that say yes in a column of yes and no that the question names (no, where it asks for that).
-
-    With the column in which each of them is to be cited.
-    """
-    view, scores = linking.view, linking.column_scores()
-    asked = [column for column in view.columns if scores[column] > 0.5 and view.says_yes_or_no(column)]
-    if not asked:
-        return rows, view.label_column
-    column = max(asked, key=lambda found: scores[found])
-    wanted = not linking.question.negated
-    return tuple(row for row in rows if view.truth(row, column) is wanted), column
 
 
 def _given_number(linking: Linking) -> Finding | None:

@@ -9,17 +9,39 @@ from kgtable.answering.offline.finding import Finding, cell_id, printed
 from kgtable.answering.offline.linking import Linking
 from kgtable.answering.offline.lookup import year_columns
 from kgtable.answering.offline.question import Form
+from kgtable.answering.offline.view import TableView
 from kgtable.answering.offline.words import stems
 from kgtable.tables.model import Position
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_OPENING = re.compile(
+    r"^.*?\b(?:percent\w*|%|portion|share|proportion|fraction|ratio)\s+(?:of|does|do|did)\b"
+    r"|^.*?\b(?:what|how much|how many)\s+(?:is|was|are|were)\b",
+    re.IGNORECASE,
+)
+_RATIO = re.compile(r"\bratio\b", re.IGNORECASE)
+_PART_FIRST = re.compile(
+    r"\bratio of\b.*\bto\b|\b(?:as|in) an? (?:\w+ )?(?:percent\w*|%|portion|share|proportion|fraction) of\b",
+    re.IGNORECASE,
+)
+_MOST_NAMESAKES = 3
+"""In how many rows a name may stand to name one of them."""
+
 _SIGNED = re.compile(r"increase\s*/?\s*\(?decrease|decrease\s*/?\s*\(?increase|\bchange\b", re.IGNORECASE)
 _UNSIGNED = re.compile(r"\b(?:difference|decreas\w*|declin\w*|reduc\w*|more|less)\b", re.IGNORECASE)
 
 
-def difference(linking: Linking) -> Finding | None:
-    """The later number less the earlier, or the first named less the second."""
-    pair = _two_numbers(linking)
+def difference_of_columns(linking: Linking) -> Finding | None:
+    """One row's later number less its earlier."""
+    return _difference(linking, two_columns(linking))
+
+
+def difference_of_rows(linking: Linking) -> Finding | None:
+    """The number of the row named first less that of the second, or the later's less the earlier's."""
+    return _difference(linking, _rows_in_time(linking))
+
+
+def _difference(linking: Linking, pair: tuple[tuple[Position, Position], float] | None) -> Finding | None:
     if pair is None:
         return None
     (old, new), support = pair
@@ -27,6 +49,8 @@ def difference(linking: Linking) -> Finding | None:
     first, second = view.number(*old), view.number(*new)
     assert first is not None
     assert second is not None
+    if len({cell.unit for place in (old, new) if (cell := view.evidence.cell(view.id, *place))}) > 1:
+        return None
     gap = second - first
     unsigned = _UNSIGNED.search(linking.question.text) and not _SIGNED.search(linking.question.text)
     if unsigned and gap < 0:
@@ -35,9 +59,17 @@ def difference(linking: Linking) -> Finding | None:
     return Finding(printed(view, gap, (old, new)), (old, new), support, Form.DIFFERENCE, calculation)
 
 
-def change(linking: Linking) -> Finding | None:
-    """The difference between the later and the earlier number in percent of the earlier."""
-    pair = _two_numbers(linking)
+def change_of_columns(linking: Linking) -> Finding | None:
+    """The difference between a row's later and earlier number in percent of the earlier."""
+    return _change(linking, two_columns(linking))
+
+
+def change_of_rows(linking: Linking) -> Finding | None:
+    """The difference between the numbers of two rows named in percent of the earlier, or the second."""
+    return _change(linking, _rows_in_time(linking))
+
+
+def _change(linking: Linking, pair: tuple[tuple[Position, Position], float] | None) -> Finding | None:
     if pair is None:
         return None
     (old, new), support = pair
@@ -46,7 +78,18 @@ def change(linking: Linking) -> Finding | None:
     if first is None or second is None or not first:
         return None
     calculation = f"({cell_id(view, *new)} - {cell_id(view, *old)}) / {cell_id(view, *old)} * 100"
-    return Finding(_percent((second - first) / first), (old, new), support, Form.CHANGE, calculation)
+    doubts = (
+        ("both numbers are percentages: their difference may be meant",)
+        if _percentages(view, old, new)
+        else ()
+    )
+    text = _percent((second - first) / first)
+    return Finding(text, (old, new), support, Form.CHANGE, calculation, doubts=doubts)
+
+
+def _percentages(view: TableView, *places: Position) -> bool:
+    cells = [view.evidence.cell(view.id, *place) for place in places]
+    return all(cell is not None and cell.unit == "PERCENT" for cell in cells)
 
 
 def share(linking: Linking) -> Finding | None:
@@ -54,12 +97,7 @@ def share(linking: Linking) -> Finding | None:
     view = linking.view
     words = re.split(
         r"\s+",
-        re.sub(
-            r"^.*?\b(?:percent\w*|%|portion|share|proportion|fraction|ratio)\s+(?:of|does|do|did)\b",
-            "",
-            linking.question.text,
-            flags=re.IGNORECASE,
-        ).strip(" ?"),
+        _OPENING.sub("", linking.question.text).strip(" ?"),
     )
     column = _number_column(linking)
     splits = [
@@ -71,13 +109,33 @@ def share(linking: Linking) -> Finding | None:
     ]
     if not pairs or column is None:
         return None
-    _, whole, part = max(pairs)
+    _, former, latter = max(pairs)
+    part, whole = (former, latter) if part_first(linking.question.text) else (latter, former)
     top, bottom = view.number(part, column), view.number(whole, column)
     if top is None or not bottom:
         return None
     cells = ((part, column), (whole, column))
+    if _RATIO.search(linking.question.text):
+        calculation = f"{cell_id(view, part, column)} / {cell_id(view, whole, column)}"
+        return Finding(_ratio(top / bottom), cells, 1.0, Form.SHARE, calculation)
     calculation = f"{cell_id(view, part, column)} / {cell_id(view, whole, column)} * 100"
     return Finding(_percent(top / bottom), cells, 1.0, Form.SHARE, calculation)
+
+
+def part_first(text: str) -> bool:
+    """Whether the question names the part before the whole.
+
+    >>> part_first("What is the ratio of debt to equity?"), part_first("What share of sales is exported?")
+    (True, False)
+    """
+    return _PART_FIRST.search(text) is not None
+
+
+def _ratio(ratio: Decimal) -> str:
+    with localcontext() as context:
+        context.prec = 28
+        rounded = ratio.quantize(Decimal("0.0001"))
+    return f"{rounded.normalize():f}"
 
 
 def _percent(ratio: Decimal) -> str:
@@ -87,12 +145,8 @@ def _percent(ratio: Decimal) -> str:
     return f"{rounded.normalize():f}%"
 
 
-def _two_numbers(linking: Linking) -> tuple[tuple[Position, Position], float] | None:
-    """The two cells that are compared, the earlier first: one row in two columns, or two rows in one."""
-    return _two_columns(linking) or _two_rows(linking)
-
-
-def _two_columns(linking: Linking) -> tuple[tuple[Position, Position], float] | None:
+def two_columns(linking: Linking) -> tuple[tuple[Position, Position], float] | None:
+    """The cells of one row in two columns, the earlier first: of the years or columns that are named."""
     view, scores = linking.view, linking.column_scores()
     dated = year_columns(linking)
     chosen = sorted(dated, key=lambda column: -scores[column])[:2]
@@ -109,26 +163,32 @@ def _two_columns(linking: Linking) -> tuple[tuple[Position, Position], float] | 
     return None if best is None else (((best[0], old), (best[0], new)), best[1])
 
 
-def _two_rows(linking: Linking) -> tuple[tuple[Position, Position], float] | None:
+def two_rows(linking: Linking) -> tuple[Position, Position] | None:
+    """The cells of the two rows that are named, in the question's order, in the column that is meant."""
     column = _number_column(linking)
     if column is None:
         return None
     places: dict[int, int] = {}
     for mention in linking.mentions:
-        if mention.column != column and len(mention.rows) <= 3:
+        if mention.column != column and len(mention.rows) <= _MOST_NAMESAKES:
             places.setdefault(min(mention.rows), mention.start)
     rows = [
         row
         for row in sorted(places, key=lambda row: places[row])
         if linking.view.number(row, column) is not None
     ]
-    if len(rows) < 2:
+    return ((rows[0], column), (rows[1], column)) if len(rows) > 1 else None
+
+
+def _rows_in_time(linking: Linking) -> tuple[tuple[Position, Position], float] | None:
+    """The cells of two rows, the earlier first where they have years, else the one named second."""
+    named = two_rows(linking)
+    if named is None:
         return None
-    first, second = rows[:2]
-    years = [re.findall(_YEAR, " ".join(linking.view.row_words(row))) for row in (first, second)]
+    first, second = named
+    years = [re.findall(_YEAR, " ".join(linking.view.row_words(row))) for row, _ in named]
     by_time = all(years) and years[0] != years[1] and min(years) == years[0]
-    old, new = (first, second) if by_time else (second, first)
-    return ((old, column), (new, column)), 1.0
+    return ((first, second) if by_time else (second, first)), 1.0
 
 
 def _number_column(linking: Linking) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -31,11 +32,15 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A condition on numbers, such as more than 5; `sign` is one of ``> >= < <=``, `years` tells of which."""
+    """A condition on numbers, such as more than 5; `sign` is one of ``> >= < <=``.
+
+    `years` tells that it is one on years, `said` is how the question puts it.
+    """
 
     sign: str
     number: Decimal
     years: bool = False
+    said: str = ""
 
     def holds(self, number: Decimal) -> bool:
         """Whether `number` meets the condition."""
@@ -49,11 +54,12 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question taken apart.
+    """A question taken apart; `other_forms` are those that it may have besides `form`.
 
     `focus` are the words of what is asked for (which *team*, how many *gold medals*), `direction` is
     +1 for the most, the next, the last and -1 for the opposite, `ordered` whether an extreme is one of
-    order or time (first, latest) instead of size. `wants` is ``number``, ``time``, ``person`` or ``place``.
+    order or time (first, latest) instead of size, `place` is 2 for the second of it. `wants` is ``number``,
+    ``time``, ``person`` or ``place``.
     """
 
     text: str
@@ -64,7 +70,9 @@ class Question:
     ordered: bool = False
     wants: str = ""
     thresholds: tuple[Threshold, ...] = ()
+    place: int = 1
     several: bool = False
+    other_forms: tuple[Form, ...] = ()
 
     @property
     def negated(self) -> bool:
@@ -72,9 +80,37 @@ class Question:
         return english.asked("not").search(self.text) is not None
 
     @property
+    def hinted(self) -> frozenset[str]:
+        """The words of headers, such as *height*, to which its adjectives, such as *tall*, hint."""
+        return frozenset(word for _, headers in self._hints() for word in headers)
+
+    def adjectives(self, headers: frozenset[str]) -> frozenset[str]:
+        """Its adjectives that one of the words of headers answers to."""
+        return frozenset(word for words, hinted in self._hints() if hinted & headers for word in words)
+
+    def _hints(self) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+        for adjectives, hinted in english.section("hints").items():
+            said = english.pattern(rf"\b(?:{adjectives})\w*").findall(self.text)
+            if said:
+                yield frozenset(stems(" ".join(said))), frozenset(stems(hinted))
+
+    @property
+    def enumerates(self) -> bool:
+        """Whether it names several things side by side."""
+        return _SIDE_BY_SIDE.search(self.text) is not None
+
+    @property
+    def threshold_words(self) -> frozenset[str]:
+        """The words by which its thresholds are told."""
+        return content(tuple(word for found in self.thresholds for word in stems(found.said)))
+
+    @property
     def years(self) -> tuple[str, ...]:
         """The years that the question names, in its order; those of a span are all named."""
         found: list[str] = []
+        over = _FROM_TO.search(self.text) if self.form in (Form.SUM, Form.AVERAGE) else None
+        if over is not None and 0 < int(over[2]) - int(over[1]) <= _LONGEST_SPAN:
+            found += [str(year) for year in range(int(over[1]), int(over[2]) + 1)]
         for match in _SPAN_OR_YEAR.finditer(self.text):
             first, last = match[1], match[2]
             if last is None:
@@ -95,6 +131,13 @@ _SPAN_OR_YEAR = re.compile(
     r"(?<!\d)((?:19|20)\d\d)\s?[-–]\s?((?:19|20)\d\d)(?!\d)|(?<![\d,.])((?:19|20)\d\d)(?![\d,]\d)|\bFY?['’]?(\d\d)\b"
 )
 _LONGEST_SPAN = 20
+_SIDE_BY_SIDE = re.compile(r"\b(?:and|or)\b|,\s|&", re.IGNORECASE)
+_FROM_TO = re.compile(
+    r"\b(?:from|between)\s+(?:\w+\s+)?((?:19|20)\d\d)\s+(?:to|through|until|and)\s+((?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_SCALE = re.compile(r"\s?(thousand|million|billion)s?\b", re.IGNORECASE)
+_POWERS = {"thousand": 3, "million": 6, "billion": 9}
 _NO_ORDER = re.compile(r"\bfirst (?:place|name)|last name", re.IGNORECASE)
 
 
@@ -107,21 +150,29 @@ def read_question(text: str) -> Question:
     plain = " ".join(text.split())
     thresholds = _thresholds(plain)
     bare = _without_thresholds(plain) if thresholds else plain
-    form = next((Form(name) for name, pattern in english.forms() if pattern.search(bare)), Form.LOOKUP)
+    forms = tuple(dict.fromkeys(Form(name) for name, pattern in english.forms() if pattern.search(bare)))
     ordered = english.any_of("last", "first").search(bare) is not None
     downwards = english.any_of("smaller", "least", *(["first"] if ordered else []))
     wants = next((name for name, pattern in english.wants() if pattern.search(plain)), "")
     return Question(
         plain,
-        form,
+        forms[0] if forms else Form.LOOKUP,
         stems(plain),
         _focus(plain),
         -1 if downwards.search(bare) else 1,
         ordered and not _NO_ORDER.search(bare),
-        wants,
+        "" if wants == "named" else wants,
         thresholds,
+        _place(bare),
         english.asked("several").search(plain) is not None,
+        forms[1:],
     )
+
+
+def _place(text: str) -> int:
+    """Which one of an extreme is asked for: 2 for the second highest."""
+    match = english.asked("place").search(text)
+    return 1 if match is None else 1 + (match.lastindex or 0)
 
 
 def _focus(text: str) -> frozenset[str]:
@@ -138,8 +189,12 @@ def _thresholds(text: str) -> tuple[Threshold, ...]:
     for sign, years, pattern in english.thresholds():
         for match in pattern.finditer(text):
             number = Decimal(match[1].replace(",", ""))
+            said, scale = match.group(), None if years else _SCALE.match(text, match.end(1))
+            if scale is not None:
+                number = number.scaleb(_POWERS[scale[1].lower()])
+                said += scale.group()
             if not years or 1000 <= number <= 2200:
-                found.append(Threshold(sign, number, years))
+                found.append(Threshold(sign, number, years, said))
     return tuple(found)
 
 

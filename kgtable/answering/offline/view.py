@@ -77,6 +77,22 @@ class TableView:
         cells = self._texts[row]
         return cells[column] if column < len(cells) else ""
 
+    def said(self, row: int, column: int) -> str:
+        """A cell's text, or that of the merged area it lies in."""
+        return self.text(*self._merged.get((row, column), (row, column)))
+
+    @cached_property
+    def _merged(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """The cells of the body that a merged area covers, and where its text stands."""
+        return {
+            (row, column): (area.top, area.left)
+            for area in self.table.grid.merged
+            if area.top in self._texts
+            for row in range(area.top, area.bottom + 1)
+            for column in range(area.left, area.right + 1)
+            if row in self._texts
+        }
+
     def number(self, row: int, column: int) -> Decimal | None:
         """A cell's exact number, with scale and sign."""
         found = self._quantities.get((row, column))
@@ -128,7 +144,7 @@ class TableView:
             for group in self.table.group_path(row):
                 words.update(*(stems(text) for text in self._grid[group]))
             for column in self.columns:
-                words.update(stems(self.text(row, column)))
+                words.update(stems(self.said(row, column)))
             found[row] = content(tuple(words))
         return found
 
@@ -143,7 +159,7 @@ class TableView:
         found: dict[tuple[str, ...], list[tuple[int, int]]] = {}
         for row in self.rows:
             for column in self.columns:
-                words = stems(self.text(row, column))
+                words = stems(self.said(row, column))
                 if words:
                     found.setdefault(words, []).append((row, column))
         return found
@@ -160,10 +176,30 @@ class TableView:
         """The rows one of whose cells has the word."""
         return self._rows_by_word.get(word, [])
 
+    def names(self, word: str) -> bool:
+        """Whether a row or a column of the table is named by the word."""
+        return bool(self.rows_with(word)) or any(word in words for words in self.headers)
+
+    def columns_of(self, word: str) -> list[int]:
+        """The columns one of whose cells has the word."""
+        rows = self.rows_with(word)
+        return [c for c in self.columns if any(word in stems(self.said(row, c)) for row in rows)]
+
+    def naming_columns(self, words: frozenset[str], rows: Iterable[int]) -> set[int]:
+        """The columns in which a cell of the first of these rows has one of the words, and names its row."""
+        row = min(rows, default=None)
+        if row is None:
+            return set()
+        return {c for c in self.columns if not words.isdisjoint(stems(self.said(row, c)))}
+
+    def called(self, place: tuple[int, int]) -> str:
+        """The header of a cell's column, or its number where it has none."""
+        return display_name(self.table.columns[place[1]]) or f"column {place[1]}"
+
     def columns_with(self, row: int, span: tuple[str, ...]) -> list[int]:
         """The columns whose cell in this row has the words one after the other."""
         wanted = f" {' '.join(span)} "
-        return [c for c in self.columns if wanted in f" {' '.join(stems(self.text(row, c)))} "]
+        return [c for c in self.columns if wanted in f" {' '.join(stems(self.said(row, c)))} "]
 
     def share_with(self, column: int, words: frozenset[str]) -> float:
         """The share of the column's filled cells that have one of the words."""

@@ -27,6 +27,15 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(_stem(word) for word in _WORD.findall(plain))
 
 
+def spoken(text: str) -> dict[str, str]:
+    """The words of a text as they stand in it, by their stems.
+
+    >>> spoken("Planets of Mars")["planet"]
+    'Planets'
+    """
+    return {stem: word for word in reversed(_WORD.findall(text)) for stem in stems(word)}
+
+
 def content(words: tuple[str, ...]) -> frozenset[str]:
     """The words that carry meaning.
 
