@@ -25,7 +25,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Event, Thread
@@ -145,15 +145,19 @@ def compare(
 ) -> dict[str, object]:
     """Both servers in turn, several rounds, and the median of kgtable's share."""
     rounds = []
-    for _ in range(given.rounds):
-        row = {}
-        for name, (command, port, path) in servers.items():
-            with started(command, port):
-                row[name] = summary(load(port, path, given.clients, given.seconds, pool), given.seconds)
-        row["share"] = round(row["kgtable"]["per_second"] / row["oxigraph"]["per_second"], 3)
-        rounds.append(row)
-        print(json.dumps(row), flush=True)
-    return {"rounds": rounds, "median_share": statistics.median(row["share"] for row in rounds)}
+    with ExitStack() as running:
+        for command, port, _ in servers.values():
+            running.enter_context(started(command, port))
+        for _ in range(given.rounds):
+            row = {
+                name: summary(load(port, path, given.clients, given.seconds, pool), given.seconds)
+                for name, (_, port, path) in servers.items()
+            }
+            share = round(row["kgtable"]["per_second"] / row["oxigraph"]["per_second"], 3)
+            rounds.append({**row, "share": share})
+            print(json.dumps(rounds[-1]), flush=True)
+    shares = sorted(share for share in (row["share"] for row in rounds) if isinstance(share, float))
+    return {"rounds": rounds, "median_share": statistics.median(shares)}
 
 
 def bombard(server: tuple[list[str], int, str], given: argparse.Namespace) -> dict[str, object]:

@@ -115,6 +115,10 @@ class Evaluator:
             raise syntax_problem(error) from None
         except ValueError as error:
             raise Problem("bad-request", str(error)) from None
+        except RuntimeError as error:
+            if "custom function" in str(error):
+                raise Problem("bad-request", f"{error}.") from None
+            raise
         triples = isinstance(results, ox.QueryTriples)
         offer = _chosen(job["accept"], negotiation.GRAPH if triples else negotiation.TABULAR)
         if offer.format is None:

@@ -35,6 +35,7 @@ KINDS = {
         Kind("method-not-allowed", 405, "The method does not fit this address"),
         Kind("not-acceptable", 406, "None of the accepted formats can be given"),
         Kind("request-timeout", 408, "The request did not arrive in time"),
+        Kind("conflict", 409, "What is there stands in the way"),
         Kind("too-large", 413, "The request is too large"),
         Kind("unsupported-media-type", 415, "The request's content type is not understood"),
         Kind("misdirected", 421, "This server does not answer to that host name"),

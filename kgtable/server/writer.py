@@ -30,6 +30,13 @@ LOG_LIMIT = 8 << 20
 
 _DATASETS = (ox.RdfFormat.N_QUADS, ox.RdfFormat.TRIG)
 
+_REFUSALS = {
+    "does not exist": "not-found",
+    "already exists": "conflict",
+    "custom function": "bad-request",
+}
+"""What the engine says of an update it cannot carry out, and the problem that is."""
+
 
 class Writer:
     """Holds the graph and its store for the time of one write, so that a build can have its turn."""
@@ -96,6 +103,11 @@ def _update(store: ox.Store, job: Head) -> None:
         raise syntax_problem(error) from None
     except ValueError as error:
         raise Problem("bad-request", str(error)) from None
+    except RuntimeError as error:
+        kind = next((kind for words, kind in _REFUSALS.items() if words in str(error)), None)
+        if kind is None:
+            raise
+        raise Problem(kind, f"{error}.") from None
 
 
 def _change_graph(store: ox.Store, job: Head, body: bytes) -> int:

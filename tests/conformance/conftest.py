@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.conformance.evaluation import QUERY_FOLDERS, UPDATE_FOLDERS, names
 from tests.conformance.manifests import REPOSITORY, Manifest, find_suite
 from tests.conformance.record import Record
 
@@ -20,5 +21,6 @@ def conformance() -> Iterator[Record]:
     if suite is None:
         return
     expected = sum(len(Manifest(suite / folder / "manifest.ttl").entries()) for folder in FOLDERS)
+    expected += sum(len(names(folder)) for folder in (*QUERY_FOLDERS, *UPDATE_FOLDERS))
     if sum(run for _, run in record.counts().values()) == expected:
         record.write(REPOSITORY / "CONFORMANCE.md")

@@ -222,3 +222,13 @@ def test_whole_store_is_read_and_posted_as_quads(writing: Running) -> None:
     assert writing.client.delete("/store?graph=g:new", headers=WRITER).status_code == 200
     gone = writing.client.get("/store?graph=g:new")
     assert gone.status_code == 404, gone.text
+
+
+def test_updates_that_cannot_be_carried_out_say_why(writing: Running) -> None:
+    assert writing.update("DROP GRAPH <http://no.example/g>").status_code == 404
+    assert writing.update("CREATE GRAPH <http://new.example/g>").status_code == 204
+    assert writing.update("CREATE GRAPH <http://new.example/g>").status_code == 409
+    assert writing.update("CREATE SILENT GRAPH <http://new.example/g>").status_code == 204
+    unknown = "INSERT { <a:a> <a:b> ?x } WHERE { BIND(<http://f.example/f>(1) AS ?x) }"
+    assert writing.update(unknown).status_code == 400
+    assert writing.query("SELECT (<http://f.example/f>(1) AS ?x) {}").status_code == 400
