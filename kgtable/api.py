@@ -115,8 +115,8 @@ class KnowledgeGraph:
     ) -> pd.DataFrame | bool | rdflib.Graph:
         """The results of a SPARQL query: a frame for SELECT, a bool for ASK, else an rdflib graph.
 
-        kgtable's prefixes need no declaration; `bindings` gives values to variables by name. Raises
-        `QueryError` for a query that cannot be parsed or evaluated.
+        kgtable's prefixes need no declaration; `bindings` gives values to the
+        variables it selects, by name. Raises `QueryError` for a query that cannot be parsed or evaluated.
         """
         from kgtable.graph.results import to_python
 

@@ -38,7 +38,7 @@ from kgtable.graph.build import build_graph
 if __name__ == "__main__":
     build_graph([sys.argv[1]], sys.argv[2], workers=2)
 """
-ROWS = "SELECT (COUNT(*) AS ?rows) WHERE { GRAPH ?table { ?row kgt:row ?number ; kgt:table ?table } }"
+ROWS = "SELECT ?table ?row WHERE { GRAPH ?table { ?row kgt:row ?number ; kgt:table ?table } }"
 
 
 def build(tables: Path, kg: Path) -> float:
@@ -88,7 +88,7 @@ class Reader(threading.Thread):
             store = EmbeddedStore(generation.store_path, names.prefixes)
             for table in random_table.sample(tables, min(20, len(tables))):
                 results = store.query(ROWS, bindings={"table": ox.NamedNode(names.table_iri(table.id))})
-                rows = int(next(iter(results))["rows"].value)  # type: ignore[arg-type]
+                rows = sum(1 for _ in results)  # type: ignore[misc]
                 self.reads += 1
                 if rows != table.rows:
                     self.faults.append(f"{table.id}: {rows} rows of {table.rows}")

@@ -69,7 +69,8 @@ class EmbeddedStore:
         except SyntaxError as error:
             raise QueryError(f"The query cannot be parsed: {error}") from error
         except (ValueError, OSError, RuntimeError) as error:
-            raise QueryError(f"The query cannot be evaluated: {error}") from error
+            hint = "Select the variables that you bind." if "SELECT projection" in str(error) else ""
+            raise QueryError(f"The query cannot be evaluated: {error}", hint=hint) from error
 
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
         """See `TripleStore.graph`."""
