@@ -55,7 +55,7 @@ def plain(kg: api.KnowledgeGraph, questions: Sequence[str], k: int) -> None:
     for question in questions:
         labels = extract_labels(question, index)
         started = time.perf_counter()
-        cells = set(containing_cells(labels, kg.store, kg.names))
+        cells = set().union(*containing_cells(labels, kg.store, kg.names).values())
         asked = time.perf_counter()
         _nearest(kg, embedder, question, cells, k)
         ended = time.perf_counter()

@@ -154,6 +154,12 @@ def _variants(ablation: bool) -> dict[str, Variant]:
     variants: dict[str, Variant] = {"everything": whole(EVERYTHING)}
     if not ablation:
         return variants
+    lexical = replace(
+        EVERYTHING,
+        tables=replace(EVERYTHING.tables, vector=0.0),
+        cells=replace(EVERYTHING.cells, header_vector=0.0),
+    )
+    variants["no vectors at all"] = whole(lexical, candidates="labels")
     variants["no expanded labels"] = whole(EVERYTHING, candidates="labels")
     variants["no labels at all"] = whole(EVERYTHING, candidates="")
     variants["cells of labels only"] = candidates_only
@@ -193,12 +199,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", nargs="+", choices=[task.name for task in TASKS], help="these benchmarks")
     parser.add_argument("--embedding", default="minilm")
     parser.add_argument("--every", type=int, default=1, help="take every n-th question")
-    parser.add_argument("--ablation", action="store_true", help="each step and signal left out in turn")
+    parser.add_argument(
+        "--ablation",
+        action="store_true",
+        help="each step and signal left out in turn; cells at the smallest budget only",
+    )
     chosen = parser.parse_args(arguments)
     variants = _variants(chosen.ablation)
     for task in TASKS:
         if chosen.only and task.name not in chosen.only:
             continue
+        if chosen.ablation:
+            task = replace(task, budgets=task.budgets[:1])
         bench = Bench(task, chosen.benchmarks, chosen.graphs, chosen.embedding, chosen.every)
         found: dict[str, list[list[float]]] = {name: [] for name in variants}
         empty = 0

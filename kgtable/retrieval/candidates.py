@@ -5,7 +5,7 @@ Two ways with one meaning: over the index of the graph, and by SPARQL's ``CONTAI
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pyoxigraph as ox
@@ -16,8 +16,9 @@ from kgtable.index.corpus import Corpus
 from kgtable.index.opened import GraphIndex
 from kgtable.index.postings import Integers, ranges
 from kgtable.resources import read_shipped
+from kgtable.retrieval.values_block import with_values
 
-CONTAINS_QUERIES = ("subjects", "predicates", "objects", "printed", "groups")
+CONTAINS_QUERIES = ("subjects", "predicates", "objects", "quantities", "printed", "groups")
 """The parts of the substring search, one query each: ``queries/contains-<part>.rq``."""
 
 
@@ -44,15 +45,17 @@ def _of_columns(texts: Integers, corpus: Corpus) -> Integers:
     return np.asarray(cells[~places.row_is_header[places.cell_row[cells]]])
 
 
-def containing_cells(labels: Iterable[str], store: TripleStore, names: Namespaces) -> Iterator[CellAddress]:
-    """The cells the folded labels lead to, by ``CONTAINS``: the plain way of the thesis. May repeat cells."""
-    for label in labels:
-        for part in CONTAINS_QUERIES:
-            query = read_shipped(f"queries/contains-{part}.rq")
-            solutions = store.query(query, bindings={"label": ox.Literal(label)})
-            assert isinstance(solutions, ox.QuerySolutions)
-            for solution in solutions:
-                table, row, column = solution["table"], solution["rowNumber"], solution["columnNumber"]
-                id = names.parse_table_iri(table.value)
-                if id is not None:
-                    yield CellAddress(id, int(row.value), int(column.value))
+def containing_cells(
+    labels: Iterable[str], store: TripleStore, names: Namespaces
+) -> dict[str, set[CellAddress]]:
+    """The cells each folded label leads to, by ``CONTAINS``: the plain way of the thesis, on any engine."""
+    found: dict[str, set[CellAddress]] = {label: set() for label in labels}
+    block = [(str(ox.Literal(label)),) for label in found]
+    for part in CONTAINS_QUERIES if block else ():
+        solutions = store.query(with_values(read_shipped(f"queries/contains-{part}.rq"), block))
+        assert isinstance(solutions, ox.QuerySolutions)
+        for label, table, row, column in solutions:
+            id = names.parse_table_iri(table.value)
+            if id is not None:
+                found[label.value].add(CellAddress(id, int(row.value), int(column.value)))
+    return found

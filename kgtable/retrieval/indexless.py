@@ -24,7 +24,7 @@ TABLES_READ = 30
 """Tables that are fetched and scored, those with the rarest labels first."""
 
 MOST_LABELS = 8
-"""Labels searched for: each is five queries that look at every text of the graph."""
+"""Labels searched for: each is compared with every text of the graph."""
 
 
 class IndexlessRetriever:
@@ -54,10 +54,7 @@ class IndexlessRetriever:
         with clock("labels"):
             labels = question_labels(question, self._llm, plain_labels, trace)
         with clock("contains"):
-            found = {
-                label: set(containing_cells([label], self._store, self._names))
-                for label in labels[:MOST_LABELS]
-            }
+            found = containing_cells(labels[:MOST_LABELS], self._store, self._names)
         trace |= {"labels": labels, "contains": {label: len(cells) for label, cells in found.items()}}
         tables = likeliest(found)
         if not tables:
