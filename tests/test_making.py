@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import kgtable
 from kgtable.errors import GraphError, GraphVersionError, MappingError, StorageError, UsageError
+from kgtable.index.embedding import Matrix
 from kgtable.making import build, convert, validate
+from tests.index.sample_graph import WordEmbedder
 
 PLANETS = 'Planet,Radius (km)\nMercury,"2,440"\nSaturn,"58,232"\n'
 
@@ -111,3 +114,23 @@ def test_as_many_violations_are_listed_as_asked_for(tmp_path: Path) -> None:
     report = validate(tmp_path / "bad.nt", most=2)
     assert len(report.violations) == 2
     assert report.count > 2
+
+
+class Thesaurus(WordEmbedder):
+    """An embedding for which two words mean the same."""
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        return super().embed([text.lower().replace("turnover", "revenue") for text in texts])
+
+
+@pytest.mark.parametrize(("embedding", "proposed"), [("thesaurus", True), ("none", False)])
+def test_equivalent_columns_are_proposed_by_the_vectors_of_the_build(
+    embedding: str, proposed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "kgtable.index.embedding.embedder_or_lexical", lambda name: None if name == "none" else Thesaurus()
+    )
+    (tmp_path / "one.csv").write_text("Year,Revenue\n2019,5\n", encoding="utf-8")
+    (tmp_path / "other.csv").write_text("Year,Turnover\n2020,7\n", encoding="utf-8")
+    kg = build([tmp_path / "one.csv", tmp_path / "other.csv"], tmp_path / "kg", embedding=embedding)
+    assert kg.sparql("ASK { ex:hasRevenue kgt:proposedEquivalent ex:hasTurnover }") is proposed

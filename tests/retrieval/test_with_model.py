@@ -1,0 +1,67 @@
+"""A language model in retrieval: what it is asked on the way to an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.llm.protocol import Request
+from kgtable.llm.scripted import ScriptedLLM
+from tests.index.sample_graph import write_tables
+
+QUESTION = "How many gold medals did Kenya win?"
+REPLIES: dict[str, dict[str, Any]] = {
+    "labels": {"labels": ["Kenya", "gold"]},
+    "rerank": {"tables": [1]},
+    "answer": {
+        "reasoning": "Row Kenya.",
+        "citations": ["T1.r2.c2"],
+        "calculation": None,
+        "found": True,
+        "answer": "7",
+        "alternatives": [],
+    },
+}
+
+
+def reply(request: Request) -> dict[str, Any]:
+    return REPLIES[request.stage]
+
+
+@pytest.fixture(scope="module")
+def kg(tmp_path_factory: pytest.TempPathFactory) -> kgtable.KnowledgeGraph:
+    folder = tmp_path_factory.mktemp("model")
+    return kgtable.build(write_tables(folder / "tables"), folder / "kg", embedding="none")
+
+
+@pytest.mark.parametrize(
+    ("options", "stages"),
+    [({}, ["labels", "rerank", "answer"]), ({"rerank": False}, ["labels", "answer"])],
+)
+def test_it_names_labels_and_orders_tables_before_it_answers(
+    kg: kgtable.KnowledgeGraph, options: dict[str, Any], stages: list[str]
+) -> None:
+    llm = ScriptedLLM(reply)
+    answer = kg.ask(QUESTION, llm=llm, **options)
+    assert [request.stage for request in llm.requests] == stages
+    assert (answer.text, answer.verified) == ("7", True)
+    assert answer.retrieval is not None
+    assert answer.retrieval.trace["labels"] == ("kenya", "gold")
+    assert ("reranked" in answer.retrieval.trace) == ("rerank" in stages)
+    assert set(stages) <= set(answer.to_json()["usage"]["stages"])
+
+
+def test_its_labels_take_the_place_of_those_by_rule(kg: kgtable.KnowledgeGraph) -> None:
+    llm = ScriptedLLM([{"labels": ["bay bridge"]}, {"tables": []}])
+    found = kg.retrieve("How long is that one?", 5, llm=llm)
+    assert found.trace["labels"] == ("bay bridge",)
+    assert found.trace["candidates"] > 0
+    assert kg.retrieve("How long is that one?", 5).trace["labels"] != ("bay bridge",)
+
+
+def test_other_methods_do_without_it(kg: kgtable.KnowledgeGraph) -> None:
+    llm = ScriptedLLM([])
+    assert kg.retrieve(QUESTION, 5, "bm25", llm=llm).triples
+    assert llm.requests == []
