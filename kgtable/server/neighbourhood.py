@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -18,6 +19,7 @@ Tell: TypeAlias = Callable[[str, Any], None]
 
 MOST_OUTGOING, MOST_INCOMING = 300, 100
 LONGEST_LABEL = 200
+_ROW_NUMBER = re.compile("[0-9]{1,9}")
 
 _LEFT_OUT = {
     f"{RDF}type",
@@ -168,7 +170,7 @@ def place(graph: KnowledgeGraph, iri: str) -> dict[str, Any]:
     if address is not None:
         return {"table": address.table, "row": address.row, "column": address.column}
     head, _, tail = iri.rpartition("/row/")
-    if head and tail.isdigit():
+    if head and _ROW_NUMBER.fullmatch(tail):
         id = graph.names.parse_table_iri(head)
         if id is not None:
             return {"table": id, "row": int(tail), "column": None}

@@ -26,8 +26,12 @@ GRACE_SECONDS = 10
 def with_token(settings: ServerSettings) -> ServerSettings:
     """The settings with a token made up where one is needed and none is given."""
     needed = settings.writable or not is_loopback(settings.host)
-    if settings.token is not None and len(settings.token) < 8:
-        raise ServerError("The token is too short.", hint="Use at least 8 characters.")
+    token = settings.token
+    if token is not None and (len(token) < 8 or not (token.isascii() and token.isprintable())):
+        raise ServerError(
+            "The token is too short, or not what a request can carry.",
+            hint="Use at least 8 letters and digits.",
+        )
     if needed and settings.token is None:
         return replace(settings, token=secrets.token_urlsafe(24))
     return settings
@@ -41,10 +45,11 @@ def bind(settings: ServerSettings) -> socket.socket:
     try:
         listener.bind((settings.host, settings.port))
         listener.listen(1_024)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a ValueError for what can be no name of a host
         listener.close()
+        reason = getattr(error, "strerror", None) or error
         raise ServerError(
-            f"Cannot listen on {settings.host}, port {settings.port}: {error.strerror or error}.",
+            f"Cannot listen on {settings.host}, port {settings.port}: {reason}.",
             hint="Choose another one with --port, or --port 0 for any that is free.",
         ) from error
     return listener

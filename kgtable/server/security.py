@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -30,7 +30,7 @@ SECURITY_HEADERS = (
 )
 
 
-@cache
+@lru_cache(maxsize=1_024)
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server bound to the host.
 

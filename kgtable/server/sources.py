@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from kgtable.errors import KgtableError, ServerError
+from kgtable.errors import GraphVersionError, KgtableError, ServerError
 from kgtable.graph.generation import POINTER, GraphDirectory
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
 from kgtable.server.pool import View
@@ -80,6 +80,12 @@ class GraphFolder:
     def _read(self) -> View:
         generation = self._directory.current()
         prefixes = {**WIDELY_USED, **Namespaces(generation.base).prefixes}
-        made = generation.catalogue_path.stat().st_mtime_ns
+        try:
+            made = generation.catalogue_path.stat().st_mtime_ns
+        except OSError as error:
+            raise GraphVersionError(
+                f"The catalogue {generation.catalogue_path} is missing.",
+                hint="Build the graph again in an empty directory.",
+            ) from error
         version = f"{generation.number}-{made:x}"
         return View(str(generation.store_path), version, prefixes, str(self._directory.path.absolute()))
