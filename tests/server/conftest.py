@@ -55,3 +55,18 @@ def exploring(graph_folder: Path) -> Iterator[Running]:
     """A server on the sample tables."""
     with running(ServerSettings(port=0), GraphFolder(graph_folder)) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def opened(graph_folder: Path) -> kgtable.KnowledgeGraph:
+    """The graph of the sample tables, opened here."""
+    return kgtable.open(graph_folder)
+
+
+@pytest.fixture(scope="session")
+def hostile_graph(tmp_path_factory: pytest.TempPathFactory) -> kgtable.KnowledgeGraph:
+    """A graph whose table has markup, quotes and bidirectional text everywhere."""
+    folder = tmp_path_factory.mktemp("hostile-graph")
+    rows = 'Name,"<b>""x""\u202e",%\n"<script>alert(1)</script>",7,5%\n"""quoted""",(3),\n\u202eabc,-,1\n'
+    (folder / "a&b <i>.csv").write_text(rows, encoding="utf-8")
+    return kgtable.build(folder / "a&b <i>.csv", folder / "kg", embedding="none")

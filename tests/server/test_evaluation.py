@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from kgtable.server.evaluation import Evaluator, refuse_remote, syntax_problem, without_unused_prefixes
+from kgtable.server.problems import Problem
+from tests.server.conftest import DATA
+from tests.server.refusals import refused
+from tests.server.serving import store_with
+
+PREFIXES = {"e": "http://example.org/", "data": "http://example.org/data/"}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluation") / "store"
+    store_with(folder, DATA)
+    return folder
+
+
+@pytest.fixture
+def evaluator(path: Path) -> Evaluator:
+    return Evaluator(str(path), PREFIXES)
+
+
+def query(text: str, **more: Any) -> dict[str, Any]:
+    return {"op": "query", "query": text, "union": True, "accept": "", "result_limit": 100_000} | more
+
+
+def graph(name: str | None, **more: Any) -> dict[str, Any]:
+    return {"op": "graph", "graph": name, "default": False, "accept": "", "result_limit": 100_000} | more
+
+
+def values(evaluator: Evaluator, text: str, **more: Any) -> list[str]:
+    _, body = evaluator.answer(query(text, **more))
+    return sorted(row["o"]["value"] for row in json.loads(body)["results"]["bindings"])
+
+
+def test_what_a_query_sees(evaluator: Evaluator) -> None:
+    asked = "SELECT ?o { ?s e:p ?o }"
+    assert values(evaluator, asked) == ["1", "2", "3"]
+    assert values(evaluator, asked, union=False) == ["1"]
+    assert values(evaluator, asked, default_graphs=["http://example.org/g1"]) == ["2"]
+    assert values(evaluator, "SELECT ?o FROM e:g2 { ?s e:p ?o }") == ["3"]
+    assert values(
+        evaluator, "SELECT ?o { GRAPH ?g { ?s ?p ?o } }", named_graphs=["http://example.org/g2"]
+    ) == ["3"]
+
+
+def test_formats_are_what_was_asked_for(evaluator: Evaluator) -> None:
+    head, body = evaluator.answer(query("ASK {}", accept="text/csv, application/xml;q=0.5"))
+    assert (head["type"], body.strip()) == ("text/csv; charset=utf-8", b"true")
+    head, body = evaluator.answer(query("CONSTRUCT WHERE { ?s e:p ?o }", accept="application/n-triples"))
+    assert head == {"status": 200, "type": "application/n-triples"}
+    assert len(body.splitlines()) == 3
+    head, body = evaluator.answer(query("SELECT ('<b>' AS ?x) {}", accept="text/html"))
+    assert b"&lt;b&gt;" in body
+    with refused("not-acceptable"):
+        evaluator.answer(query("ASK {}", accept="image/png"))
+
+
+def test_turtle_has_the_prefixes_it_needs(evaluator: Evaluator) -> None:
+    _, body = evaluator.answer(query("CONSTRUCT WHERE { ?s e:p ?o }"))
+    assert body.startswith(b"@prefix e: <http://example.org/> .\n")
+    assert b"data:" not in body
+
+
+def test_long_answers_are_packed_where_that_is_understood(evaluator: Evaluator) -> None:
+    many = "SELECT ?x { VALUES ?x { " + "1 " * 500 + "} }"
+    head, body = evaluator.answer(query(many, gzip=True))
+    assert head["encoding"] == "gzip"
+    assert evaluator.answer(query(many, gzip=True))[1] == body
+    assert gzip.decompress(body) == evaluator.answer(query(many))[1]
+    assert "encoding" not in evaluator.answer(query("ASK {}", gzip=True))[0]
+
+
+def test_volatile_queries_say_so(evaluator: Evaluator) -> None:
+    assert evaluator.answer(query("SELECT (NOW() AS ?t) {}"))[0]["volatile"]
+    assert "volatile" not in evaluator.answer(query("SELECT ?now { BIND('now' AS ?now) }"))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("SELEKT", "syntax-error"),
+        ("SELECT * { ?s", "syntax-error"),
+        ("SELECT * { SERVICE <http://x/> {} }", "remote-access"),
+        ("SELECT * FROM <file:///etc/passwd> {}", "remote-access"),
+        ("SELECT * { FILTER(?a<'x>') SERVICE <http://x/> {} }", "bad-request"),
+    ],
+)
+def test_queries_that_are_refused(text: str, kind: str, evaluator: Evaluator) -> None:
+    with refused(kind):
+        evaluator.answer(query(text))
+
+
+def test_results_beyond_the_limit_are_refused_in_every_form(evaluator: Evaluator) -> None:
+    many = "{ VALUES ?x { " + "1 " * 500 + "} }"
+    for text, accept in (
+        (f"SELECT * {many}", ""),
+        (f"SELECT * {many}", "text/html"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", ""),
+    ):
+        with refused("result-too-large"):
+            evaluator.answer(query(text, accept=accept, result_limit=30))
+
+
+def test_single_graphs_and_the_whole_store(evaluator: Evaluator) -> None:
+    _, body = evaluator.answer(graph("http://example.org/g1"))
+    assert [quad.object.value for quad in ox.parse(body, ox.RdfFormat.TURTLE)] == ["2"]  # type: ignore[union-attr]
+    _, body = evaluator.answer(graph(None, default=True, accept="application/n-triples"))
+    assert [quad.object.value for quad in ox.parse(body, ox.RdfFormat.N_TRIPLES)] == ["1"]  # type: ignore[union-attr]
+    head, body = evaluator.answer(graph(None))
+    assert head["type"] == "application/trig"
+    assert len(list(ox.parse(body, ox.RdfFormat.TRIG))) == 3
+    with refused("not-found"):
+        evaluator.answer(graph("http://example.org/none"))
+
+
+def test_a_store_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtable.server.evaluation.OPENING_PAUSES", (0.0,))
+    with refused("unavailable"):
+        Evaluator(str(tmp_path), {})
+
+
+def test_addresses_that_are_allowed_may_be_reached() -> None:
+    refuse_remote("SELECT * { SERVICE <http://x/> {} }", ("http://x/",))
+    for text in (
+        "SELECT * { SERVICE ?x {} }",
+        "LOAD <http://y/>",
+        "SELECT * { SERVICE <http://x/> { SERVICE <http://z/> {} } }",
+    ):
+        with refused("remote-access"):
+            refuse_remote(text, ("http://x/",))
+
+
+@pytest.mark.parametrize("turtle", [b"", b"a:x a:y a:z .\n", b"@prefix a: <http://a/> .\n"])
+def test_prefixes_that_nothing_uses_are_left_out(turtle: bytes) -> None:
+    assert b"@prefix" not in without_unused_prefixes(turtle)
+    assert without_unused_prefixes(without_unused_prefixes(turtle)) == without_unused_prefixes(turtle)
+
+
+def test_errors_of_syntax_have_their_place() -> None:
+    with pytest.raises(SyntaxError) as caught:
+        ox.Store().query("SELECT *\n{ ?s ?p }")
+    problem = syntax_problem(caught.value)
+    assert isinstance(problem, Problem)
+    assert problem.extra["line"] == 2
+    assert problem.detail.startswith("Line 2, column ")
+    assert syntax_problem(SyntaxError("something else")).detail == "something else"

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+import kgtable
+from kgtable.api import KnowledgeGraph
+from kgtable.graph.build import start_empty
+from kgtable.server import overview
+from tests.server.open_graph import silent
+
+
+@pytest.fixture
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]:
+    folder = tmp_path_factory.mktemp("empty") / "kg"
+    start_empty(folder)
+    yield kgtable.open(folder)
+    overview.forget()
+
+
+def listed(q: str = "", offset: int = 0, limit: int = 100) -> dict[str, object]:
+    return {"q": q, "offset": offset, "limit": limit}
+
+
+def test_counts_and_questions_of_the_graph(opened: KnowledgeGraph) -> None:
+    found = overview.info(opened, {}, silent)
+    assert found["tables"] == len(opened.tables)
+    assert found["cells"] == opened.info()["cells"]
+    assert found["start"] in {opened.names.table_iri(id) for id in opened.tables}
+    assert all(question.endswith("?") for question in found["questions"])
+
+
+def test_an_empty_graph_has_nothing_to_ask(empty: KnowledgeGraph) -> None:
+    found = overview.info(empty, {}, silent)
+    assert (found["tables"], found["questions"], found["start"]) == (0, [], None)
+    assert found["summary"].startswith("0 tables, 0 rows")
+    assert overview.tables(empty, listed(), silent) == {"total": 0, "tables": []}
+    assert overview.ontology(empty, listed("x"), silent) == {"total": 0, "predicates": []}
+    assert overview.classes(empty, {}, silent)["classes"] == []
+
+
+def test_tables_match_all_words_the_best_first(opened: KnowledgeGraph) -> None:
+    everything = overview.tables(opened, listed(), silent)
+    assert [table["id"] for table in everything["tables"]] == list(opened.tables)
+    assert overview.tables(opened, listed("halden nowhere"), silent)["total"] == 0
+    found = overview.tables(opened, listed("HALDEN"), silent)["tables"]
+    assert found[0]["id"] == "halden-segments"
+    pages = [overview.tables(opened, listed(offset=place, limit=1), silent)["tables"] for place in range(7)]
+    assert [table for page in pages for table in page] == everything["tables"]
+
+
+def test_predicates_of_most_tables_come_first(opened: KnowledgeGraph) -> None:
+    found = overview.ontology(opened, listed(), silent)
+    counts = [entry["tables_total"] for entry in found["predicates"]]
+    assert counts == sorted(counts, reverse=True)
+    assert found["total"] == len({fact.predicate for fact in opened.catalogue.facts()})
+    for entry in found["predicates"]:
+        assert entry["cells"] == sum(kind["cells"] for kind in entry["ranges"]) or len(entry["ranges"]) == 6
+        assert "text" not in entry
+    narrowed = overview.ontology(opened, listed("planet"), silent)
+    assert 0 < narrowed["total"] < found["total"]
+
+
+def test_classes_are_counted_and_explained(opened: KnowledgeGraph) -> None:
+    found = {entry["name"]: entry for entry in overview.classes(opened, {}, silent)["classes"]}
+    assert found["Table"]["entities"] == len(opened.tables)
+    assert found["Row"]["comment"]
+
+
+def test_an_editor_is_told_prefixes_examples_and_iris(opened: KnowledgeGraph) -> None:
+    found = overview.dataset(opened, {}, silent)
+    assert opened.names.predicate_iri("hasPlanet") in found["properties"]
+    assert found["properties"] == sorted(set(found["properties"]))
+    assert found["prefixes"]["ex"] == opened.names.ex
+    assert found["examples"][0]["query"]
+
+
+def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:
+    for operation in (overview.info, overview.dataset, overview.classes):
+        json.dumps(operation(hostile_graph, {}, silent))
+    assert overview.tables(hostile_graph, listed("a&b"), silent)["total"] == 1
+    labels = {entry["label"] for entry in overview.ontology(hostile_graph, listed(), silent)["predicates"]}
+    assert '<b>"x"\u202e' in labels
+    overview.forget()

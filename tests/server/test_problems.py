@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kgtable.server.problems import KINDS, PROBLEM_TYPE, Problem, busy
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_has_a_status_and_a_body(kind: str) -> None:
+    problem = Problem(kind, "What happened.")
+    told = json.loads(problem.body())
+    assert told == {
+        "type": PROBLEM_TYPE + kind, "title": KINDS[kind].title,
+        "status": problem.status, "detail": "What happened.",
+    }  # fmt: skip
+    assert 400 <= problem.status < 600
+    response = problem.response()
+    assert response.status_code == problem.status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.headers["cache-control"] == "no-store"
+
+
+def test_further_members_and_headers() -> None:
+    problem = Problem("too-large", "Long.", {"limit": 5}, {"connection": "close"})
+    assert json.loads(problem.body())["limit"] == 5
+    assert problem.response().headers["connection"] == "close"
+    assert busy("Later.", 7).headers == {"retry-after": "7"}
+    assert busy("Later.").status == 503
+
+
+def test_any_text_can_be_told() -> None:
+    told = json.loads(Problem("bad-request", '"\u2028\u202e<script>\x00').body())
+    assert told["detail"] == '"\u2028\u202e<script>\x00'
+    assert json.loads(Problem("bad-request", "a\ud800").body())["detail"]
+
+
+def test_a_kind_that_is_not_known_is_a_mistake() -> None:
+    with pytest.raises(KeyError):
+        Problem("nonsense", "x").body()

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from kgtable.server.frames import Decoder, Head, encode
+from kgtable.server.problems import Problem
+from kgtable.server.worker import Emit, Worker, serve
+
+
+class Role:
+    """Answers with its job, and fails as the job says."""
+
+    def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
+        """See `Worker.answer`."""
+        match job.get("do"):
+            case "tell":
+                emit({"name": "text"}, b"piece")
+            case "refuse":
+                raise Problem("too-large", 'Long "\ud800".', {"limit": 5}, {"connection": "close"})
+            case "overflow":
+                raise MemoryError
+            case "break":
+                raise ZeroDivisionError("by <b>")
+        return {"status": 200}, body
+
+
+def answers(*jobs: tuple[Head, bytes], worker: Worker | None = None) -> list[tuple[Head, bytes]]:
+    """The frames a worker sends back for these jobs, after it has said that it is ready."""
+    ours, its = socket.socketpair()
+    with ours, its:
+        ours.sendall(b"".join(encode({"seconds": 60, **head}, body) for head, body in jobs))
+        ours.shutdown(socket.SHUT_WR)
+        serve(worker or Role(), its)
+        its.shutdown(socket.SHUT_WR)
+        data = b""
+        while piece := ours.recv(1 << 16):
+            data += piece
+    ready, *found = Decoder().feed(data)
+    assert ready == ({"ready": True}, b"")
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    return found
+
+
+def test_jobs_are_answered_in_order() -> None:
+    assert answers(({}, b"one"), ({}, b""), ({}, b"\x00three")) == [
+        ({"status": 200}, b"one"), ({"status": 200}, b""), ({"status": 200}, b"\x00three"),
+    ]  # fmt: skip
+    assert answers() == []
+
+
+def test_events_come_ahead_of_the_answer() -> None:
+    assert answers(({"do": "tell"}, b"x")) == [
+        ({"name": "text", "event": True}, b"piece"),
+        ({"status": 200}, b"x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("do", "kind", "detail"),
+    [
+        ("refuse", "too-large", 'Long "\\ud800".'),
+        ("overflow", "memory-limit", "memory"),
+        ("break", "evaluation-error", "by <b>"),
+    ],
+)
+def test_what_fails_is_told_and_the_next_job_is_done(do: str, kind: str, detail: str) -> None:
+    (head, body), after = answers(({"do": do}, b""), ({}, b"next"))
+    assert head["problem"] == kind
+    assert detail in body.decode()
+    assert after == ({"status": 200}, b"next")
+
+
+def test_extra_and_headers_of_a_problem_come_along() -> None:
+    ((head, _),) = answers(({"do": "refuse"}, b""))
+    assert (head["extra"], head["headers"]) == ({"limit": 5}, {"connection": "close"})
+
+
+def started(role: str, *jobs: Any, memory: int = 0) -> tuple[int, list[tuple[Head, bytes]]]:
+    """A worker process's end and what it said."""
+    ours, its = socket.socketpair()
+    with ours:
+        command = [sys.executable, "-m", "kgtable.server.worker", role, str(its.fileno()), str(memory)]
+        with its:
+            process = subprocess.Popen(command, pass_fds=[its.fileno()])
+        with process:
+            for head in jobs:
+                ours.sendall(encode(head))
+            ours.shutdown(socket.SHUT_WR)
+            data = b""
+            while piece := ours.recv(1 << 16):
+                data += piece
+    return process.returncode, Decoder().feed(data)
+
+
+def test_a_process_ends_when_its_server_does() -> None:
+    code, frames = started("read")
+    assert (code, frames) == (0, [({"ready": True}, b"")])
+
+
+def test_a_job_that_overruns_ends_the_process() -> None:
+    code, frames = started(
+        "read", {"seconds": -1.999, "op": "query", "open": {"path": "/nowhere", "prefixes": {}}}
+    )
+    assert code == -signal.SIGALRM
+    assert json.dumps(frames[1:]) == "[]"

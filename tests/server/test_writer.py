@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from kgtable.graph.build import start_empty
+from kgtable.graph.generation import LOCK
+from kgtable.graph.storage import exclusive_lock
+from kgtable.server.evaluation import Evaluator
+from kgtable.server.writer import Writer
+from tests.server.conftest import DATA
+from tests.server.refusals import refused
+from tests.server.serving import store_with
+
+G1 = "http://example.org/g1"
+TURTLE = b'<http://e/s> <http://e/p> "\xc3\xbc", 1 .'
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    store_with(tmp_path / "store", DATA)
+    return tmp_path / "store"
+
+
+def objects(path: Path, graph: str | None) -> list[str]:
+    job = {
+        "op": "graph",
+        "graph": graph,
+        "default": graph is None,
+        "accept": "application/n-triples",
+        "result_limit": 999,
+    }
+    _, text = Evaluator(str(path), {}).answer(job)
+    return sorted(quad.object.value for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES))  # type: ignore[union-attr]
+
+
+def write(path: Path, op: str, body: bytes = b"", **more: Any) -> int:
+    job = {
+        "op": op, "graph": None, "type": "text/turtle", "base": "http://e/", "prefixes": {"e": "http://e/"},
+        "default_graphs": [], "named_graphs": [], "open": {"directory": None, "path": str(path)},
+    } | more  # fmt: skip
+    head, answer = Writer().answer(job, body, lambda head, content: None)
+    assert answer == b""
+    return int(head["status"])
+
+
+def test_graphs_are_put_posted_and_deleted(path: Path) -> None:
+    assert write(path, "put", TURTLE, graph="http://e/new") == 201
+    assert write(path, "put", TURTLE, graph=G1) == 204
+    assert objects(path, G1) == ["1", "ü"]
+    assert write(path, "post", b"<> <http://e/p> 2 .", graph=G1) == 200
+    assert objects(path, G1) == ["1", "2", "ü"]
+    assert write(path, "delete", graph=G1) == 200
+    with refused("not-found"):
+        write(path, "delete", graph=G1)
+
+
+def test_the_default_graph_is_always_there(path: Path) -> None:
+    assert write(path, "put", TURTLE) == 204
+    assert objects(path, None) == ["1", "ü"]
+    assert write(path, "delete") == 200
+    assert write(path, "delete") == 200
+    assert write(path, "post", TURTLE) == 201
+
+
+def test_an_empty_graph_is_a_graph(path: Path) -> None:
+    assert write(path, "put", b"", graph="http://e/empty") == 201
+    assert write(path, "put", b"", graph="http://e/empty") == 204
+
+
+def test_updates(path: Path) -> None:
+    assert write(path, "update", update="INSERT DATA { e:s e:p <rel> }", allowed=[]) == 204
+    assert objects(path, None) == ["1", "http://e/rel"]
+    narrowed = "DELETE { ?s ?p ?o } INSERT { GRAPH e:copy { ?s ?p ?o } } WHERE { ?s ?p ?o }"
+    assert write(path, "update", update=narrowed, default_graphs=[G1]) == 204
+    assert objects(path, "http://e/copy") == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("update", "kind"),
+    [
+        ("INSERT DATA {", "syntax-error"),
+        ("LOAD <http://x/>", "remote-access"),
+        ("LOAD <file:///etc/passwd>", "remote-access"),
+        ("SELECT * {}", "syntax-error"),
+        ("INSERT DATA { <a:a> <a:a> 1 } ; DROP GRAPH <http://e/none>", "not-found"),
+        (f"INSERT DATA {{ <a:a> <a:a> 1 }} ; CREATE GRAPH <{G1}>", "conflict"),
+    ],
+)
+def test_updates_that_are_refused_change_nothing(update: str, kind: str, path: Path) -> None:
+    before = objects(path, None)
+    with refused(kind):
+        write(path, "update", update=update)
+    assert objects(path, None) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "type"),
+    [
+        (b"<a:a> <a:b>", "text/turtle"),
+        (b'<a:a> <a:b> "\xff" .', "text/turtle"),
+        (b"not json", "application/ld+json"),
+        (b"no parts", "multipart/form-data; boundary=x"),
+        (b"<a:a> <a:b> 1 .\nbroken", "application/n-triples"),
+    ],
+)
+def test_bodies_that_cannot_be_read_change_nothing(body: bytes, type: str, path: Path) -> None:
+    before = objects(path, G1)
+    with refused("bad-data"):
+        write(path, "put", body, graph=G1, type=type)
+    assert objects(path, G1) == before
+
+
+def test_all_parts_of_a_form_are_taken(path: Path) -> None:
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="a"; filename="a.ttl"\r\n'
+        b"Content-Type: text/turtle\r\n\r\n"
+        b'<http://e/s> <http://e/p> 8 .\r\n--x\r\nContent-Disposition: form-data; name="b"\r\n'
+        b'Content-Type: application/n-triples\r\n\r\n<http://e/s> <http://e/p> "nine" .\r\n--x--\r\n'
+    )
+    assert write(path, "put", body, graph=G1, type="multipart/form-data; boundary=x") == 204
+    assert objects(path, G1) == ["8", "nine"]
+
+
+def test_quads_are_loaded_into_their_graphs(path: Path) -> None:
+    quads = b'<http://e/s> <http://e/p> "x" <http://e/a> .\n<http://e/s> <http://e/p> "y" .\n'
+    assert write(path, "load", quads, type="application/n-quads") == 204
+    assert objects(path, "http://e/a") == ["x"]
+    assert objects(path, None) == ["1", "y"]
+
+
+def test_a_graph_directory_is_locked_for_the_time_of_a_write(tmp_path: Path) -> None:
+    generation = start_empty(tmp_path / "kg")
+    opening = {"directory": str(tmp_path / "kg"), "path": "the current one is looked up"}
+    assert write(tmp_path, "put", TURTLE, graph=G1, open=opening) == 201
+    assert objects(generation.store_path, G1) == ["1", "ü"]
+    with exclusive_lock(tmp_path / "kg" / LOCK), refused("unavailable"):
+        write(tmp_path, "delete", graph=G1, open=opening)
+    with refused("storage-full"):
+        write(tmp_path, "delete", graph=G1, open={"directory": str(tmp_path / "nowhere" / "x"), "path": ""})
