@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from kgtable.answering.answer import Answer, Citation
 from kgtable.answering.stated import stated_numbers
@@ -101,11 +102,33 @@ def evidence_text(answer: Answer) -> str:
         more = len(answer.citations) - _MOST_ROWS
         parts += [f"  … and {more:,} more cells"] if more > 0 else []
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
+    parts += [used] if (used := usage_text(answer)) else []
     parts += [
         f"also: {printable(other.text)} ({other.citations[0].file if other.citations else other.table})"
         for other in answer.alternatives
     ]
     return "\n".join(parts)
+
+
+def usage_text(answer: Answer) -> str:
+    """One line on what the language model used, in all and by stage; empty where none was asked.
+
+    >>> usage_text(Answer("?", "5", usage={"requests": 0}))
+    ''
+    """
+    if not answer.usage.get("requests"):
+        return ""
+    stages = answer.usage.get("stages", {})
+    parts = "; ".join(f"{name} {_spent(spent)}" for name, spent in stages.items())
+    return f"used: {_spent(answer.usage)}" + (f" ({parts})" if len(stages) > 1 else "")
+
+
+def _spent(usage: Mapping[str, Any]) -> str:
+    requests, cost = usage["requests"], usage["cost_usd"]
+    counts = (usage["prompt_tokens"], usage["completion_tokens"])
+    read, written = ("?" if count is None else f"{count:,}" for count in counts)
+    price = "cost not known" if cost is None else f"${cost:.4f}"
+    return f"{requests} request{'s' if requests != 1 else ''}, {read} + {written} tokens, {price}"
 
 
 def as_markdown(answer: Answer) -> str:

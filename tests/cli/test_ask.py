@@ -73,6 +73,7 @@ def test_a_model_is_asked_and_its_prompt_shown(kg: str) -> None:
     assert result.stdout.startswith("58,232 km\n")
     assert "verified: each cited cell exists" in result.stdout
     assert "(tiny)" in result.stdout
+    assert "used: 1 request, " in result.stdout
     assert "=== CONTEXT START ===" in result.stdout
 
 

@@ -20,7 +20,8 @@ from kgtable.answering.offline.pairs import (
     change_of_rows,
     difference_of_columns,
     difference_of_rows,
-    share,
+    share_of_columns,
+    share_of_rows,
 )
 from kgtable.answering.offline.question import Form, Question, read_question
 from kgtable.answering.offline.reading import Reading, read_finding
@@ -54,7 +55,7 @@ _RULES: Mapping[Form, tuple[Callable[[Linking], Finding | None], ...]] = {
     Form.AVERAGE: (average,),
     Form.DIFFERENCE: (difference_of_columns, difference_of_rows),
     Form.CHANGE: (change_of_columns, change_of_rows),
-    Form.SHARE: (share,),
+    Form.SHARE: (share_of_rows, share_of_columns),
     Form.EXTREME: (extreme,),
     Form.WHEN: (when, extreme),
     Form.COMPARE: (compare, extreme),

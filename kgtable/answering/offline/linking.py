@@ -13,6 +13,9 @@ from kgtable.answering.offline.words import STOPWORDS, stems
 
 _LONGEST_MENTION = 12
 _MOST_ROWS = 0.7
+_KEY = frozenset({"id", "key"})
+"""The words of headers of columns that only tell rows apart."""
+
 _MISSING_LABEL_WORD = 0.35
 
 
@@ -192,6 +195,8 @@ class Linking:
             score += self._kind_bonus(column)
             if column in exclude:
                 score -= 2.0
+            if _KEY & words and not _KEY & self.question.content:
+                score -= 1.0
             if column == self.view.label_column:
                 score += 0.15
             if not self.question.wants and (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal, localcontext
 
 from kgtable.answering.offline.finding import Finding, cell_id, printed
@@ -15,13 +16,12 @@ from kgtable.tables.model import Position
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _OPENING = re.compile(
-    r"^.*?\b(?:percent\w*|%|portion|share|proportion|fraction|ratio)\s+(?:of|does|do|did)\b"
-    r"|^.*?\b(?:what|how much|how many)\s+(?:is|was|are|were)\b",
-    re.IGNORECASE,
+    r"^.*?\b(?:percent\w*|%|portion|share|proportion|fraction|ratio)\s+(?:of|does|do|did)\b", re.IGNORECASE
 )
 _RATIO = re.compile(r"\bratio\b", re.IGNORECASE)
-_PART_FIRST = re.compile(
-    r"\bratio of\b.*\bto\b|\b(?:as|in) an? (?:\w+ )?(?:percent\w*|%|portion|share|proportion|fraction) of\b",
+_PART_BEFORE = re.compile(
+    r"\b(?:(?:as|in) an? (?:\w+ )?|(?:is|was|are|were|represents?|represented) what )"
+    r"(?:percent\w*|%|portion|share|proportion|fraction) of\b",
     re.IGNORECASE,
 )
 _MOST_NAMESAKES = 3
@@ -92,43 +92,66 @@ def _percentages(view: TableView, *places: Position) -> bool:
     return all(cell is not None and cell.unit == "PERCENT" for cell in cells)
 
 
-def share(linking: Linking) -> Finding | None:
+def share_of_columns(linking: Linking) -> Finding | None:
+    """One row's number in percent of that under another year, or of that in a column of totals."""
+    view, scores = linking.view, linking.column_scores()
+    dated = year_columns(linking)
+    if len(dated) == 2 and _RATIO.search(linking.question.text):
+        part, whole = sorted(dated, key=lambda column: linking.question.years.index(dated[column]))
+    else:
+        numeric = [
+            column for column in view.columns if scores[column] > 0 and view.numeric_share(column) > 0.5
+        ]
+        totals = [column for column in numeric if view.is_total(column)]
+        parts = [column for column in numeric if column not in totals]
+        if len(totals) != 1 or not parts:
+            return None
+        part, whole = max(parts, key=lambda column: scores[column]), totals[0]
+    numbered = (row for row in view.rows if None not in (view.number(row, part), view.number(row, whole)))
+    best = linking.best_row(tuple(numbered))
+    return None if best is None else _share(linking, (best[0], part), (best[0], whole), best[1])
+
+
+def share_of_rows(linking: Linking) -> Finding | None:
     """One row's number in percent of another's, both in the column that the question names."""
-    view = linking.view
-    words = re.split(
-        r"\s+",
-        _OPENING.sub("", linking.question.text).strip(" ?"),
-    )
-    column = _number_column(linking)
-    splits = [
-        (_row_for(linking, " ".join(words[:at])), _row_for(linking, " ".join(words[at:])))
-        for at in range(1, len(words))
-    ]
-    pairs = [
-        (one[1] + other[1], one[0], other[0]) for one, other in splits if one and other and one[0] != other[0]
-    ]
-    if not pairs or column is None:
+    view, column = linking.view, _number_column(linking)
+    if column is None:
         return None
-    _, former, latter = max(pairs)
-    part, whole = (former, latter) if part_first(linking.question.text) else (latter, former)
-    top, bottom = view.number(part, column), view.number(whole, column)
+    pairs = [
+        (one[1] + other[1], one[0], other[0])
+        for first, second in _parts_and_wholes(linking.question.text)
+        if (one := _row_for(linking, first)) and (other := _row_for(linking, second)) and one[0] != other[0]
+    ]
+    if not pairs:
+        return None
+    _, part, whole = max(pairs)
+    total = frozenset(stems("total"))
+    if total & view.label_words(part) - view.label_words(whole) and not _RATIO.search(linking.question.text):
+        part, whole = whole, part
+    return _share(linking, (part, column), (whole, column), 1.0)
+
+
+def _parts_and_wholes(text: str) -> Iterator[tuple[str, str]]:
+    """The words that may name a part, with those that may name its whole."""
+    split = _PART_BEFORE.search(text)
+    if split is not None:
+        yield text[: split.start()], text[split.end() :]
+        return
+    words = _OPENING.sub("", text).strip(" ?").split()
+    for at in range(1, len(words)):
+        first, second = " ".join(words[:at]), " ".join(words[at:])
+        yield (first, second) if _RATIO.search(text) else (second, first)
+
+
+def _share(linking: Linking, part: Position, whole: Position, support: float) -> Finding | None:
+    view = linking.view
+    top, bottom = view.number(*part), view.number(*whole)
     if top is None or not bottom:
         return None
-    cells = ((part, column), (whole, column))
+    quotient = f"{cell_id(view, *part)} / {cell_id(view, *whole)}"
     if _RATIO.search(linking.question.text):
-        calculation = f"{cell_id(view, part, column)} / {cell_id(view, whole, column)}"
-        return Finding(_ratio(top / bottom), cells, 1.0, Form.SHARE, calculation)
-    calculation = f"{cell_id(view, part, column)} / {cell_id(view, whole, column)} * 100"
-    return Finding(_percent(top / bottom), cells, 1.0, Form.SHARE, calculation)
-
-
-def part_first(text: str) -> bool:
-    """Whether the question names the part before the whole.
-
-    >>> part_first("What is the ratio of debt to equity?"), part_first("What share of sales is exported?")
-    (True, False)
-    """
-    return _PART_FIRST.search(text) is not None
+        return Finding(_ratio(top / bottom), (part, whole), support, Form.SHARE, quotient)
+    return Finding(_percent(top / bottom), (part, whole), support, Form.SHARE, f"{quotient} * 100")
 
 
 def _ratio(ratio: Decimal) -> str:
@@ -154,13 +177,22 @@ def two_columns(linking: Linking) -> tuple[tuple[Position, Position], float] | N
         named = [column for column in view.columns if scores[column] > 0 and view.numeric_share(column) > 0.3]
         chosen = sorted(named, key=lambda column: -scores[column])[:2]
     if len(chosen) < 2:
-        chosen = list(view.year_columns)[:2]
+        chosen = _with_the_year_before(linking) or list(view.year_columns)[:2]
     if len(chosen) < 2:
         return None
     old, new = sorted(chosen, key=lambda column: (view.year_columns.get(column, ""), column))
     numbered = (row for row in view.rows if None not in (view.number(row, old), view.number(row, new)))
     best = linking.best_row(tuple(numbered))
     return None if best is None else (((best[0], old), (best[0], new)), best[1])
+
+
+def _with_the_year_before(linking: Linking) -> list[int]:
+    """The column of the one year that is named, and that of the year before."""
+    columns = {year: column for column, year in reversed(linking.view.year_columns.items())}
+    named = [year for year in linking.question.years if year in columns]
+    if len(named) != 1 or str(int(named[0]) - 1) not in columns:
+        return []
+    return [columns[str(int(named[0]) - 1)], columns[named[0]]]
 
 
 def two_rows(linking: Linking) -> tuple[Position, Position] | None:

@@ -109,8 +109,9 @@ class Question:
         """The years that the question names, in its order; those of a span are all named."""
         found: list[str] = []
         over = _FROM_TO.search(self.text) if self.form in (Form.SUM, Form.AVERAGE) else None
-        if over is not None and 0 < int(over[2]) - int(over[1]) <= _LONGEST_SPAN:
-            found += [str(year) for year in range(int(over[1]), int(over[2]) + 1)]
+        begin = int(over[1] or over[2]) if over is not None else 0
+        if over is not None and 0 < int(over[3]) - begin <= _LONGEST_SPAN:
+            found += [str(year) for year in range(begin, int(over[3]) + 1)]
         for match in _SPAN_OR_YEAR.finditer(self.text):
             first, last = match[1], match[2]
             if last is None:
@@ -133,7 +134,8 @@ _SPAN_OR_YEAR = re.compile(
 _LONGEST_SPAN = 20
 _SIDE_BY_SIDE = re.compile(r"\b(?:and|or)\b|,\s|&", re.IGNORECASE)
 _FROM_TO = re.compile(
-    r"\b(?:from|between)\s+(?:\w+\s+)?((?:19|20)\d\d)\s+(?:to|through|until|and)\s+((?:19|20)\d\d)\b",
+    r"\b(?:(?:from|between)\s+(?:\w+\s+)?((?:19|20)\d\d)\s+and|((?:19|20)\d\d)\s+(?:to|through|until))"
+    r"\s+((?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 _SCALE = re.compile(r"\s?(thousand|million|billion)s?\b", re.IGNORECASE)

@@ -77,7 +77,7 @@ def _missed(question: Question, view: TableView, finding: Finding) -> frozenset[
     left = question.content - explained
     context = view.table.context
     titles = {word for text in (context.title, context.caption, *context.heading) for word in stems(text)}
-    left = frozenset(word for word in left if word not in titles or view.names(word))
+    left = frozenset(word for word in left if word not in titles | view.own_name or view.names(word))
     if finding.rule in _OF_MANY_ROWS:
         return left - _met_by_all(view, rows, left, question.enumerates)
     return left - frozenset().union(*(view.row_words(row) for row in rows))

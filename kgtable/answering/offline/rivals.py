@@ -39,7 +39,7 @@ def rival_doubts(question: Question, view: TableView, finding: Finding) -> Itera
 def column_doubts(question: Question, view: TableView, finding: Finding) -> Iterator[str]:
     """Says where the answer stands in a column that the question does not ask for by name."""
     row, column = finding.cells[0]
-    asked = question.content | question.focus
+    asked = question.focus or question.content
     if question.wants in _KINDS:
         kind = frozenset(stems(" ".join(english.words(question.wants))))
         fits = not view.headers[column].isdisjoint(kind | question.focus)
@@ -51,7 +51,7 @@ def column_doubts(question: Question, view: TableView, finding: Finding) -> Iter
 
 def counted_doubts(question: Question, view: TableView, finding: Finding) -> Iterator[str]:
     """Says where what is counted is not called what the question counts."""
-    said = question.focus - frozenset(stems(english.explained(Form.COUNT)))
+    said = question.focus - frozenset(stems(english.explained(Form.COUNT))) - view.own_name
     rows = {row for row, _ in finding.cells}
     naming = view.naming_columns(question.content, rows)
     for column in {view.label_column, *naming, *(column for _, column in finding.cells)}:

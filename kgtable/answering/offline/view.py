@@ -67,6 +67,11 @@ class TableView:
         self._quantities = excerpt.quantities
 
     @cached_property
+    def own_name(self) -> frozenset[str]:
+        """The words of the table's id, which is the name of its file or sheet."""
+        return frozenset(stems(self.id))
+
+    @cached_property
     def plain_rows(self) -> tuple[int, ...]:
         """The data rows that are no totals."""
         totals = self.table.structure.totals

@@ -138,3 +138,22 @@ def test_rows_years_and_several_that_fit(
     assert found.verified is verified, (found.text, found.reasons)
     if answer:
         assert found.text == answer, found.reasons
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What percentage of the total in 2024 came from South?", "25%"),
+        ("What was South in 2024 as a percentage of the total?", "25%"),
+        ("South was what percent of the total in 2024?", "25%"),
+        ("What was the ratio of South to North in 2024?", "0.4"),
+        ("What was the ratio of North in 2024 to 2022?", "1.5"),
+        ("South decreased by what percent in 2024?", "-33.33%"),
+        ("What was the average of North 2022 to 2024?", "123.3333333333"),
+    ],
+)
+def test_shares_are_of_the_whole_that_is_named(
+    made_up: api.KnowledgeGraph, question: str, answer: str
+) -> None:
+    found = ask(made_up, question)
+    assert (found.text, found.verified) == (answer, True), found.reasons
