@@ -63,16 +63,17 @@ def small(number: int) -> tuple[str, str]:
     return f"SELECT ?p ?o {{ GRAPH ?g {{ <{iri}> ?p ?o }} }}", label
 
 
-def shots(path: str, seed: int, pool: int, bombs: float) -> Iterator[Shot]:
-    """Endless requests: small queries out of `pool` different ones, and this share of bombs."""
+def shots(path: str, seed: str, pool: int | None, bombs: float) -> Iterator[Shot]:
+    """Endless requests: small queries out of `pool` different ones, or all new, and this share of bombs."""
     random_ = random.Random(seed)
-    for _ in itertools.count():
+    for number in itertools.count():
         if random_.random() < bombs:
             kind, query, statuses = random_.choice(BOMBS)
             query += f" # {random_.random()}"
             yield Shot(kind, get(path, query), lambda status, body, wanted=statuses: status in wanted)
         else:
-            query, label = small(random_.randrange(pool))
+            query, label = small(random_.randrange(pool or TABLES * ROWS))
+            query += "" if pool else f" # {seed} {number}"
             wanted = label.encode()
             yield Shot(
                 "small",
@@ -81,23 +82,27 @@ def shots(path: str, seed: int, pool: int, bombs: float) -> Iterator[Shot]:
             )
 
 
-def fire(port: int, path: str, clients: int, seconds: float, seed: int, pool: int, bombs: float) -> list[Hit]:
+def fire(
+    port: int, path: str, clients: int, seconds: float, seed: str, pool: int | None, bombs: float
+) -> list[Hit]:
     """What so many clients in one process get within the time."""
     hits: list[Hit] = []
 
     async def run() -> None:
         until = time.perf_counter() + seconds
-        streams = (shots(path, seed * 1_000 + number, pool, bombs) for number in range(clients))
+        streams = (shots(path, f"{seed} {number}", pool, bombs) for number in range(clients))
         await asyncio.gather(*(client("127.0.0.1", port, stream, until, hits) for stream in streams))
 
     asyncio.run(run())
     return hits
 
 
-def load(port: int, path: str, clients: int, seconds: float, pool: int, bombs: float = 0.0) -> list[Hit]:
+def load(
+    port: int, path: str, clients: int, seconds: float, seed: int, pool: int | None, bombs: float = 0.0
+) -> list[Hit]:
     """The answers to all clients, which run in two processes."""
     with get_context("spawn").Pool(2) as processes:
-        jobs = [(port, path, clients // 2, seconds, seed, pool, bombs) for seed in (1, 2)]
+        jobs = [(port, path, clients // 2, seconds, f"{seed} {half}", pool, bombs) for half in (1, 2)]
         return [hit for hits in processes.starmap(fire, jobs) for hit in hits]
 
 
@@ -141,16 +146,16 @@ def memory(process: subprocess.Popen[bytes]) -> tuple[int, int]:
 
 
 def compare(
-    servers: dict[str, tuple[list[str], int, str]], given: argparse.Namespace, pool: int
+    servers: dict[str, tuple[list[str], int, str]], given: argparse.Namespace, pool: int | None
 ) -> dict[str, object]:
     """Both servers in turn, several rounds, and the median of kgtable's share."""
     rounds = []
     with ExitStack() as running:
         for command, port, _ in servers.values():
             running.enter_context(started(command, port))
-        for _ in range(given.rounds):
+        for seed in range(given.rounds):
             row = {
-                name: summary(load(port, path, given.clients, given.seconds, pool), given.seconds)
+                name: summary(load(port, path, given.clients, given.seconds, seed, pool), given.seconds)
                 for name, (_, port, path) in servers.items()
             }
             share = round(row["kgtable"]["per_second"] / row["oxigraph"]["per_second"], 3)
@@ -173,7 +178,7 @@ def bombard(server: tuple[list[str], int, str], given: argparse.Namespace) -> di
 
         watcher = Thread(target=watch)
         watcher.start()
-        hits = load(port, path, given.clients, given.bombs, TABLES * ROWS, 0.02)
+        hits = load(port, path, given.clients, given.bombs, 0, None, 0.02)
         over.set()
         watcher.join()
         time.sleep(3)
@@ -220,7 +225,7 @@ def main() -> None:
             ),
         }
         print("small queries, each one new")
-        distinct = compare(servers, given, TABLES * ROWS)
+        distinct = compare(servers, given, None)
         print("small queries, many of them again")
         again = compare(servers, given, 500)
         result = {"new": distinct["median_share"], "again": again["median_share"]}

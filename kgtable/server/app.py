@@ -109,7 +109,9 @@ class Server:
             seconds = time.perf_counter() - started
             self.state.metrics.record(route, status, seconds, size)
             client = scope.get("client") or ("", 0)
-            query = _TOKEN_PARAMETER.sub("token=…", scope["query_string"].decode("latin-1"))
+            query = scope["query_string"].decode("latin-1")
+            if "token=" in query.lower():
+                query = _TOKEN_PARAMETER.sub("token=…", query)
             self._log.record(client[0], scope["method"], scope["path"], query, status, size, seconds)
 
     async def _tell(

@@ -28,7 +28,7 @@ class Decoder:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[tuple[Head, bytes]]:
+    def feed(self, data: bytes | memoryview) -> list[tuple[Head, bytes]]:
         """The frames that these bytes complete, in order."""
         self._buffer += data
         frames = []

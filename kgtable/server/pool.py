@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ _LOG = logging.getLogger(__name__)
 
 AHEAD = 8
 """Jobs a process has at most, counting the one it is at, while jobs are short."""
+CORES = os.cpu_count() or 1
+"""Processes that get short jobs first: more of them at once would only wait for each other."""
 SHORT = 0.003
 """Seconds that jobs may take, in the mean, to count as short."""
 STALLED = 0.03
@@ -211,7 +214,7 @@ class Pool:
         self._dispatch()
 
     def _dispatch(self) -> None:
-        """Sends waiting jobs to the processes that have the most to do already, up to `AHEAD`.
+        """Sends waiting jobs to the first processes that have time, the one with the least to do.
 
         Few busy processes are cheaper than many that are woken for every job.
         """
@@ -224,7 +227,7 @@ class Pool:
             if job.answer.done():
                 job.copies -= 1
             else:
-                max(free, key=_load).submit(job)
+                min(free[:CORES], key=_load).submit(job)
 
     def _tick(self) -> None:
         """Looks at what takes long, and comes again while there is anything to look at."""

@@ -49,27 +49,25 @@ class SparqlEndpoint:
             return
         if method not in ("GET", "HEAD", "POST"):
             raise Problem("method-not-allowed", f"{method} is not for SPARQL.", {}, {"allow": METHODS})
-        key = _address_key(scope, headers)
-        if key is not None and await self._answered_before(key, scope, send, headers):
+        key, view = _address_key(scope, headers), self._state.view()
+        if key is not None and await self._answered_before(key, view, scope, send, headers):
             return
         operation = await self._operation(scope, receive, headers)
         base = requests.origin_of(scope, headers) + "/sparql"
         if operation.update is not None:
             await self._update(operation, base, headers, send)
         else:
-            await self._query(operation, base, key, scope, receive, send, headers)
+            await self._query(operation, base, key, view, scope, receive, send, headers)
 
     async def _answered_before(
-        self, key: Hashable, scope: Scope, send: Send, headers: Mapping[bytes, bytes]
+        self, key: Hashable, view: View, scope: Scope, send: Send, headers: Mapping[bytes, bytes]
     ) -> bool:
         """Gives the answer to a GET of the same address again, if the graph is still the same."""
-        state = self._state
-        version = state.view().version
-        answer = state.cache.get(version, key)
+        answer = self._state.cache.get(view.version, key)
         if answer is None:
             return False
-        state.metrics.cache_hits += 1
-        tag = f'W/"{version}"'
+        self._state.metrics.cache_hits += 1
+        tag = f'W/"{view.version}"'
         if not_modified(headers, tag):
             await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
         else:
@@ -109,6 +107,7 @@ class SparqlEndpoint:
         operation: Operation,
         base: str,
         key: Hashable,
+        view: View,
         scope: Scope,
         receive: Receive,
         send: Send,
@@ -120,7 +119,6 @@ class SparqlEndpoint:
         if len(operation.query) > state.settings.limits.query_text:
             limit = state.settings.limits.query_text
             raise Problem("too-large", f"The query is longer than {limit:,} bytes.", {"limit": limit})
-        view = state.view()
         tag = f'W/"{view.version}"' if key is not None else ""
         if tag and not_modified(headers, tag):
             await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})

@@ -13,7 +13,6 @@ import uvicorn
 
 from kgtable.errors import ServerError
 from kgtable.server.app import Server
-from kgtable.server.corking import CorkedProtocol
 from kgtable.server.security import is_loopback
 from kgtable.server.settings import ServerSettings
 from kgtable.server.sources import Source
@@ -87,7 +86,6 @@ def make_server(app: Server) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=CorkedProtocol,
             proxy_headers=False,
             access_log=False,
             log_level="warning",

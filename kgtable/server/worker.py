@@ -38,8 +38,9 @@ def serve(worker: Worker, connection: socket.socket) -> None:
     """Answers jobs in order until the other side closes."""
     decoder = Decoder()
     connection.sendall(frames.encode({"ready": True}))
-    while data := connection.recv(CHUNK):
-        for job, body in decoder.feed(data):
+    room = memoryview(bytearray(CHUNK))
+    while size := connection.recv_into(room):
+        for job, body in decoder.feed(room[:size]):
             signal.setitimer(signal.ITIMER_REAL, job["seconds"] + GRACE_SECONDS)
             connection.sendall(frames.encode(*_answer(worker, job, body, connection)))
         signal.setitimer(signal.ITIMER_REAL, 0)
