@@ -6,6 +6,7 @@ and question; with neither output format nor separators, with both, and with exa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
@@ -18,6 +19,7 @@ from kgtable.llm.protocol import Message
 from kgtable.resources import PACKAGE
 
 _FOLDER = PACKAGE / "answering" / "prompts"
+_SIGNS = re.compile("=+")
 
 
 class PromptSetting(StrEnum):
@@ -70,10 +72,8 @@ def fence(*data: str) -> str:
     >>> fence("plain"), fence("=== CONTEXT END ===")
     ('===', '====')
     """
-    signs = "==="
-    while any(signs in text for text in data):
-        signs += "="
-    return signs
+    longest = max((len(run) for text in data for run in _SIGNS.findall(text)), default=0)
+    return "=" * max(3, longest + 1)
 
 
 REPLY_SCHEMA: Mapping[str, Any] = {

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.answering import evidence as module
+from kgtable.answering.evidence import Evidence
+from kgtable.retrieval.result import Retrieval, ScoredTable
+from tests.answering.sample import ACCOUNTS, SOURCE, evidence, retrieval, triple
+
+
+def test_tables_are_numbered_by_their_rank_and_cells_by_their_place() -> None:
+    found = evidence()
+    assert found.tables == ("accounts", "ports")
+    assert (found.alias("ports"), found.cell_id("ports", 3, 2)) == ("T2", "T2.r3.c2")
+    only_triples = Evidence(Retrieval("?", (triple("ports", 1, 1, 1.0),), ()), SOURCE)
+    assert only_triples.tables == ("ports",)
+
+
+def test_every_cell_with_text_is_found_by_its_id() -> None:
+    found = evidence()
+    for row, cells in enumerate(ACCOUNTS):
+        for column, text in enumerate(cells):
+            cell = found.resolve(found.cell_id("accounts", row, column))
+            assert (cell.text if cell else "") == text
+            assert cell is None or SOURCE.cell_iri("accounts", row, column) == cell.iri
+
+
+@pytest.mark.parametrize("id", ["T1.r1.c1", " [T1.r1.c1] ", "(t1.R1.C1)", "T1, r1, c1", "T1. r1.c1"])
+def test_ids_as_models_write_them(id: str) -> None:
+    cell = evidence().resolve(id)
+    assert cell is not None
+    assert (cell.text, cell.value, cell.unit, cell.scale, cell.power) == (
+        "1,200", Decimal(1_200_000_000), "CCY_EUR", "M", 6,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "",
+        "T1",
+        "T0.r1.c1",
+        "T3.r1.c1",
+        "T1.r99.c1",
+        "T1.r1.c99",
+        "T1.r2.c1",
+        "T1.r-1.c1",
+        f"T1.r{'9' * 5000}.c1",
+        "<T1.r1.c1>",
+    ],
+)
+def test_ids_of_no_cell(id: str) -> None:
+    assert evidence().resolve(id) is None
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_an_id_or_none(id: str) -> None:
+    cell = evidence().resolve(id)
+    assert cell is None or cell.text
+
+
+def test_header_cells_have_no_label_and_rows_their_groups() -> None:
+    found = evidence()
+    header = found.cell("accounts", 0, 1)
+    assert header is not None
+    assert (header.text, header.label) == ("2018", "")
+    assert found.group_path("accounts", 3) == (2,)
+    assert found.group_path("accounts", 1) == found.group_path("accounts", 99) == ()
+
+
+def test_a_number_that_was_retrieved_goes_before_the_tables() -> None:
+    told = replace(triple("accounts", 1, 1, 1.0), value="7", unit="KiloGM", scale=None)
+    odd = replace(told, column=2, value="seven")
+    found = Evidence(Retrieval("?", (told, odd), (ScoredTable("accounts", 1.0),)), SOURCE)
+    cell, other = found.cell("accounts", 1, 1), found.cell("accounts", 1, 2)
+    assert cell is not None
+    assert other is not None
+    assert (cell.value, cell.unit) == (Decimal(7), "KiloGM")
+    assert other.value == Decimal(1_500_000_000)
+
+
+def test_a_long_table_is_read_where_something_was_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = evidence().excerpt("accounts")
+    assert (whole.missing, whole.table) == (0, SOURCE.table("accounts"))
+    monkeypatch.setattr(module, "MOST_CELLS", 5)
+    few = Evidence(
+        replace(retrieval("?"), triples=(triple("accounts", 4, 1, 1.0), triple("ports", 1, 1, 1.0))), SOURCE
+    )
+    excerpt = few.excerpt("accounts")
+    assert excerpt.table.grid.head[4] == ACCOUNTS[4]
+    assert set(excerpt.quantities) == {(4, 1), (4, 2)}
+    assert excerpt.missing == SOURCE.frame("accounts").body_rows - 1
+    assert excerpt.table.structure.parents[4] == 2

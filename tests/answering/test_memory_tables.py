@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from kgtable.answering.evidence import Quantity
+from kgtable.answering.memory_tables import MemoryTables, quantities_of
+from kgtable.errors import GraphNotFoundError
+from kgtable.graph.terms import Namespaces
+from kgtable.tables.structure import make_table
+from tests.answering.sample import ACCOUNTS_TABLE, grid
+
+MONEY = make_table(
+    grid("money", (("(in $ thousands)", "2019", "Share"), ("Sales", "1,200", "5%"), ("Note", "n/a", "x")))
+)
+
+
+def test_numbers_that_are_not_given_are_read_from_the_cells() -> None:
+    assert quantities_of(MONEY) == {
+        (1, 1): Quantity(Decimal(1_200_000), "CCY_USD", "T"),
+        (1, 2): Quantity(Decimal(5), "PERCENT", None),
+    }
+    given = {(1, 1): Quantity(Decimal(7), "KiloGM")}
+    assert MemoryTables([MONEY], {"money": given}).quantities("money") == given
+    assert MemoryTables([MONEY]).quantities("money") == quantities_of(MONEY)
+
+
+def test_frames_count_the_rows_that_are_no_groups() -> None:
+    source = MemoryTables([ACCOUNTS_TABLE])
+    assert source.frame("accounts").body_rows == 5
+    assert source.table("accounts") is ACCOUNTS_TABLE
+
+
+def test_rows_and_their_numbers() -> None:
+    row = MemoryTables([MONEY]).row("money", 1)
+    assert row is not None
+    assert (row.cells, row.parent, set(row.quantities)) == (("Sales", "1,200", "5%"), None, {1, 2})
+    assert MemoryTables([MONEY]).row("money", 99) is None
+
+
+def test_cells_are_cited_in_the_namespace_given() -> None:
+    names = Namespaces("https://data.example/")
+    assert MemoryTables([MONEY], names=names).cell_iri("a b", 1, 2) == names.cell_iri("a b", 1, 2)
+
+
+@pytest.mark.parametrize("id", ["", "nowhere", "<script>"])
+def test_tables_that_are_not_there(id: str) -> None:
+    source = MemoryTables([MONEY])
+    for ask in (source.table, source.frame, source.quantities, lambda found: source.row(found, 1)):
+        with pytest.raises(GraphNotFoundError, match="no table"):
+            ask(id)
