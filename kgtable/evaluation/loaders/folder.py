@@ -27,12 +27,13 @@ class BenchmarkFolder:
         `BenchmarkError` where two different tables share an id.
         """
         texts = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
-        if id in self._tables:
-            if self._tables[id] != texts:
+        name = file_name(id)
+        if name in self._tables:
+            if self._tables[name] != texts:
                 raise BenchmarkError(f"Two different tables share the id “{id}”.")
             return
-        self._tables[id] = texts
-        path = self._folder / "tables" / f"{file_name(id)}.csv"
+        self._tables[name] = texts
+        path = self._folder / "tables" / f"{name}.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(texts)
         known = {key: value for key, value in sidecar.items() if value}
