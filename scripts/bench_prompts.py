@@ -4,7 +4,7 @@
 
 For every prompt setting and presentation the question is asked twice: of the scripted model, and over
 HTTP of a scripted server. Both cite the best cell; the answer must come out verified either way. Printed
-are the estimated tokens of the prompt, of the context in it, and the cells it shows and leaves out.
+is a table of the prompts' estimated tokens, and below it what of them is context.
 """
 
 from __future__ import annotations
@@ -58,23 +58,27 @@ def main() -> None:
     arguments = parser.parse_args()
     kg = kgtable.open(arguments.kg)
     evidence = Evidence(kg.retrieve(arguments.question, arguments.k), GraphTables(kg.store, kg.names))
-    print(f"{len(evidence.retrieval.triples)} triples of {len(evidence.tables)} tables")
-    columns = f"{'setting':32} {'presentation':12} {'prompt':>7} {'context':>7} {'shown':>6} {'cut':>5}"
-    print(f"{columns}  scripted, HTTP")
+    print(f"{len(evidence.retrieval.triples)} triples of {len(evidence.tables)} tables\n")
+    print("| setting |" + "".join(f" {name} |" for name in PRESENTATIONS))
+    print("|---|" + "---|" * len(PRESENTATIONS))
+    contexts: dict[str, str] = {}
+    good = 0
     for setting in PromptSetting:
         said = reply(evidence, setting)
+        line = f"| `{setting}` |"
         for name, layout in PRESENTATIONS.items():
             ways = {"layout": layout, "setting": setting, "context_tokens": arguments.context_tokens}
             with ScriptedServer([said]) as server:
                 model = ChatModel("scripted", Endpoint(server.base_url))
                 answers = [Generator(llm, **ways).answer(evidence) for llm in (ScriptedLLM([said]), model)]
                 model.close()
+            good += sum(answer.verified for answer in answers)
             report = answers[0].context
-            outcome = ", ".join("verified" if answer.verified else "not verified" for answer in answers)
-            print(
-                f"{setting:32} {name:12} {estimate_tokens(answers[0].prompt):7,} {report['tokens']:7,}"
-                f" {report['shown_triples']:6} {report['cut_triples']:5}  {outcome}"
-            )
+            contexts[name] = f"{report['tokens']:,} ({report['shown_tables']} tables)"
+            line += f" {estimate_tokens(answers[0].prompt):,} |"
+        print(line)
+    print("| the context alone |" + "".join(f" {found} |" for found in contexts.values()))
+    print(f"\nverified: {good} of {2 * len(PromptSetting) * len(PRESENTATIONS)} answers")
 
 
 if __name__ == "__main__":
