@@ -102,7 +102,10 @@ class _Check:
                 known = number_of(cell)
                 if known is not None and abs(known) in (value, value * 10**cell.power):
                     return Term(abs(known), unit_of(cell))
-            asked = any(found.value == value for found in stated_numbers(self._question))
+            asked = any(
+                value in (found.value, found.value * 10 ** (found.power or 0))
+                for found in stated_numbers(self._question)
+            )
             if not asked and not (number == int(number) and number <= len(self._cells)):
                 self._faults.append(f"the calculation uses {number:f}, which is in no cited cell")
         return Term(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kgtable.answering.evidence import Evidence, Quantity
 from kgtable.answering.memory_tables import MemoryTables
@@ -29,7 +30,10 @@ PORTS = (
 )
 
 
-def grid(id: str, rows: tuple[tuple[str, ...], ...]) -> Grid:
+Rows: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+def grid(id: str, rows: Rows) -> Grid:
     return Grid(id, Source(f"tables/{id}.csv"), rows, max(map(len, rows)))
 
 

@@ -15,7 +15,7 @@ from kgtable.answering.offline.words import stems
 
 _PLACES = ("", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th")
 _OF_THE_LIST = re.compile(
-    r"\b(?:top|bottom|first|last|end)\b.*\b(?:of|in|on) the (?:list|table|chart)\b", re.IGNORECASE
+    r"\b(top|bottom|first|last|end)\b.*\b(?:of|in|on) the (?:list|table|chart)\b", re.IGNORECASE
 )
 _MORE_OR_LESS = re.compile(r"\b(more|higher|greater|larger) or (less|fewer|lower|smaller)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -31,8 +31,9 @@ def extreme(linking: Linking) -> Finding | None:
     rows, applied = linking.conditioned(tuple(row for row in rows if row in view.plain_rows) or rows)
     if not rows:
         return None
-    if _OF_THE_LIST.search(question.text):
-        return _in_order(linking, rows)
+    placed = _OF_THE_LIST.search(question.text)
+    if placed is not None:
+        return _in_order(linking, rows if placed[1].lower() in ("bottom", "last", "end") else rows[:1])
     if measure is None:
         return _in_order(linking, rows) if question.ordered else _commonest(linking, rows)
     ranked = _ranked(linking, rows, measure)

@@ -229,7 +229,9 @@ def _number_column(linking: Linking) -> int | None:
     numeric = [column for column in view.columns if view.numeric_share(column) > 0.5]
     taken = {mention.column for mention in linking.mentions}
     free = [column for column in numeric if column not in taken] or numeric
-    return max(free, key=lambda column: (scores[column], column), default=None)
+    hinted = linking.question.hinted
+    named = {column: scores[column] + 0.8 * bool(view.headers[column] & hinted) for column in free}
+    return max(free, key=lambda column: (named[column], column), default=None)
 
 
 def _row_for(linking: Linking, text: str) -> tuple[int, float] | None:

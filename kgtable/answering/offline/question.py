@@ -156,6 +156,8 @@ def read_question(text: str) -> Question:
     ordered = english.any_of("last", "first").search(bare) is not None
     downwards = english.any_of("smaller", "least", *(["first"] if ordered else []))
     wants = next((name for name, pattern in english.wants() if pattern.search(plain)), "")
+    if wants == "time" and thresholds and Form.WHEN not in forms:
+        forms = (*forms, Form.WHEN)
     return Question(
         plain,
         forms[0] if forms else Form.LOOKUP,
