@@ -220,7 +220,7 @@ class Pool:
         """
         ahead = AHEAD if self._lanes.slow and self._mean < SHORT else 1
         while self._queue:
-            free = [worker for worker in self._fast if not worker.stalled and len(worker.jobs) < ahead]
+            free = [worker for worker in self._fast if worker.takes_jobs and len(worker.jobs) < ahead]
             if not free:
                 return
             job = self._queue.popleft()

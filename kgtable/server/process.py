@@ -82,14 +82,15 @@ class WorkerProcess(asyncio.Protocol):
 
     `jobs` are those it has not answered, `started` the loop's time when it began with the first of
     them; `opened` is the version of the graph that its last job looks at. `stalled` says that those
-    behind the first have gone elsewhere as well, `slow` that it is in the slow lane.
+    behind the first have gone elsewhere as well, `slow` that it is in the slow lane, `ending` that it
+    takes no more jobs.
     """
 
     def __init__(self, role: str, memory: int, keeper: Keeper) -> None:
         self.jobs: deque[Job] = deque()
         self.started = 0.0
         self.opened: str | None = None
-        self.slow = self.stalled = self._ending = False
+        self.slow = self.stalled = self.ending = False
         self._keeper = keeper
         self._decoder = Decoder()
         self._unsent: list[bytes] = []
@@ -117,6 +118,11 @@ class WorkerProcess(asyncio.Protocol):
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether a job that is submitted now is begun soon."""
+        return not (self.stalled or self.ending)
 
     async def connect(self) -> None:
         """Attaches the process to the event loop and waits until it is ready for jobs.
@@ -191,8 +197,8 @@ class WorkerProcess(asyncio.Protocol):
 
     def _bury(self) -> None:
         """Sees to it that the end of the process is waited for, and told, once."""
-        if not self._ending:
-            self._ending = True
+        if not self.ending:
+            self.ending = True
             self._loop.run_in_executor(None, self._reap)
 
     def _reap(self) -> None:

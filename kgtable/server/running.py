@@ -88,7 +88,7 @@ def make_server(app: Server) -> uvicorn.Server:
             app,
             proxy_headers=False,
             access_log=False,
-            log_level="warning",
+            log_level="error",
             server_header=False,
             lifespan="on",
             timeout_keep_alive=30,

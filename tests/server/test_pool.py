@@ -101,7 +101,8 @@ def test_an_acknowledged_write_survives_a_killed_writer(writing: Running) -> Non
     while answer.status_code != 200 and time.monotonic() < deadline:
         answer = writing.query("SELECT (COUNT(*) AS ?n) { <k:s> <k:p> ?o }")
     assert answer.json()["results"]["bindings"][0]["n"]["value"] == "10"
-    assert writing.update("INSERT DATA { <k:s> <k:p> 10 }").status_code == 204
+    answer = writing.update("INSERT DATA { <k:s> <k:p> 10 }")
+    assert answer.status_code == 204, answer.text
 
 
 @pytest.mark.parametrize("size", [100, 150_000])
