@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.postings import Integers, mapped
+from kgtable.index.postings import Integers, distinct, mapped
 from kgtable.index.strings import Strings, encoded
 
 LONGEST_GRAM = 3
@@ -74,7 +74,7 @@ class LexicalIndex:
     def containing(self, labels: Iterable[str]) -> Integers:
         """The ids of all texts that contain one of the folded labels, rising; an empty label is in none."""
         found = [self._having(label) for label in labels if label]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+        return distinct(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
     def is_known(self, label: str) -> bool:
         """Whether any text contains the folded label."""
@@ -82,7 +82,7 @@ class LexicalIndex:
 
     def _having(self, label: str) -> Integers:
         letters = _letters(label)
-        grams = np.unique(_grams(letters, min(len(letters), LONGEST_GRAM)))
+        grams = distinct(_grams(letters, min(len(letters), LONGEST_GRAM)))
         places = np.searchsorted(self._keys, grams)
         if places[-1] == len(self._keys) or (self._keys[places] != grams).any():
             return np.zeros(0, dtype=np.int64)

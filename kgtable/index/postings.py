@@ -42,6 +42,15 @@ def runs(values: Integers) -> tuple[Integers, Integers]:
     return values[new], np.cumsum(new) - 1
 
 
+def distinct(values: Integers) -> Integers:
+    """The distinct values, rising.
+
+    >>> distinct(np.array([9, 3, 7, 9])).tolist()
+    [3, 7, 9]
+    """
+    return runs(np.sort(values))[0]
+
+
 def mapped(path: Path) -> npt.NDArray[Any]:
     """An array in a file, memory-mapped. Raises `OSError`, `ValueError` for a damaged file."""
     try:

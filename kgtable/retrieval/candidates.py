@@ -14,7 +14,7 @@ from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import CellAddress, Namespaces
 from kgtable.index.corpus import Corpus
 from kgtable.index.opened import GraphIndex
-from kgtable.index.postings import Integers, ranges
+from kgtable.index.postings import Integers, distinct, ranges
 from kgtable.resources import read_shipped
 from kgtable.retrieval.values_block import with_values
 
@@ -27,16 +27,16 @@ def matching_cells(labels: Iterable[str], index: GraphIndex) -> Integers:
     corpus = index.corpus
     places = corpus.places
     texts = index.lexical.containing(labels)
-    rows = np.unique(np.concatenate([corpus.text_labels.of(texts), corpus.text_groups.of(texts)]))
+    rows = distinct(np.concatenate([corpus.text_labels.of(texts), corpus.text_groups.of(texts)]))
     of_rows = ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])
-    return np.unique(np.concatenate([corpus.text_cells.of(texts), of_rows, _of_columns(texts, corpus)]))
+    return distinct(np.concatenate([corpus.text_cells.of(texts), of_rows, _of_columns(texts, corpus)]))
 
 
 def _of_columns(texts: Integers, corpus: Corpus) -> Integers:
     """The cells of the body in columns of these names."""
     places = corpus.places
-    columns = np.unique(corpus.text_columns.of(texts))
-    tables = np.unique(places.column_table[columns])
+    columns = distinct(corpus.text_columns.of(texts))
+    tables = distinct(places.column_table[columns])
     first, last = places.table_row_start[tables], places.table_row_start[tables + 1]
     cells = ranges(places.row_cell_start[first], places.row_cell_start[last])
     wanted = np.zeros(len(places.column_number), dtype=np.bool_)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgtable.index.opened import GraphIndex
-from kgtable.index.postings import Floats, Integers, runs
+from kgtable.index.postings import Floats, Integers, distinct, runs
 from kgtable.retrieval.cell_scores import cell_scores
 from kgtable.retrieval.pool import scored_cells
 from kgtable.retrieval.query import Query
@@ -71,4 +71,4 @@ def _rows_with_names(query: Query, index: GraphIndex) -> Integers:
     """Rows with a word of the question that does not only ask, rising: for tables too large."""
     corpus = index.corpus
     cells = corpus.text_cells.of(corpus.term_texts.of(query.terms[~query.asking]))
-    return np.unique(corpus.places.cell_row[cells])
+    return distinct(corpus.places.cell_row[cells])
