@@ -44,9 +44,11 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         handle.write(b"half")
         raise KeyError("x")
     assert path.read_bytes() == b"before"
-    with whole_file(path) as handle:
-        handle.write(b"after")
-        assert path.read_bytes() == b"before"
+    with path.open("rb") as reader:
+        with whole_file(path) as handle:
+            handle.write(b"after")
+            assert path.read_bytes() == b"before"
+        assert reader.read() == b"before"
     assert path.read_bytes() == b"after"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -57,6 +57,11 @@ def test_units_of_a_row_cover_the_columns_up_to_the_next() -> None:
     assert found == [None, "CCY_EUR", "CCY_EUR", "PERCENT", "PERCENT"]
 
 
+def test_a_text_alone_in_its_row_of_units_covers_all_columns() -> None:
+    made = table(("", "A", "B"), ("", "", "€m"), ("x", "1", "2"), header=2, unit_rows=frozenset({1}))
+    assert [clues[0].phrase.unit for clues in TableClues(made).columns if clues] == ["CCY_EUR", "CCY_EUR"]
+
+
 def test_the_groups_above_a_row_the_innermost_first() -> None:
     made = table(
         ("", "2019"), ("Weights (kg)", ""), ("Costs (£)", ""), ("a", "1"),

@@ -80,6 +80,10 @@ def test_names_of_others_are_not(host: str) -> None:
         with refused("misdirected"):
             security.require_known_host(settings, {b"host": host.encode()})
     security.require_known_host(OPEN, {b"host": b"data.example:80"})
+    one_port = replace(OPEN, hosts=("data.example:80",))
+    security.require_known_host(one_port, {b"host": b"data.example:80"})
+    with refused("misdirected"):
+        security.require_known_host(one_port, {b"host": b"data.example:81"})
     security.require_known_host(replace(OPEN, hosts=()), {b"host": host.encode()})
 
 
