@@ -51,6 +51,8 @@ def column_doubts(question: Question, view: TableView, finding: Finding) -> Iter
 
 def counted_doubts(question: Question, view: TableView, finding: Finding) -> Iterator[str]:
     """Says where what is counted is not called what the question counts."""
+    if not question.focus:
+        yield "the question does not say what is to be counted"
     said = question.focus - frozenset(stems(english.explained(Form.COUNT))) - view.own_name
     rows = {row for row, _ in finding.cells}
     naming = view.naming_columns(question.content, rows)
