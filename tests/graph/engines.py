@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +42,8 @@ def running_engine(dialect: str, folder: Path) -> Iterator[Engine]:
         with running(settings, GraphFolder(folder / "kg")) as server:
             yield Engine(dialect, f"{server.url}sparql", f"{server.url}store")
         return
-    program = shutil.which("oxigraph")
+    beside_python = Path(sys.executable).parent
+    program = shutil.which("oxigraph", path=f"{beside_python}{os.pathsep}{os.environ.get('PATH', '')}")
     if program is None:
         pytest.skip("the program oxigraph is not installed (pip install oxigraph)")
     url = f"http://127.0.0.1:{free_port()}"

@@ -14,7 +14,7 @@ TABLE = f"<{NAMES.table_iri('t')}>"
 BASE = TABLE[1:-1]
 
 local_names = st.text(
-    st.characters(exclude_categories=("Cs", "Cc", "Cn", "Co"), exclude_characters=' <>"{}|^`\\%#')
+    st.characters(exclude_categories=("Cs", "Cc", "Cn", "Co"), exclude_characters=' <>"{}|^`\\%#[]')
 )
 iris = st.builds(
     lambda namespace, name: f"<{namespace}{name}>",
