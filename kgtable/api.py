@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 import threading
 from collections.abc import Iterator, Sequence
@@ -34,7 +33,6 @@ from kgtable.making import connect as connect
 from kgtable.making import convert as convert
 from kgtable.making import validate as validate
 from kgtable.retrieval.described import described_rdf
-from kgtable.retrieval.methods import Choice, Material, Retrievers
 from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
 from kgtable.version import __version__
 
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from kgtable.answering.graph_tables import GraphTables
     from kgtable.graph.build import BuildReport
     from kgtable.graph.findings import ValidationReport
+    from kgtable.retrieval.methods import Retrievers
 
 # What only some calls need is imported by them: a question from a cold shell waits for no pandas.
 
@@ -149,6 +148,8 @@ class KnowledgeGraph:
         `RetrievalError` for an unknown method or format, `VocabularyIndexError` where the index is
         missing, a leaf of `LLMError`.
         """
+        from kgtable.retrieval.methods import Choice
+
         retriever = self.retrievers.get(method, Choice(format, embedding), llm)
         if llm is not None and isinstance(retriever, ModelRetriever):
             retriever = retriever.with_model(llm, rerank=rerank)
@@ -161,6 +162,8 @@ class KnowledgeGraph:
     @cached_property
     def retrievers(self) -> Retrievers:
         """The retrieval methods over this graph."""
+        from kgtable.retrieval.methods import Material, Retrievers
+
         place = self.generation.index_path
         return Retrievers(Material(self.store, self.names, lambda: self.catalogue.tables, place))
 
@@ -180,6 +183,8 @@ class KnowledgeGraph:
         self, question: str, *, llm: LLM | None = None, on_text: OnText | None = None, **options: Any
     ) -> Answer:
         """The async twin of `ask`."""
+        import asyncio
+
         asker = await asyncio.to_thread(self._asker, llm, options)
         return await asker.ask_async(question, on_text=on_text)
 

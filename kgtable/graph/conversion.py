@@ -31,6 +31,7 @@ from kgtable.ontology.mapping import Mapping
 from kgtable.tables.folder import read_file
 from kgtable.tables.limits import Limits
 from kgtable.tables.model import Grid, Row
+from kgtable.tables.reading.content import content_size
 from kgtable.tables.structure import make_table
 from kgtable.tables.walk import TableFile
 from kgtable.version import __version__
@@ -45,6 +46,7 @@ SMALLEST_JOB = 150_000
 """Fewer bytes than this are not worth a process."""
 
 _BATCHES_A_WORKER = 12
+_ROWS_WEIGHED = 2_000
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ def write_job(job: Job, settings: Settings, output: IO[bytes], beginning: int = 
         error = None
         try:
             for grid in read_file(file, settings.limits):
-                conversion = TableConversion(grid, settings, job.share)
+                size = 0 if job.share.parts == 1 else content_size(file, settings.limits)
+                conversion = TableConversion(grid, settings, job.share, size)
                 if output.tell() > beginning:
                     output.write(conversion.between)
                 for piece in conversion:
@@ -194,11 +197,20 @@ def write_job(job: Job, settings: Settings, output: IO[bytes], beginning: int = 
         )
 
 
+def _rows_about(rows: Iterable[Row], size: int) -> int:
+    """How many rows a file of so many bytes holds, by its first ones: counting would read it once more."""
+    first = list(islice(rows, _ROWS_WEIGHED))
+    weight = sum(len(",".join(row).encode("utf-8", "replace")) + 1 for row in first)
+    return len(first) * size // max(weight, 1)
+
+
 class TableConversion:
     """One table, or a share of its rows, as pieces of text; `record` tells what they hold in the end."""
 
-    def __init__(self, grid: Grid, settings: Settings, share: Share = WHOLE) -> None:
+    def __init__(self, grid: Grid, settings: Settings, share: Share = WHOLE, size: int = 0) -> None:
+        """`size` is that of the file in bytes; only a share of a streamed table needs it."""
         self._grid = grid
+        self._size = size
         self._share = share
         self._shape = TableShape(annotate(make_table(grid), settings.mapping), settings.names)
         self._writer = writer_for(settings.format, settings.names)
@@ -220,14 +232,17 @@ class TableConversion:
         yield from self._shape.rows(self._shared_rows())
 
     def _shared_rows(self) -> Iterator[tuple[int, Row]]:
-        rows: Iterator[tuple[int, Row]] = enumerate(self._grid.rows)
-        if self._share.parts > 1:
-            total = sum(1 for _ in self._grid.rows)
-            first, last = (total * (self._share.part + step) // self._share.parts for step in (0, 1))
-            rows = islice(rows, first, last)
-        for index, row in rows:
+        for index, row in islice(enumerate(self._grid.rows), *self._bounds()):
             self._rows += 1
             yield index, row
+
+    def _bounds(self) -> tuple[int, int | None]:
+        """The first row of the share and the one after its last; the last share takes all that is left."""
+        part, parts, rows = self._share.part, self._share.parts, self._grid.rows
+        if parts == 1:
+            return 0, None
+        total = len(rows) if isinstance(rows, Sequence) else _rows_about(rows, self._size)
+        return total * part // parts, None if self._share.is_last else total * (part + 1) // parts
 
     def record(self) -> TableRecord:
         """What was converted; rows and counts are those of this share."""

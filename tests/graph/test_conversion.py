@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from kgtable.graph.conversion import (
 from kgtable.graph.terms import Namespaces
 from kgtable.graph.writing import Format
 from kgtable.ontology.mapping import Mapping
+from kgtable.tables.model import Row
 from kgtable.tables.walk import find_files
 from tests.graph.support import grid
 
@@ -44,6 +47,26 @@ def test_jobs_hold_every_file_once_and_in_order(sizes: list[int], workers: int) 
 def test_nothing_to_convert(tmp_path: Path) -> None:
     assert plan_jobs([], tmp_path, 3) == []
     assert list(run_jobs([], Settings(), 3)) == []
+
+
+class Streamed:
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+
+@pytest.mark.parametrize("size", [1, 60, 200, 100_000])
+def test_shares_of_a_streamed_table_hold_each_row_once_however_wrong_the_size(size: int) -> None:
+    table = grid(("Item", "Amount"), *((f"r{n}", str(n)) for n in range(25)))
+    streamed = replace(table, rows=Streamed(tuple(table.rows)))
+    whole = "".join(TableConversion(streamed, Settings()))
+    shares = [TableConversion(streamed, Settings(), Share(part, 3), size) for part in range(3)]
+    assert "".join(piece for share in shares for piece in share) == whole
+    counts = [share.record().rows for share in shares]
+    assert sum(counts) == 26
+    assert min(counts) > 0 or size != 200
 
 
 def test_shares_of_a_table_together_say_what_the_whole_says() -> None:
