@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyoxigraph as ox
@@ -38,16 +38,18 @@ class TableContent:
 
     def to_json(self) -> str:
         """The content as JSON text."""
-        return json.dumps(asdict(self), ensure_ascii=True, separators=(",", ":"))
+        # `asdict` would copy every cell first, which took half the time of indexing a changed folder.
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        return json.dumps(content, ensure_ascii=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> TableContent:
         """What `to_json` wrote."""
-        fields: dict[str, Any] = json.loads(text)
-        fields["rows"] = {int(row): (label, group) for row, (label, group) in fields["rows"].items()}
-        fields["columns"] = [(name, predicate) for name, predicate in fields["columns"]]
-        fields["cells"] = [tuple(cell) for cell in fields["cells"]]
-        return cls(**fields)
+        content: dict[str, Any] = json.loads(text)
+        content["rows"] = {int(row): (label, group) for row, (label, group) in content["rows"].items()}
+        content["columns"] = [(name, predicate) for name, predicate in content["columns"]]
+        content["cells"] = [tuple(cell) for cell in content["cells"]]
+        return cls(**content)
 
 
 def read_content(store: TripleStore, id: str, names: Namespaces) -> TableContent:
