@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +77,17 @@ def unpacked() -> Iterator[Path]:
         with ZipFile(ARCHIVE) as archive:
             archive.extractall(folder)
         yield Path(folder) / "sparql11"
+
+
+@contextmanager
+def evaluated_in(folders: Iterable[str]) -> Iterator[dict[tuple[str, str], EvaluationTest]]:
+    """The tests of these folders by folder and name; their files stand as long as the block lasts."""
+    with unpacked() as suite:
+        yield {
+            (folder, name): test
+            for folder in folders
+            for name, test in EvaluationManifest(suite / folder / "manifest.ttl").tests().items()
+        }
 
 
 def names(folder: str) -> list[str]:

@@ -8,17 +8,16 @@ import httpx
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server.settings import DefaultGraph, ServerSettings
 from tests.conformance.comparison import said, said_in_csv, said_in_file
+from tests.conformance.endpoint import load, writable_endpoint
 from tests.conformance.evaluation import (
     QUERY_FOLDERS,
-    EvaluationManifest,
     EvaluationTest,
+    evaluated_in,
     names,
-    unpacked,
 )
 from tests.conformance.record import Record
-from tests.server.serving import TOKEN, WRITER, Running, running, store_with
+from tests.server.serving import Running
 
 SUITE = "SPARQL 1.1 Query"
 TABULAR = {
@@ -36,33 +35,14 @@ GRAPH = {
 
 @pytest.fixture(scope="module")
 def tests() -> Iterator[dict[tuple[str, str], EvaluationTest]]:
-    with unpacked() as suite:
-        yield {
-            (folder, name): test
-            for folder in QUERY_FOLDERS
-            for name, test in EvaluationManifest(suite / folder / "manifest.ttl").tests().items()
-        }
+    with evaluated_in(QUERY_FOLDERS) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    source = store_with(tmp_path_factory.mktemp("query") / "store")
-    settings = ServerSettings(port=0, writable=True, token=TOKEN, default_graph=DefaultGraph.OWN)
-    with running(settings, source) as handle:
-        yield handle
-
-
-def load(server: Running, dataset: ox.Dataset) -> None:
-    """Makes the store hold this and nothing else."""
-    assert server.update("DROP ALL").status_code == 204
-    headers = {**WRITER, "content-type": "application/n-triples"}
-    for graph in {quad.graph_name for quad in dataset}:
-        triples = ox.serialize(
-            (quad.triple for quad in dataset.quads_for_graph_name(graph)), None, ox.RdfFormat.N_TRIPLES
-        )
-        place = {"graph": graph.value} if isinstance(graph, ox.NamedNode) else {"default": ""}
-        answer = server.client.put("/store", params=place, content=triples, headers=headers)
-        assert answer.status_code in (201, 204), answer.text
+    with writable_endpoint(tmp_path_factory.mktemp("query")) as running:
+        yield running
 
 
 def ask(server: Running, query: str, accept: str) -> httpx.Response:

@@ -8,38 +8,30 @@ import httpx
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server.settings import DefaultGraph, ServerSettings
 from tests.conformance.comparison import canonical
+from tests.conformance.endpoint import load, writable_endpoint
 from tests.conformance.evaluation import (
     UPDATE_FOLDERS,
-    EvaluationManifest,
     EvaluationTest,
+    evaluated_in,
     names,
-    unpacked,
 )
 from tests.conformance.record import Record
-from tests.conformance.test_query import load
-from tests.server.serving import TOKEN, Running, running, store_with
+from tests.server.serving import Running
 
 SUITE = "SPARQL 1.1 Update"
 
 
 @pytest.fixture(scope="module")
 def tests() -> Iterator[dict[tuple[str, str], EvaluationTest]]:
-    with unpacked() as suite:
-        yield {
-            (folder, name): test
-            for folder in UPDATE_FOLDERS
-            for name, test in EvaluationManifest(suite / folder / "manifest.ttl").tests().items()
-        }
+    with evaluated_in(UPDATE_FOLDERS) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    source = store_with(tmp_path_factory.mktemp("update") / "store")
-    settings = ServerSettings(port=0, writable=True, token=TOKEN, default_graph=DefaultGraph.OWN)
-    with running(settings, source) as handle:
-        yield handle
+    with writable_endpoint(tmp_path_factory.mktemp("update")) as running:
+        yield running
 
 
 def held(server: Running) -> list[str]:
