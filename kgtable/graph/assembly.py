@@ -84,41 +84,40 @@ class Assembly:
         self,
         plan: Plan,
         settings: Settings,
-        folder: Path,
         workers: int = 1,
         progress: Progress = silent,
         propose: Propose = propose,
     ) -> None:
-        self._plan = plan
+        self.plan = plan
+        self.names = settings.names
         self._settings = settings
-        self._folder = folder
         self._workers = workers
         self._progress = progress
         self._propose = propose
         self._records: list[FileRecord] = []
         self._done: set[str] = set()
 
-    def texts(self) -> Iterator[Path]:
+    def texts(self, folder: Path) -> Iterator[Path]:
         """The text of the tables as files in `folder`, and of the default graph as the last one.
 
         One after another they are a document only in a format without anything between its graphs.
         """
-        yield from (path for path, _ in self._shares())
-        path = self._folder / "description"
+        yield from (path for path, _ in self._shares(folder))
+        path = folder / "description"
         with storage_errors(path), path.open("wb") as output:
             self._write_description(output)
         yield path
 
-    def write(self, out: IO[bytes]) -> None:
-        """Writes the document, whatever the format, to `out`."""
-        writer = writer_for(self._settings.format, self._settings.names)
+    def write(self, out: IO[bytes], folder: Path) -> None:
+        """Writes the document, whatever the format, to `out`; `folder` is for texts on the way there."""
+        writer = writer_for(self._settings.format, self.names)
         out.write(writer.start().encode("utf-8"))
         if self._workers > 1 or not out.seekable():
-            written = self._join(out, writer.between.encode("utf-8"))
+            written = self._join(out, folder, writer.between.encode("utf-8"))
         else:
             beginning = out.tell()
             with few_collections():
-                for job in self._jobs():
+                for job in self._jobs(folder):
                     for record in write_job(job, self._settings, out, beginning):
                         self._finished([record])
             written = out.tell() > beginning
@@ -126,9 +125,9 @@ class Assembly:
         self._write_description(out)
         out.write(writer.end().encode("utf-8"))
 
-    def _join(self, out: IO[bytes], between: bytes) -> bool:
+    def _join(self, out: IO[bytes], folder: Path, between: bytes) -> bool:
         written = False
-        for path, share in self._shares():
+        for path, share in self._shares(folder):
             if path.stat().st_size:
                 out.write(between if written and share.is_first else b"")
                 append_file(path, out)
@@ -136,29 +135,29 @@ class Assembly:
             path.unlink()
         return written
 
-    def _jobs(self) -> list[Job]:
-        self._progress("converting", 0, len(self._plan.convert))
-        return plan_jobs(self._plan.convert, self._folder, self._workers)
+    def _jobs(self, folder: Path) -> list[Job]:
+        self._progress("converting", 0, len(self.plan.convert))
+        return plan_jobs(self.plan.convert, folder, self._workers)
 
-    def _shares(self) -> Iterator[tuple[Path, Share]]:
-        for converted in run_jobs(self._jobs(), self._settings, self._workers):
+    def _shares(self, folder: Path) -> Iterator[tuple[Path, Share]]:
+        for converted in run_jobs(self._jobs(folder), self._settings, self._workers):
             self._finished(converted.records)
             yield converted.job.output, converted.job.share
 
     def _finished(self, records: Sequence[FileRecord]) -> None:
         self._records += records
         self._done.update(record.path for record in records)
-        self._progress("converting", len(self._done), len(self._plan.convert))
+        self._progress("converting", len(self._done), len(self.plan.convert))
 
     def _write_description(self, out: IO[bytes]) -> None:
-        writer = writer_for(self._settings.format, self._settings.names)
+        writer = writer_for(self._settings.format, self.names)
         out.writelines(piece.encode("utf-8") for piece in writer.graph(None, self.default_graph()))
 
     def default_graph(self) -> Blocks:
         """The dataset's description and its ontology."""
         tables = self.catalogue().tables.values()
         return [
-            *dataset_blocks(tables, self._settings.names),
+            *dataset_blocks(tables, self.names),
             *ontology_blocks(self.ontology.ntriples.decode("utf-8")),
         ]
 
@@ -166,7 +165,7 @@ class Assembly:
     def ontology(self) -> GeneratedOntology:
         """The ontology of all tables."""
         equivalents = between_predicates(self.proposals, self.summaries)
-        return generate(self.catalogue().facts(), self._settings.names.ex, equivalents=equivalents)
+        return generate(self.catalogue().facts(), self.names.ex, equivalents=equivalents)
 
     @cached_property
     def summaries(self) -> dict[str, Summary]:
@@ -180,9 +179,9 @@ class Assembly:
 
     def catalogue(self) -> Catalogue:
         """The records of all files, kept and new, in reading order."""
-        records = {record.path: record for record in (*self._plan.kept, *self._plan.unreadable)}
+        records = {record.path: record for record in (*self.plan.kept, *self.plan.unreadable)}
         records.update({record.path: record for record in merge_shares(self._records)})
-        return Catalogue(records[path] for path in self._plan.order)
+        return Catalogue(records[path] for path in self.plan.order)
 
     def save_ontology(self, folder: Path) -> None:
         """Writes ``ontology.ttl`` and ``ontology.owl``."""

@@ -97,7 +97,8 @@ def build_graph(
             return BuildReport(replace(current, changes=changes), changes, report, messages)
         generation = place.begin(current, names.base)
         try:
-            made = _make(generation, before, plan, settings, found.notices, workers, propose, progress, watch)
+            assembly = Assembly(plan, settings, workers, progress, propose)
+            made = _make(generation, before, assembly, found.notices, watch)
             with watch.stage("indexing"):
                 for step in after:
                     step(made.generation)
@@ -106,8 +107,7 @@ def build_graph(
             raise
         place.point_to(made.generation, names.base)
         with watch.stage("saving the mapping"):
-            summaries = by_name(Catalogue.load(made.generation.catalogue_path).facts())
-            messages = save_mapping(place.path, edited, summaries, propose(summaries))
+            messages = save_mapping(place.path, edited, assembly.summaries, assembly.proposals)
         return replace(made, messages=messages, seconds=watch.seconds)
 
 
@@ -123,7 +123,7 @@ def start_empty(directory: Path | str, base: str | None = None) -> Generation:
         names = Namespaces(base or DEFAULT_BASE)
         generation = place.begin(None, names.base)
         settings = Settings(names, Format.NQUADS)
-        made = _make(generation, Catalogue(), Plan((), (), ()), settings, (), 1, propose, silent, Stopwatch())
+        made = _make(generation, Catalogue(), Assembly(Plan((), (), ()), settings), (), Stopwatch())
         place.point_to(made.generation, names.base)
         return made.generation
 
@@ -131,18 +131,13 @@ def start_empty(directory: Path | str, base: str | None = None) -> Generation:
 def _make(
     generation: Generation,
     before: Catalogue,
-    plan: Plan,
-    settings: Settings,
+    assembly: Assembly,
     notices: tuple[Notice, ...],
-    workers: int,
-    propose: Propose,
-    progress: Progress,
     watch: Stopwatch,
 ) -> BuildReport:
-    previous = generation.previous
+    previous, plan = generation.previous, assembly.plan
     with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
-        assembly = Assembly(plan, settings, Path(folder), workers, progress, propose)
-        texts = watch.waiting("converting", assembly.texts())
+        texts = watch.waiting("converting", assembly.texts(Path(folder)))
         with watch.stage("loading"):
             if previous is None or not plan.kept:
                 fill_store(generation.store_path, texts)
@@ -152,7 +147,7 @@ def _make(
             else:
                 kept = {table.id for file in plan.kept for table in file.tables}
                 gone = sorted(before.tables.keys() - kept)
-                change_store(previous.store_path, generation.store_path, gone, texts, settings.names)
+                change_store(previous.store_path, generation.store_path, gone, texts, assembly.names)
     with watch.stage("describing"):
         assembly.save_ontology(generation.path)
         catalogue = assembly.catalogue()

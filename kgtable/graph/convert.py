@@ -38,6 +38,6 @@ def convert_tables(
         )
     plan = Plan((), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files))
     with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
-        assembly = Assembly(plan, settings, Path(folder), workers, progress)
-        assembly.write(out)
+        assembly = Assembly(plan, settings, workers, progress)
+        assembly.write(out, Path(folder))
     return ConversionReport.of(assembly.catalogue().files.values(), found.notices)

@@ -192,7 +192,7 @@ def _rows_of(lists: Sequence[Sequence[str]], numbers: dict[str, int]) -> tuple[I
     starts = np.zeros(len(lists) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in lists], out=starts[1:])
     items = np.fromiter(
-        (numbers[term] for term in chain.from_iterable(lists)), dtype=np.int64, count=int(starts[-1])
+        map(numbers.__getitem__, chain.from_iterable(lists)), dtype=np.int64, count=int(starts[-1])
     )
     return starts, items
 

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from kgtable.graph.catalogue import Catalogue
 from kgtable.graph.generation import Generation, GraphDirectory
 from kgtable.graph.storage import storage_errors
 from kgtable.index.assembly import assemble
-from kgtable.index.contents import are_kept, kept, kept_contents, read_contents, table_text
+from kgtable.index.contents import are_kept, keep_contents, table_text
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
 from kgtable.index.lexical import write_grams
@@ -66,12 +66,20 @@ def _write_index(
         folder.mkdir()
         previous = _previous(generation)
         ids = list(Catalogue.load(generation.catalogue_path).tables)
-        contents = read_contents(generation, ids, previous, workers)
-        corpus = _write_corpus(kept(contents, folder), folder)
+        table_texts: list[str] = []
+        contents = keep_contents(generation, ids, previous, workers, folder)
+        corpus = _write_corpus(_noting(contents, table_texts), folder)
         embedder = load(embedding)
         if embedder is not None:
-            write_vectors(corpus, folder, embedder, previous)
+            write_vectors(corpus, table_texts, folder, embedder, previous)
         _write_about(folder, embedding, "none" if embedder is None else embedder.name, len(ids))
+
+
+def _noting(contents: Iterable[TableContent], texts: list[str]) -> Iterator[TableContent]:
+    """The contents; what each table's vector will stand for is added to `texts` as they pass."""
+    for content in contents:
+        texts.append(table_text(content))
+        yield content
 
 
 @contextmanager
@@ -154,13 +162,15 @@ def read_about(folder: Path) -> dict[str, Any]:
     return about
 
 
-def write_vectors(corpus: Corpus, folder: Path, embedder: Embedder, previous: Path | None) -> None:
+def write_vectors(
+    corpus: Corpus, table_texts: Sequence[str], folder: Path, embedder: Embedder, previous: Path | None
+) -> None:
     """Embed tables, column names, subjects and groups into the index folder."""
     from kgtable.index import vectors
 
     usable = previous is not None and read_about(previous)["embedding"] == embedder.name
     cache = vectors.VectorCache.load(embedder, previous if usable else None)
-    vectors.write_tables(cache, list(map(table_text, kept_contents(folder))), folder)
+    vectors.write_tables(cache, table_texts, folder)
     places = corpus.places
     kinds = {
         "predicates": np.unique(places.column_name),

@@ -43,45 +43,44 @@ def table_text(content: TableContent) -> str:
     return text[: pieces[-1].end()] if pieces else text
 
 
-def read_contents(
-    generation: Generation, ids: Sequence[str], previous: Path | None, workers: int
+def keep_contents(
+    generation: Generation, ids: Sequence[str], previous: Path | None, workers: int, folder: Path
 ) -> Iterator[TableContent]:
-    """The contents of the tables in order; those of unchanged tables from the previous index."""
+    """The contents of the tables in order, each written into the index folder on the way.
+
+    Those of unchanged tables come from the previous index.
+    """
+    with closing(sqlite3.connect(folder / FILE)) as database, database:
+        database.execute("CREATE TABLE contents (id TEXT PRIMARY KEY, content TEXT NOT NULL)")
+        for content, text in _read_or_known(generation, ids, previous, workers):
+            database.execute("INSERT INTO contents VALUES (?, ?)", (content.id, text))
+            yield content
+
+
+def _read_or_known(
+    generation: Generation, ids: Sequence[str], previous: Path | None, workers: int
+) -> Iterator[tuple[TableContent, str]]:
+    """Contents with their JSON text."""
     if previous is None:
-        yield from _read(generation, ids, workers)
+        yield from ((content, content.to_json()) for content in _read(generation, ids, workers))
         return
     changed = {*generation.changes.added, *generation.changes.changed}
     with closing(sqlite3.connect(previous / FILE)) as database:
         held = {id for (id,) in database.execute("SELECT id FROM contents")} - changed
         fresh = _read(generation, [id for id in ids if id not in held], workers)
         for id in ids:
-            if id not in held:
-                yield next(fresh)
-                continue
-            row = database.execute("SELECT content FROM contents WHERE id = ?", (id,)).fetchone()
-            yield TableContent.from_json(row[0])
-
-
-def kept(contents: Iterator[TableContent], folder: Path) -> Iterator[TableContent]:
-    """The contents, each written into the index folder on the way."""
-    with closing(sqlite3.connect(folder / FILE)) as database, database:
-        database.execute("CREATE TABLE contents (id TEXT PRIMARY KEY, content TEXT NOT NULL)")
-        for content in contents:
-            database.execute("INSERT INTO contents VALUES (?, ?)", (content.id, content.to_json()))
-            yield content
+            if id in held:
+                row = database.execute("SELECT content FROM contents WHERE id = ?", (id,)).fetchone()
+                yield TableContent.from_json(row[0]), row[0]
+            else:
+                content = next(fresh)
+                yield content, content.to_json()
 
 
 def are_kept(folder: Path) -> bool:
     """Whether an index folder holds contents; raises `sqlite3.Error` where they are missing or damaged."""
     with closing(sqlite3.connect(f"{(folder / FILE).absolute().as_uri()}?mode=ro", uri=True)) as database:
         return database.execute("SELECT 1 FROM contents").fetchone() is not None
-
-
-def kept_contents(folder: Path) -> Iterator[TableContent]:
-    """What `kept` wrote, in the same order."""
-    with closing(sqlite3.connect(folder / FILE)) as database:
-        for (content,) in database.execute("SELECT content FROM contents ORDER BY rowid"):
-            yield TableContent.from_json(content)
 
 
 def _read(generation: Generation, ids: Sequence[str], workers: int) -> Iterator[TableContent]:

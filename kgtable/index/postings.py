@@ -70,16 +70,12 @@ class Postings:
 
     @classmethod
     def build(cls, keys: Integers, items: Integers, size: int) -> Postings:
-        """Postings of the pairs (key, item), each once, for keys below `size`."""
-        pairs = (
-            np.unique(np.stack([keys, items]).astype(np.int64), axis=1)
-            if len(keys)
-            else np.zeros((2, 0), int)
-        )
-        counts = np.bincount(pairs[0], minlength=size)
+        """Postings of the pairs (key, item), each once, for keys below `size`; none is negative."""
+        span = int(items.max(initial=0)) + 1
+        found, sorted_items = np.divmod(distinct(keys.astype(np.int64) * span + items), span)
         starts = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum(counts, out=starts[1:])
-        return cls(starts, pairs[1].astype(np.int32))
+        np.cumsum(np.bincount(found, minlength=size), out=starts[1:])
+        return cls(starts, sorted_items.astype(np.int32))
 
     def of(self, keys: Integers) -> Integers:
         """The items of all these keys, one key after the other; an item may come more than once."""

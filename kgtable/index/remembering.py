@@ -12,6 +12,7 @@ from kgtable.index.build import read_about
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Embedder, Matrix
 from kgtable.index.lexical import folded
+from kgtable.ontology.facts import clean_text
 
 
 class RememberingEmbedder:
@@ -33,8 +34,9 @@ class RememberingEmbedder:
             texts, vectors = Corpus.open(folder).texts, Vectors.open(folder)
         except VocabularyIndexError:
             return
-        numbers = vectors.texts["predicates"].tolist()
-        self._known.update(zip((texts[number] for number in numbers), vectors.predicates, strict=True))
+        # Names have their line breaks as blanks; to a model that is the same text.
+        names = (clean_text(texts[number]) for number in vectors.texts["predicates"].tolist())
+        self._known.update(zip(names, vectors.predicates, strict=True))
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """See `Embedder.embed`."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypeVar
 
 from kgtable.ontology.naming import base_name
 from kgtable.tables.model import Column
 
 QUANTITY: Final = "http://qudt.org/schema/qudt/QuantityValue"
 MISSING: Final = "https://w3id.org/kgtable#missing"
+
+T = TypeVar("T", int, str)
 
 LONGEST_DISPLAY: Final = 300
 _UNPRINTABLE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\ufffe\uffff\ud800-\udfff\\s]+")
@@ -89,23 +91,26 @@ def by_name(facts: Iterable[ColumnFact]) -> dict[str, Summary]:
 
 class _Sum:
     def __init__(self) -> None:
-        self.names: Counter[str] = Counter()
-        self.predicates: Counter[str] = Counter()
-        self.generated: Counter[str] = Counter()
+        self.names: dict[str, int] = {}
+        self.predicates: dict[str, int] = {}
+        self.generated: dict[str, int] = {}
         self.tables: set[str] = set()
-        self.ranges: Counter[str] = Counter()
-        self.units: Counter[str] = Counter()
-        self.scales: Counter[int] = Counter()
+        self.ranges: dict[str, int] = {}
+        self.units: dict[str, int] = {}
+        self.scales: dict[int, int] = {}
 
     def add(self, fact: ColumnFact) -> None:
-        self.names[fact.name] += 1
-        self.predicates[base_name(fact.predicate) or fact.predicate] += 1
         generated = fact.generated or fact.predicate
-        self.generated[base_name(generated) or generated] += 1
+        _count(self.names, fact.name)
+        _count(self.predicates, _family(fact.predicate))
+        _count(self.generated, _family(generated))
         self.tables.add(fact.table)
-        self.ranges.update(fact.ranges)
-        self.units.update(fact.units)
-        self.scales.update(fact.scales)
+        for range_, times in fact.ranges.items():
+            _count(self.ranges, range_, times)
+        for unit, times in fact.units.items():
+            _count(self.units, unit, times)
+        for scale, times in fact.scales.items():
+            _count(self.scales, scale, times)
 
     def summary(self) -> Summary:
         return Summary(
@@ -115,18 +120,30 @@ class _Sum:
             tables=tuple(sorted(self.tables)),
             ranges=_sorted(self.ranges),
             units=_sorted(self.units),
-            scales={
-                scale: self.scales[scale] for scale in sorted(self.scales, key=lambda s: (-self.scales[s], s))
-            },
+            scales=_sorted(self.scales),
         )
 
 
 def _summaries(keyed: Iterable[tuple[str, ColumnFact]]) -> dict[str, Summary]:
     sums: dict[str, _Sum] = {}
     for key, fact in keyed:
-        sums.setdefault(key, _Sum()).add(fact)
+        if key not in sums:
+            sums[key] = _Sum()
+        sums[key].add(fact)
     return {key: sums[key].summary() for key in sorted(sums)}
 
 
-def _sorted(counts: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+@lru_cache(maxsize=100_000)
+def _family(predicate: str) -> str:
+    return base_name(predicate) or predicate
+
+
+def _count(counts: dict[T, int], item: T, times: int = 1) -> None:
+    counts[item] = counts.get(item, 0) + times
+
+
+def _sorted(counts: dict[T, int]) -> dict[T, int]:
+    """The most frequent first, equally frequent ones in their own order."""
+    if len(counts) < 2:
+        return counts
+    return dict(sorted(sorted(counts.items()), key=lambda item: -item[1]))

@@ -1,4 +1,4 @@
-"""The generated ontology of a dataset as OWL, built with owlready2 in a world of its own.
+"""The generated ontology of a dataset as OWL: its vocabulary, made with owlready2, and its predicates.
 
 A predicate whose cells are all numbers is an object property to QUDT quantity values, one whose cells
 are all literals a datatype property. One that has both cannot be either in OWL DL: it is an annotation
@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 from typing import Any, Final
 
 import owlready2
@@ -24,7 +23,7 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 from kgtable.errors import OntologyError
 from kgtable.ontology.facts import QUANTITY, ColumnFact, Summary, by_predicate, clean_text
 from kgtable.ontology.naming import base_name
-from kgtable.ontology.serialization import in_order, ntriples, rdf_xml, turtle
+from kgtable.ontology.serialization import RDF_TYPE, in_order, ntriples, rdf_xml, turtle
 from kgtable.resources import read_shipped
 
 KGT: Final = "https://w3id.org/kgtable#"
@@ -39,10 +38,11 @@ _ABOUT = (
     "OWL DL and therefore an annotation property."
 )
 _NAMESPACE = re.compile(r"[A-Za-z][\w+.-]*:[^\s<>\"{}|^`\\]*[#/]")
+_OWL = "http://www.w3.org/2002/07/owl#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _PREFIXES = {
     "kgt": KGT,
-    "owl": "http://www.w3.org/2002/07/owl#",
+    "owl": _OWL,
     "qudt": "http://qudt.org/schema/qudt/",
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": _RDFS,
@@ -77,63 +77,64 @@ def generate(
         raise OntologyError(
             f"{namespace!r} cannot be the namespace of the ontology.", hint="Give an IRI that ends in # or /."
         )
-    summaries = by_predicate(facts)
+    predicates = _Predicates(namespace, by_predicate(facts), equivalents or {})
+    return _serialized([*_vocabulary(namespace), *predicates], namespace)
+
+
+def _vocabulary(namespace: str) -> list[Triple]:
+    """The ontology's header, kgtable's classes and annotation properties."""
     world = owlready2.World()
     try:
         ontology = world.get_ontology(namespace)
-        links = _Builder(ontology, namespace).build(summaries, equivalents or {})
+        ontology.metadata.label = ["Ontology of the dataset"]
+        ontology.metadata.comment = [_ABOUT]
+        core, qudt = ontology.get_namespace(KGT), ontology.get_namespace(_PREFIXES["qudt"])
+        classes = {name: _made(core, name, owlready2.Thing) for name in CLASSES}
+        _made(qudt, "QuantityValue", owlready2.Thing).label = ["Quantity value"]
+        annotations = {name: _made(core, name, owlready2.AnnotationProperty) for name in ANNOTATIONS}
+        for name, entity in (*classes.items(), *annotations.items()):
+            label, comment = _core_texts()[name]
+            entity.label, entity.comment = [label], [comment]
+        for name in ("Group", "TotalRow"):
+            classes[name].is_a = [classes["Row"]]
         written = io.BytesIO()
         ontology.save(file=written, format="ntriples")
     except (ValueError, TypeError, AttributeError) as error:
         raise OntologyError(f"The ontology of {namespace} could not be built: {error}") from error
     finally:
         world.close()
-    triples = [quad.triple for quad in pyoxigraph.parse(written.getvalue(), format=RdfFormat.N_TRIPLES)]
-    return _serialized([*triples, *links], namespace)
+    return [quad.triple for quad in pyoxigraph.parse(written.getvalue(), format=RdfFormat.N_TRIPLES)]
 
 
-class _Builder:
-    """Fills one owlready2 ontology. Properties are made under safe names and get their IRI last:
-    a property called ``label`` or ``domain`` would otherwise hide owlready2's own attribute."""
+@dataclass(frozen=True)
+class _Predicates:
+    """The triples that declare and describe the predicates.
 
-    def __init__(self, ontology: Any, namespace: str) -> None:
-        self.ontology = ontology
-        self.namespace = namespace
-        ontology.metadata.label = ["Ontology of the dataset"]
-        ontology.metadata.comment = [_ABOUT]
-        core, qudt = ontology.get_namespace(KGT), ontology.get_namespace(_PREFIXES["qudt"])
-        self.classes = {name: _made(core, name, owlready2.Thing) for name in CLASSES}
-        self.quantity = _made(qudt, "QuantityValue", owlready2.Thing)
-        self.quantity.label = ["Quantity value"]
-        annotations = {name: _made(core, name, owlready2.AnnotationProperty) for name in ANNOTATIONS}
-        for name, entity in (*self.classes.items(), *annotations.items()):
-            label, comment = _core_texts()[name]
-            entity.label, entity.comment = [label], [comment]
-        for name in ("Group", "TotalRow"):
-            self.classes[name].is_a = [self.classes["Row"]]
+    Written as they are: a Python class for each, as owlready2 makes, would take most of the time of
+    bringing a large graph up to date with one changed table.
+    """
 
-    def build(
-        self, summaries: Mapping[str, Summary], equivalents: Mapping[str, Iterable[str]]
-    ) -> list[Triple]:
-        """Adds every predicate with its axioms; returns the annotations, and the ranges that owlready2
-        has no Python type for, as triples to go with them: that is several times faster."""
-        families = _families(summaries)
-        made: dict[str, Any] = {}
-        for number, predicate in enumerate(
-            sorted(summaries, key=lambda name: (base_name(name) is not None, name))
-        ):
-            base = base_name(predicate)
-            ranges = families[base or predicate]
-            parent = made.get(base) if base else None
-            entity = made[predicate] = _made(self.ontology, f"generated{number}", parent or _kind(ranges))
-            entity.domain = [self.classes["Row"]]
-            if _kind(ranges) is owlready2.ObjectProperty:
-                entity.range = [self.quantity]
-        for predicate, entity in made.items():
-            entity.iri = self._iri(predicate)
-        described = (self._annotations(predicate, summary) for predicate, summary in summaries.items())
-        ranges_ = self._literal_ranges(summaries, families)
-        return [*ranges_, *self._proposals(equivalents), *chain.from_iterable(described)]
+    namespace: str
+    summaries: Mapping[str, Summary]
+    equivalents: Mapping[str, Iterable[str]]
+
+    def __iter__(self) -> Iterator[Triple]:
+        families = _families(self.summaries)
+        for predicate, summary in self.summaries.items():
+            yield from self._axioms(predicate, families[base_name(predicate) or predicate])
+            yield from self._annotations(predicate, summary)
+        for predicate, others in self.equivalents.items():
+            for other in others:
+                yield self._link(predicate, f"{KGT}proposedEquivalent", self._iri(other))
+
+    def _axioms(self, predicate: str, ranges: Counter[str]) -> Iterator[Triple]:
+        yield self._link(predicate, RDF_TYPE.value, _kind(ranges))
+        base = base_name(predicate)
+        if base is not None and base in self.summaries:
+            yield self._link(predicate, f"{_RDFS}subPropertyOf", self._iri(base))
+        yield self._link(predicate, f"{_RDFS}domain", f"{KGT}Row")
+        if len(ranges) == 1:
+            yield self._link(predicate, f"{_RDFS}range", next(iter(ranges)))
 
     def _annotations(self, predicate: str, summary: Summary) -> Iterator[Triple]:
         names = [clean_text(name) for name in summary.names]
@@ -146,19 +147,6 @@ class _Builder:
             yield Triple(subject, _UNIT_COUNT, Literal(f"{unit} {count}"))
         for range_, count in summary.ranges.items():
             yield Triple(subject, _RANGE_COUNT, Literal(f"{_short(range_)} {count}"))
-
-    def _literal_ranges(
-        self, summaries: Mapping[str, Summary], families: Mapping[str, Counter[str]]
-    ) -> Iterator[Triple]:
-        for predicate in summaries:
-            ranges = list(families[base_name(predicate) or predicate])
-            if len(ranges) == 1 and ranges[0] != QUANTITY:
-                yield self._link(predicate, f"{_RDFS}range", ranges[0])
-
-    def _proposals(self, equivalents: Mapping[str, Iterable[str]]) -> Iterator[Triple]:
-        for predicate, others in equivalents.items():
-            for other in others:
-                yield self._link(predicate, f"{KGT}proposedEquivalent", self._iri(other))
 
     def _link(self, predicate: str, property_: str, object_: str) -> Triple:
         return Triple(NamedNode(self._iri(predicate)), NamedNode(property_), NamedNode(object_))
@@ -186,11 +174,11 @@ def _families(summaries: Mapping[str, Summary]) -> dict[str, Counter[str]]:
     return families
 
 
-def _kind(ranges: Counter[str]) -> Any:
+def _kind(ranges: Counter[str]) -> str:
     quantities = ranges[QUANTITY]
     if quantities == ranges.total() and quantities:
-        return owlready2.ObjectProperty
-    return owlready2.AnnotationProperty if quantities else owlready2.DatatypeProperty
+        return f"{_OWL}ObjectProperty"
+    return f"{_OWL}AnnotationProperty" if quantities else f"{_OWL}DatatypeProperty"
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from itertools import groupby
 
 import pyoxigraph
@@ -59,11 +60,15 @@ def rdf_xml(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
 def _shortener(prefixes: Mapping[str, str]) -> Callable[[object], str]:
     namespaces = {iri: prefix for prefix, iri in prefixes.items()}
 
+    @lru_cache(maxsize=1_000)
+    def shortened(iri: str) -> str:
+        cut = max(iri.rfind("#"), iri.rfind("/")) + 1
+        prefix, local = namespaces.get(iri[:cut]), iri[cut:]
+        return f"{prefix}:{local}" if prefix and _PLAIN_LOCAL.fullmatch(local) else str(NamedNode(iri))
+
     def short(term: object) -> str:
         if isinstance(term, NamedNode):
-            cut = max(term.value.rfind("#"), term.value.rfind("/")) + 1
-            prefix, local = namespaces.get(term.value[:cut]), term.value[cut:]
-            return f"{prefix}:{local}" if prefix and _PLAIN_LOCAL.fullmatch(local) else str(term)
+            return shortened(term.value)
         if isinstance(term, Literal) and term.datatype.value == f"{_XSD}integer":
             return term.value
         return str(term)

@@ -18,9 +18,9 @@ from kgtable.tables.walk import TableFile, find_files
 
 def assembled(folder: Path, scratch: Path, format: Format = Format.NQUADS) -> tuple[bytes, Assembly]:
     settings = Settings(format=format)
-    assembly = Assembly(make_plan(find_files([folder]), Catalogue(), settings), settings, scratch)
+    assembly = Assembly(make_plan(find_files([folder]), Catalogue(), settings), settings)
     out = io.BytesIO()
-    assembly.write(out)
+    assembly.write(out, scratch)
     return out.getvalue(), assembly
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_opened_is_recorded(tmp_path: Path) -> None:
     assert plan.convert == ()
     assert plan.unreadable[0].error is not None
     assert "gone.csv: the file cannot be read" in plan.unreadable[0].error
-    assert list(Assembly(plan, Settings(), tmp_path).catalogue().files) == ["gone.csv"]
+    assert list(Assembly(plan, Settings()).catalogue().files) == ["gone.csv"]
 
 
 @pytest.mark.parametrize("format", list(Format))
@@ -93,11 +93,9 @@ def test_the_document_is_the_same_however_it_is_made(format: Format, folder: Pat
         def seekable(self) -> bool:
             return False
 
-    other = Assembly(
-        make_plan(find_files([folder]), Catalogue(), Settings()), Settings(format=format), tmp_path
-    )
+    other = Assembly(make_plan(find_files([folder]), Catalogue(), Settings()), Settings(format=format))
     pipe = Pipe()
-    other.write(pipe)
+    other.write(pipe, tmp_path)
     assert pipe.getvalue() == document
     assert replace(other.catalogue().files["planets.csv"], settings="") == replace(
         assembly.catalogue().files["planets.csv"], settings=""
@@ -105,8 +103,8 @@ def test_the_document_is_the_same_however_it_is_made(format: Format, folder: Pat
 
 
 def test_texts_end_with_the_description(folder: Path, tmp_path: Path) -> None:
-    assembly = Assembly(make_plan(find_files([folder]), Catalogue(), Settings()), Settings(), tmp_path)
-    *tables, description = [path.read_bytes() for path in assembly.texts()]
+    assembly = Assembly(make_plan(find_files([folder]), Catalogue(), Settings()), Settings())
+    *tables, description = [path.read_bytes() for path in assembly.texts(tmp_path)]
     graphs = {quad.graph_name for quad in ox.parse(description, format=ox.RdfFormat.N_QUADS)}
     assert graphs == {ox.DefaultGraph()}
     assert b"".join((*tables, description)) == assembled(folder, tmp_path)[0]

@@ -1,31 +1,58 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from kgtable.graph.catalogue import Changes
 from kgtable.graph.generation import Generation
 from kgtable.index import contents
-from kgtable.index.contents import kept_contents, read_contents, table_text
+from kgtable.index.contents import keep_contents, table_text
 from kgtable.index.reading import TableContent
 
-
-def test_contents_are_kept_in_the_order_of_the_tables(generation: Generation) -> None:
-    found = list(kept_contents(generation.index_path))
-    assert [content.id for content in found] == ["bridges", "income", "medals"]
-    assert list(read_contents(generation, ["bridges", "income", "medals"], None, 1)) == found
+IDS = ["bridges", "income", "medals"]
 
 
-def test_worker_processes_read_the_same(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = list(kept_contents(generation.index_path))
+def kept(folder: Path) -> list[TableContent]:
+    with closing(sqlite3.connect(folder / contents.FILE)) as database:
+        texts = database.execute("SELECT content FROM contents ORDER BY rowid")
+        return [TableContent.from_json(text) for (text,) in texts]
+
+
+def test_contents_are_kept_in_the_order_of_the_tables(generation: Generation, tmp_path: Path) -> None:
+    found = list(keep_contents(generation, IDS, None, 1, tmp_path))
+    assert [content.id for content in found] == IDS
+    assert kept(tmp_path) == found == kept(generation.index_path)
+
+
+def test_worker_processes_read_the_same(
+    generation: Generation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(contents, "CHUNK", 1)
-    assert list(read_contents(generation, [content.id for content in found], None, 2)) == found
+    assert list(keep_contents(generation, IDS, None, 2, tmp_path)) == kept(generation.index_path)
 
 
-def test_unchanged_tables_come_from_the_index_before(generation: Generation) -> None:
-    found = list(kept_contents(generation.index_path))
+def test_unchanged_tables_come_from_the_index_before(generation: Generation, tmp_path: Path) -> None:
     elsewhere = replace(generation, path=generation.path / "absent")
-    assert list(read_contents(elsewhere, ["bridges", "income", "medals"], generation.index_path, 1)) == found
+    found = list(keep_contents(elsewhere, IDS, generation.index_path, 1, tmp_path))
+    assert found == kept(tmp_path) == kept(generation.index_path)
+
+
+def test_tables_that_changed_are_read_again(generation: Generation, tmp_path: Path) -> None:
+    changed = replace(generation, changes=Changes(changed=("income",), unchanged=2))
+    previous, index = tmp_path / "previous", tmp_path / "index"
+    previous.mkdir()
+    index.mkdir()
+    with closing(sqlite3.connect(previous / contents.FILE)) as database, database:
+        database.execute("CREATE TABLE contents (id TEXT PRIMARY KEY, content TEXT NOT NULL)")
+        stale = [(id, TableContent(id, title="stale").to_json()) for id in IDS]
+        database.executemany("INSERT INTO contents VALUES (?, ?)", stale)
+    found = {content.id: content for content in keep_contents(changed, IDS, previous, 1, index)}
+    assert [found[id].title for id in IDS if id != "income"] == ["stale", "stale"]
+    assert found["income"] == kept(generation.index_path)[1]
 
 
 def test_the_text_of_a_table_begins_with_its_name_and_columns() -> None:
