@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from kgtable.graph.blocks import Blocks, Share
+from kgtable.graph.blocks import Blocks
 from kgtable.graph.catalogue import Catalogue, FileRecord
-from kgtable.graph.conversion import Job, Settings, few_collections, plan_jobs, run_jobs, write_job
+from kgtable.graph.conversion import (
+    Converted,
+    Job,
+    Settings,
+    few_collections,
+    in_processes,
+    plan_jobs,
+    run_jobs,
+    write_job,
+)
 from kgtable.graph.description import dataset_blocks, ontology_blocks
 from kgtable.graph.merging import merge_shares
 from kgtable.graph.progress import Progress, silent
@@ -102,7 +111,9 @@ class Assembly:
 
         One after another they are a document only in a format without anything between its graphs.
         """
-        yield from (path for path, _ in self._shares(folder))
+        for converted in run_jobs(self._jobs(folder), self._settings, self._workers):
+            self._finished(converted.records)
+            yield converted.job.output
         path = folder / "description"
         with storage_errors(path), path.open("wb") as output:
             self._write_description(output)
@@ -112,24 +123,30 @@ class Assembly:
         """Writes the document, whatever the format, to `out`; `folder` is for texts on the way there."""
         writer = writer_for(self._settings.format, self.names)
         out.write(writer.start().encode("utf-8"))
-        if self._workers > 1 or not out.seekable():
-            written = self._join(out, folder, writer.between.encode("utf-8"))
-        else:
-            beginning = out.tell()
-            with few_collections():
-                for job in self._jobs(folder):
-                    for record in write_job(job, self._settings, out, beginning):
-                        self._finished([record])
-            written = out.tell() > beginning
+        written = self._write_tables(out, folder, writer.between.encode("utf-8"))
         out.write(writer.between.encode("utf-8") if written else b"")
         self._write_description(out)
         out.write(writer.end().encode("utf-8"))
 
-    def _join(self, out: IO[bytes], folder: Path, between: bytes) -> bool:
-        written = False
-        for path, share in self._shares(folder):
+    def _write_tables(self, out: IO[bytes], folder: Path, between: bytes) -> bool:
+        """Whether there were any. This process writes its share to where it belongs, others beside it."""
+        jobs = self._jobs(folder)
+        if not out.seekable():
+            return self._join(out, between, run_jobs(jobs, self._settings, self._workers), written=False)
+        here = jobs[:1] if self._workers > 1 else jobs
+        beginning = out.tell()
+        with in_processes(jobs[len(here) :], self._settings, self._workers) as others, few_collections():
+            for job in here:
+                for record in write_job(job, self._settings, out, beginning):
+                    self._finished([record])
+            return self._join(out, between, others, written=out.tell() > beginning)
+
+    def _join(self, out: IO[bytes], between: bytes, texts: Iterable[Converted], *, written: bool) -> bool:
+        for converted in texts:
+            self._finished(converted.records)
+            path = converted.job.output
             if path.stat().st_size:
-                out.write(between if written and share.is_first else b"")
+                out.write(between if written and converted.job.share.is_first else b"")
                 append_file(path, out)
                 written = True
             path.unlink()
@@ -138,11 +155,6 @@ class Assembly:
     def _jobs(self, folder: Path) -> list[Job]:
         self._progress("converting", 0, len(self.plan.convert))
         return plan_jobs(self.plan.convert, folder, self._workers)
-
-    def _shares(self, folder: Path) -> Iterator[tuple[Path, Share]]:
-        for converted in run_jobs(self._jobs(folder), self._settings, self._workers):
-            self._finished(converted.records)
-            yield converted.job.output, converted.job.share
 
     def _finished(self, records: Sequence[FileRecord]) -> None:
         self._records += records

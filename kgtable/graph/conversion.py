@@ -123,16 +123,26 @@ def run_jobs(jobs: Sequence[Job], settings: Settings, workers: int) -> Iterator[
         for job in jobs:
             yield run_job(job, settings)
         return
+    with in_processes(jobs, settings, workers) as made:
+        yield from made
+
+
+@contextmanager
+def in_processes(jobs: Sequence[Job], settings: Settings, workers: int) -> Iterator[Iterator[Converted]]:
+    """Has the jobs run by other processes while the block lasts; gives what they make, in order."""
+    if not jobs:
+        yield iter(())
+        return
     context = get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_end_with_parent) as pool:
         futures = [pool.submit(run_job, job, settings) for job in jobs]
         try:
-            for future in futures:
-                yield future.result()
+            yield (future.result() for future in futures)
         except BrokenProcessPool as error:
             raise StorageError(
                 "A process that converted tables was ended from outside.",
-                hint="Perhaps memory ran out: try --workers 1.",
+                hint="Perhaps memory ran out: try --workers 1. A script that asks for workers needs "
+                'if __name__ == "__main__": around what it does.',
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
