@@ -41,17 +41,7 @@ def raw_results(path: str | Path) -> dict[str, dict[str, Any]]:
 
     Raises `LLMReplyError` for a line that is no batch result.
     """
-    found: dict[str, dict[str, Any]] = {}
-    with Path(path).open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                result = json.loads(line)
-                found[str(result["custom_id"])] = result
-            except (ValueError, TypeError, KeyError) as error:
-                raise LLMReplyError(f"{path}, line {number}: this is no result of a batch.") from error
-    return found
+    return {identity: result for _, identity, result in _results(path)}
 
 
 def read_batch(path: str | Path, requests: dict[str, Request]) -> Iterator[tuple[str, Completion | LLMError]]:
@@ -60,17 +50,23 @@ def read_batch(path: str | Path, requests: dict[str, Request]) -> Iterator[tuple
     A request that failed, or whose reply is not of the form asked for, gives the error instead. Raises
     `LLMReplyError` for a line that is no batch result or answers none of `requests`.
     """
+    for number, identity, result in _results(path):
+        if identity not in requests:
+            raise LLMReplyError(f"{path}, line {number}: not a result of this batch.")
+        yield identity, completion_of(identity, result, requests[identity])
+
+
+def _results(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Number of the line, id of the request, and the result."""
     with Path(path).open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
                 result = json.loads(line)
-                identity = str(result["custom_id"])
-                request = requests[identity]
+                yield number, str(result["custom_id"]), result
             except (ValueError, TypeError, KeyError) as error:
-                raise LLMReplyError(f"{path}, line {number}: not a result of this batch.") from error
-            yield identity, completion_of(identity, result, request)
+                raise LLMReplyError(f"{path}, line {number}: this is no result of a batch.") from error
 
 
 def completion_of(identity: str, result: dict[str, Any], request: Request) -> Completion | LLMError:
