@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gc
 import hashlib
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -210,8 +212,9 @@ def write_job(job: Job, settings: Settings, output: IO[bytes], beginning: int = 
 def _rows_about(rows: Iterable[Row], size: int) -> int:
     """How many rows a file of so many bytes holds, by its first ones: counting would read it once more."""
     first = list(islice(rows, _ROWS_WEIGHED))
-    weight = sum(len(",".join(row).encode("utf-8", "replace")) + 1 for row in first)
-    return len(first) * size // max(weight, 1)
+    weighed = io.StringIO()
+    csv.writer(weighed, lineterminator="\n").writerows(first)
+    return len(first) * size // max(len(weighed.getvalue().encode("utf-8", "replace")), 1)
 
 
 class TableConversion:
