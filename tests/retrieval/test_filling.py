@@ -50,7 +50,7 @@ def test_more_cells_than_one_query_asks_for(
     monkeypatch.setattr("kgtable.retrieval.filling.AT_ONCE", 2)
     found = fill(store, names, cells)
     assert [triple.object for triple in found.triples] == ["Norway", "Kenya", "Peru"]
-    assert len(found.queries) == 4  # objects and rows, twice: texts have nothing else said of them
+    assert len(found.queries) == 2  # of the rows alone, twice: texts have nothing else said of them
 
 
 def test_a_predicate_that_is_no_iri_cannot_end_the_query(store: EmbeddedStore, names: Namespaces) -> None:
