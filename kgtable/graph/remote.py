@@ -9,12 +9,13 @@ import pyoxigraph as ox
 
 from kgtable.errors import QueryError, RemoteStoreError
 from kgtable.graph.binding import Bindable
+from kgtable.graph.credentials import Credentials, Login, credentials_for
 from kgtable.graph.dialects import Dialect, dialect_named
 from kgtable.graph.generation import Endpoint
 from kgtable.graph.remote_query import prepare
 from kgtable.graph.replies import checked, count_rows, parsed, refuse_partial, triples
 from kgtable.graph.store import Results
-from kgtable.graph.wire import Policy, Reply, credentials_for, send
+from kgtable.graph.wire import Policy, Reply, send
 from kgtable.resources import read_shipped
 
 _RESULTS = "application/sparql-results+json"
@@ -47,6 +48,7 @@ class RemoteStore:
         self._prefixes = dict(prefixes or {})
         self._policy = policy or Policy()
         self._environment = environment
+        self._logins: dict[Credentials, Login] = {}
 
     def query(
         self, text: str, *, bindings: Mapping[str, Bindable] | None = None, union_default_graph: bool = True
@@ -112,15 +114,19 @@ class RemoteStore:
         return f"{store}{'&' if '?' in store else '?'}{name}"
 
     def _send(self, method: str, url: str, body: bytes | None, **headers: str) -> Reply:
-        environment = {} if self._environment is None else {"environment": self._environment}
         return send(
             method,
             url,
             body=body,
             headers={name.replace("_", "-"): value for name, value in headers.items()},
-            credentials=credentials_for(url, **environment),
+            login=self._login(url),
             policy=self._policy,
         )
+
+    def _login(self, url: str) -> Login | None:
+        environment = {} if self._environment is None else {"environment": self._environment}
+        credentials = credentials_for(url, **environment)
+        return None if credentials is None else self._logins.setdefault(credentials, Login(credentials))
 
     def __repr__(self) -> str:
         return f"RemoteStore({self.endpoint.url!r}, {self.dialect.title})"

@@ -8,8 +8,9 @@ import re
 import pyoxigraph as ox
 
 from kgtable.errors import QueryError, RemoteStoreError
+from kgtable.graph.credentials import ORIGINS, TOKEN
 from kgtable.graph.dialects import Dialect
-from kgtable.graph.wire import ORIGINS, TOKEN, Reply
+from kgtable.graph.wire import Reply
 
 LONGEST_MESSAGE = 300
 """Characters of an engine's own message that are shown."""

@@ -1,27 +1,25 @@
-"""HTTP to a SPARQL endpoint: time limits, retries, credentials that go nowhere else."""
+"""HTTP to a SPARQL endpoint: time limits, retries, no redirects."""
 
 from __future__ import annotations
 
 import gzip
 import http.client
-import os
 import time
 import zlib
-from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.message import Message
+from http import HTTPStatus
 from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPErrorProcessor, Request, build_opener
 
-from kgtable.errors import ConfigError, RemoteStoreError, UsageError
+from kgtable.errors import RemoteStoreError, UsageError
+from kgtable.graph.credentials import TOKEN, USER, Login
 from kgtable.version import __version__
 
-TOKEN, USER, ORIGINS = "KGTABLE_SPARQL_TOKEN", "KGTABLE_SPARQL_USER", "KGTABLE_SPARQL_ORIGIN"
 _BUSY = frozenset({429, 502, 503})
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LONGEST_WAIT = 60.0
 _PIECE = 1 << 20
 
@@ -49,20 +47,6 @@ class Reply:
         return (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
 
 
-@dataclass(frozen=True)
-class Credentials:
-    """What proves who asks: a bearer token, or with a user name a password."""
-
-    secret: str = field(repr=False)
-    user: str | None = None
-
-    def header(self) -> str:
-        """The value of the ``Authorization`` header."""
-        if self.user is None:
-            return f"Bearer {self.secret}"
-        return "Basic " + b64encode(f"{self.user}:{self.secret}".encode()).decode("ascii")
-
-
 def checked_url(url: str) -> str:
     """The URL of an endpoint; raises `UsageError` unless it is http(s) and free of a password."""
     try:
@@ -78,27 +62,6 @@ def checked_url(url: str) -> str:
             hint=f"Set {USER} and {TOKEN} in the environment instead.",
         )
     return url
-
-
-def credentials_for(url: str, environment: Mapping[str, str] = os.environ) -> Credentials | None:
-    """The credentials in the environment, if they are meant for this URL.
-
-    ``KGTABLE_SPARQL_ORIGIN`` names the origins (``https://host``) they may go to; without it they go
-    to this machine alone. Raises `ConfigError` where they are set and it is not said that they are
-    for this host: a graph directory from someone else must not be able to collect them.
-    """
-    secret = environment.get(TOKEN)
-    if not secret:
-        return None
-    parts = urlsplit(url)
-    allowed = environment.get(ORIGINS, "").split()
-    origin = f"{parts.scheme}://{parts.netloc}"
-    if origin not in (entry.rstrip("/") for entry in allowed) and parts.hostname not in _LOOPBACK:
-        raise ConfigError(
-            f"{TOKEN} is set, and {origin} is not among the origins it is for.",
-            hint=f"Set {ORIGINS}={origin} to send it there, or unset {TOKEN}.",
-        )
-    return Credentials(secret, environment.get(USER) or None)
 
 
 class _EveryStatus(HTTPErrorProcessor):
@@ -119,7 +82,7 @@ def send(
     *,
     body: bytes | None = None,
     headers: Mapping[str, str],
-    credentials: Credentials | None = None,
+    login: Login | None = None,
     policy: Policy,
 ) -> Reply:
     """The answer to a request, whatever its status; asks again while the endpoint says it is busy.
@@ -129,12 +92,10 @@ def send(
     request = Request(url, data=body, method=method, headers=dict(headers))  # noqa: S310 - checked_url
     request.add_header("User-Agent", f"kgtable/{__version__}")
     request.add_header("Accept-Encoding", "gzip")
-    if credentials is not None:
-        request.add_unredirected_header("Authorization", credentials.header())
     for attempt in range(policy.retries + 1):
         last = attempt == policy.retries
         try:
-            reply = _once(request, policy.timeout)
+            reply = _logged_in(request, login, policy.timeout)
         except (ConnectionResetError, http.client.RemoteDisconnected) as error:
             if last:
                 raise RemoteStoreError(
@@ -153,6 +114,21 @@ def _wait(retry_after: str | None, attempt: int) -> float:
     if retry_after is not None and retry_after.strip().isdecimal():
         return min(float(retry_after), _LONGEST_WAIT)
     return 0.5 * 2.0**attempt
+
+
+def _logged_in(request: Request, login: Login | None, timeout: float) -> Reply:
+    """The answer to a request that says who asks, in the way the endpoint wants to hear it."""
+    if login is None:
+        return _once(request, timeout)
+    if login.is_unsure and request.data is not None:
+        # An endpoint that wants a digest may hang up while a body without one is still on its way.
+        login.learn(_once(Request(request.full_url, method="HEAD"), timeout).headers)  # noqa: S310
+    request.add_unredirected_header("Authorization", login.header(request))
+    reply = _once(request, timeout)
+    if reply.status == HTTPStatus.UNAUTHORIZED and login.learn(reply.headers):
+        request.add_unredirected_header("Authorization", login.header(request))
+        reply = _once(request, timeout)
+    return reply
 
 
 def _once(request: Request, timeout: float) -> Reply:

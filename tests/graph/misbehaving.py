@@ -64,9 +64,9 @@ class Misbehaving:
                     self.send_header(name, value)
                 self.end_headers()
                 with suppress(ConnectionError):  # who asked may have given up waiting
-                    self.wfile.write(answer.body)
+                    self.wfile.write(b"" if self.command == "HEAD" else answer.body)
 
-            do_GET = do_POST = do_PUT = do_DELETE = answer
+            do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = answer
 
             def log_message(self, *_: object) -> None:
                 """Says nothing."""

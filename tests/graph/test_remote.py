@@ -162,7 +162,8 @@ def test_credentials_go_only_where_they_are_meant_to(server: Misbehaving) -> Non
     store(server, environment={"KGTABLE_SPARQL_TOKEN": "s3cret", "KGTABLE_SPARQL_USER": "me"}).query(ASKED)
     store(server).query(ASKED)
     sent = [asked.headers.get("authorization") for asked in server.asked]
-    assert sent == ["Bearer s3cret", "Basic bWU6czNjcmV0", None]
+    assert sent == ["Bearer s3cret", None, "Basic bWU6czNjcmV0", None]
+    assert [asked.method for asked in server.asked] == ["POST", "HEAD", "POST", "POST"]
     away = RemoteStore(
         Endpoint("https://sparql.example.org/q"), environment={"KGTABLE_SPARQL_TOKEN": "s3cret"}
     )

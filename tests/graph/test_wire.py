@@ -4,21 +4,10 @@ from email.message import Message
 
 import pytest
 
-from kgtable.errors import ConfigError, RemoteStoreError, UsageError
-from kgtable.graph.wire import (
-    ORIGINS,
-    TOKEN,
-    USER,
-    Credentials,
-    Policy,
-    Reply,
-    checked_url,
-    credentials_for,
-    send,
-)
+from kgtable.errors import RemoteStoreError, UsageError
+from kgtable.graph.credentials import USER, Credentials, Login
+from kgtable.graph.wire import Policy, Reply, checked_url, send
 from tests.graph.misbehaving import Answer, Misbehaving
-
-SECRET = {TOKEN: "s3cret"}
 
 
 @pytest.mark.parametrize(
@@ -45,41 +34,6 @@ def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
         assert "hidden" not in str(caught.value)
 
 
-def test_credentials_are_bearer_tokens_or_passwords_and_do_not_show() -> None:
-    assert Credentials("s3cret").header() == "Bearer s3cret"
-    assert Credentials("pass:ü", "me").header() == "Basic bWU6cGFzczrDvA=="
-    assert "s3cret" not in repr(Credentials("s3cret", "me"))
-
-
-@pytest.mark.parametrize("url", ["http://localhost:1/", "https://127.0.0.1/", "http://[::1]:3030/q"])
-def test_this_machine_may_have_them(url: str) -> None:
-    assert credentials_for(url, SECRET) == Credentials("s3cret")
-    assert credentials_for(url, {**SECRET, USER: "me"}) == Credentials("s3cret", "me")
-    assert credentials_for(url, {}) is None
-
-
-@pytest.mark.parametrize(
-    ("url", "origins", "may"),
-    [
-        ("https://e.org/q", "https://e.org", True),
-        ("https://e.org/q", "http://other https://e.org/", True),
-        ("https://e.org:8080/q", "https://e.org", False),
-        ("http://e.org/q", "https://e.org", False),
-        ("https://e.org.evil.org/q", "https://e.org", False),
-        ("http://localhost.evil.org/", "", False),
-        ("http://127.0.0.1.evil.org/", "", False),
-    ],
-)
-def test_others_only_where_their_origin_is_named(url: str, origins: str, may: bool) -> None:
-    environment = {**SECRET, ORIGINS: origins}
-    if may:
-        assert credentials_for(url, environment) == Credentials("s3cret")
-        return
-    with pytest.raises(ConfigError, match=ORIGINS) as caught:
-        credentials_for(url, environment)
-    assert "s3cret" not in str(caught.value)
-
-
 @pytest.mark.parametrize("status", [204, 404, 500])
 def test_any_status_is_an_answer(status: int) -> None:
     with Misbehaving().running() as server:
@@ -99,12 +53,41 @@ def test_a_redirect_is_not_followed_with_the_credentials() -> None:
             "GET",
             server.url,
             headers={},
-            credentials=Credentials("s3cret"),
+            login=Login(Credentials("s3cret")),
             policy=Policy(timeout=5.0, retries=0),
         )
         assert reply.status == 307
         assert len(server.asked) == 1
         assert not other.asked
+
+
+ONCE = Policy(timeout=5.0, retries=0)
+
+
+def challenged(nonce: str) -> Answer:
+    return Answer(401, headers={"WWW-Authenticate": f'Digest realm="x", nonce="{nonce}", qop="auth"'})
+
+
+def test_a_body_is_sent_once_it_is_known_how_to_log_in() -> None:
+    with Misbehaving().running() as server:
+        server.answers = [challenged("a"), Answer(204)]
+        login = Login(Credentials("s3cret", "me"))
+        for _ in range(2):
+            assert send("PUT", server.url, body=b"xyz", headers={}, login=login, policy=ONCE).status == 204
+        asked = [(asked.method, asked.body) for asked in server.asked]
+        assert asked == [("HEAD", b""), ("PUT", b"xyz"), ("PUT", b"xyz")]
+        sent = [asked.headers.get("authorization", "") for asked in server.asked]
+        assert not sent[0]
+        assert all(header.startswith('Digest username="me"') for header in sent[1:])
+
+
+def test_a_new_challenge_is_answered_once() -> None:
+    with Misbehaving().running() as server:
+        server.answers = [challenged("a"), challenged("b")]
+        login = Login(Credentials("wrong", "me"))
+        reply = send("GET", server.url, headers={}, login=login, policy=Policy(timeout=5.0, retries=3))
+        assert reply.status == 401
+        assert len(server.asked) == 2
 
 
 def test_waits_grow_and_end() -> None:
