@@ -10,9 +10,12 @@ from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.comparable import plain
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import check
-from kgtable.answering.offline.extremes import compare, extreme, when
+from kgtable.answering.offline.comparing import compare, when
+from kgtable.answering.offline.extremes import extreme
 from kgtable.answering.offline.finding import Finding, cell_id
+from kgtable.answering.offline.groups import by_group, groups_of_size
 from kgtable.answering.offline.linking import Linking
+from kgtable.answering.offline.listing import listed
 from kgtable.answering.offline.lookup import look_up, neighbour
 from kgtable.answering.offline.many import average, count, total
 from kgtable.answering.offline.pairs import (
@@ -47,6 +50,8 @@ TABLES_COMPARED = 15
 """How many tables are asked whether they answer differently before an answer counts as verified."""
 
 _ALTERNATIVES = 3
+_BEFORE_ALL = frozenset({Form.GROUPS})
+_BEFORE_LOOKING_UP = frozenset({Form.GROUPS, Form.LIST})
 
 _RULES: Mapping[Form, tuple[Callable[[Linking], Finding | None], ...]] = {
     Form.LOOKUP: (look_up,),
@@ -60,6 +65,8 @@ _RULES: Mapping[Form, tuple[Callable[[Linking], Finding | None], ...]] = {
     Form.WHEN: (when, extreme),
     Form.COMPARE: (compare, extreme),
     Form.NEIGHBOUR: (neighbour,),
+    Form.GROUPS: (by_group, groups_of_size),
+    Form.LIST: (listed,),
     Form.YES_NO: (more_than_another, risen_or_fallen, beyond_a_number, cell_says, row_holds),
 }
 
@@ -111,7 +118,7 @@ def answer_by_rules(evidence: Evidence) -> Answer:
 def apply_rules(question: Question, view: TableView) -> Found | None:
     """What the rules for the forms that the question may have find: the reading that leaves out the least."""
     best: Found | None = None
-    for form in (question.form, *question.other_forms):
+    for form in _in_turn(question):
         linking = Linking(replace(question, form=form), view)
         for rule in _RULES[form] if not view.missing or form in _OF_ONE_ROW else ():
             best = _better(best, linking, rule(linking), makeshift=False)
@@ -119,6 +126,13 @@ def apply_rules(question: Question, view: TableView) -> Found | None:
         linking = Linking(question, view)
         best = _better(best, linking, look_up(linking), makeshift=True)
     return best
+
+
+def _in_turn(question: Question) -> tuple[Form, ...]:
+    """The forms in the order in which they are tried: of two that read a question alike the first counts."""
+    before = _BEFORE_LOOKING_UP if question.form == Form.LOOKUP else _BEFORE_ALL
+    first = [form for form in question.other_forms if form in before]
+    return tuple(dict.fromkeys([*first, question.form, *question.other_forms]))
 
 
 def _better(
@@ -133,9 +147,15 @@ def _better(
 
 
 def _findings(question: Question, evidence: Evidence, tables: Sequence[str]) -> list[Found]:
-    """Findings in the tables: first those that leave out the least of the question, then by rank."""
+    """Findings in the tables: first those that leave out the least of the question, then by rank.
+
+    Of equals those go first whose table bears the name of what is asked for.
+    """
     applied = (apply_rules(question, TableView(evidence, id)) for id in tables)
-    return sorted((found for found in applied if found is not None), key=lambda one: one.lack)
+    return sorted(
+        (found for found in applied if found is not None),
+        key=lambda one: (one.lack, -one.view.called_after(question.focus)),
+    )
 
 
 def made(evidence: Evidence, found: Found) -> Answer:

@@ -10,7 +10,12 @@ from typing import Any
 
 from kgtable.resources import PACKAGE
 
-NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_FIGURE = r"(\d[\d,]*(?:\.\d+)?)"
+NUMBER = rf"({_FIGURE[1:-1]}|(?:{'|'.join(WORDS)})\b)"
+
+
+_SPREAD = frozenset({"opening", "selection"})
 
 
 @cache
@@ -40,9 +45,10 @@ def any_of(*names: str) -> re.Pattern[str]:
 
 @cache
 def asked(name: str) -> re.Pattern[str]:
-    """A pattern of the section `asked`; its opening is spread over lines."""
+    """A pattern of the section `asked`; those of `_SPREAD` are spread over lines."""
     return re.compile(
-        _with_extremes(section("asked")[name]), re.IGNORECASE | (re.VERBOSE if name == "opening" else 0)
+        _with_extremes(section("asked")[name]).replace("#", NUMBER),
+        re.IGNORECASE | (re.VERBOSE if name in _SPREAD else 0),
     )
 
 
@@ -56,7 +62,11 @@ def forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def thresholds() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
     """Sign, whether it is about years, and pattern of each way to say a threshold."""
     return tuple(
-        (entry["sign"], entry.get("years", False), pattern(text.replace("#", NUMBER)))
+        (
+            entry["sign"],
+            entry.get("years", False),
+            pattern(_with_extremes(text).replace("#", NUMBER).replace("@", _FIGURE)),
+        )
         for entry in section("thresholds")
         for text in entry["patterns"]
     )

@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import zip_longest
 
 from kgtable.answering.offline import english
-from kgtable.answering.offline.question import Question
-from kgtable.answering.offline.view import TableView
+from kgtable.answering.offline.columns import columns_named
+from kgtable.answering.offline.question import Question, Threshold
+from kgtable.answering.offline.view import KEYS, TableView
 from kgtable.answering.offline.words import STOPWORDS, stems
 
 _LONGEST_MENTION = 12
 _MOST_ROWS = 0.7
-_KEY = frozenset({"id", "key"})
-"""The words of headers of columns that only tell rows apart."""
+_NEAR = 3
+"""How many words away from a small number its column may be named."""
+
+_AROUND = 5
+"""How many words away from a condition on numbers its column may be named."""
 
 _MISSING_LABEL_WORD = 0.35
 
@@ -49,9 +54,12 @@ class Linking:
         for length in range(min(_LONGEST_MENTION, len(words)), 0, -1):
             for start in range(len(words) - length + 1):
                 span = words[start : start + length]
-                if taken & set(range(start, start + length)) or not self._telling(span):
+                if taken & set(range(start, start + length)):
                     continue
-                columns = self._places(span)
+                if self._telling(span):
+                    columns = self._preferred(self._places(span), start)
+                else:
+                    columns = self._numbered(span, start)
                 found += [Mention(start, start + length, c, frozenset(rows)) for c, rows in columns.items()]
                 if columns:
                     taken |= set(range(start, start + length))
@@ -70,6 +78,33 @@ class Linking:
         most = _MOST_ROWS * len(self.view.rows)
         return {column: rows for column, rows in columns.items() if len(rows) <= most}
 
+    def _preferred(self, columns: dict[int, set[int]], start: int) -> dict[int, set[int]]:
+        """Of several columns with the same cell those that the question names, best of all just before it."""
+        if len(columns) < 2:
+            return columns
+        words, headers = self.question.words, self.view.spelled_headers
+        before = words[start - 1] if start else ""
+        scores = self.column_scores()
+        for kept in (
+            [column for column in columns if headers[column] == (before,)],
+            [column for column in columns if scores[column] > 0],
+        ):
+            if kept:
+                return {column: columns[column] for column in kept}
+        return columns
+
+    def _numbered(self, span: tuple[str, ...], start: int) -> dict[int, set[int]]:
+        """The cells that are a small number, of the column named next to it: *grade 10*, *3 cylinders*."""
+        if len(span) > 1 or not span[0].isdigit() or span[0] in self.question.threshold_words:
+            return {}
+        words = self.question.words
+        near = frozenset(words[max(0, start - _NEAR) : start + _NEAR]) - {span[0]} - STOPWORDS
+        columns: dict[int, set[int]] = {}
+        for row, column in self.view.cells_by_words.get(span, ()):
+            if near & self.view.headers[column]:
+                columns.setdefault(column, set()).add(row)
+        return columns
+
     def _names_columns(self, span: tuple[str, ...]) -> bool:
         """Whether all of the words stand in headers or say what is asked for."""
         known = frozenset().union(*self.view.headers) | self.question.focus
@@ -79,6 +114,8 @@ class Linking:
         """Whether these words may name a cell: no stop words, no small numbers, which stand everywhere."""
         if len(span) > 1:
             return any(word not in STOPWORDS for word in span)
+        if span[0] in self.question.threshold_words:
+            return False
         word = span[0]
         return len(word) >= 4 if word.isdigit() else len(word) > 1 and word not in STOPWORDS
 
@@ -132,7 +169,7 @@ class Linking:
         """The rows that meet the question's thresholds, and whether there were any that could be applied."""
         applied = False
         for threshold in self.question.thresholds:
-            column = self._threshold_column(threshold.years)
+            column = self._threshold_column(threshold)
             if column is None:
                 continue
             kept = []
@@ -141,7 +178,31 @@ class Linking:
                 if number is not None and threshold.holds(number):
                     kept.append(row)
             rows, applied = tuple(kept), True
-        return rows, applied
+        return self._beside_average(rows, applied)
+
+    def _beside_average(self, rows: tuple[int, ...], applied: bool) -> tuple[tuple[int, ...], bool]:
+        """The rows above or below the average of the column named beside it, where that is asked for."""
+        match = english.asked("beside_average").search(self.question.text)
+        column = None if match is None else self._measured_near(*match.span())
+        if match is None or column is None:
+            return rows, applied
+        numbers = {row: found for row in rows if (found := self.view.number(row, column)) is not None}
+        if not numbers:
+            return rows, applied
+        mean = sum(numbers.values(), Decimal(0)) / len(numbers)
+        kept = (row for row, found in numbers.items() if (found > mean if match["more"] else found < mean))
+        return tuple(kept), True
+
+    def _measured_near(self, start: int, end: int) -> int | None:
+        """The column of numbers that is named the nearest to this part of the question."""
+        before = stems(self.question.text[:start])[: -_AROUND - 1 : -1]
+        after = stems(self.question.text[end:])[:_AROUND]
+        for words in zip_longest(before, after):
+            for column in self.view.columns:
+                named = any(word in self.view.headers[column] for word in words)
+                if named and self.view.numeric_share(column) > 0.5:
+                    return column
+        return None
 
     def truth_column(self) -> int | None:
         """The column of yes and no that the question names, if there is one."""
@@ -155,9 +216,32 @@ class Linking:
         return tuple(row for row in rows if self.view.truth(row, column) is wanted)
 
     @cached_property
+    def asked_columns(self) -> tuple[int, ...]:
+        """The columns whose whole headers the question lists as what it asks for, in its order."""
+        return columns_named(self.view, self.question.selection)
+
+    def meant_rows(self, without_columns: frozenset[int] = frozenset()) -> tuple[tuple[int, ...], float]:
+        """The rows that hold what is named and meet the thresholds, else all data rows; and how sure it is.
+
+        Where the question asks for what is not so, they are the other rows.
+        """
+        named, plain = self.named_rows(without_columns), self.view.plain_rows
+        rows = plain if named is None else tuple(row for row in named if row in plain) or named
+        if named is not None and self.question.negated:
+            rows = tuple(row for row in plain if row not in named)
+        rows, applied = self.conditioned(rows)
+        return rows, (1.0 if named is not None else 0.0) + (1.0 if applied else 0.0) + 0.2
+
+    @property
+    def negated_words(self) -> frozenset[str]:
+        """The words by which it is told what the rows meant are not, and in which columns."""
+        columns = {found.column for found in self.mentions}
+        return self.mentioned_words.union(*(self.view.headers[column] for column in columns))
+
+    @cached_property
     def threshold_columns(self) -> tuple[int, ...]:
         """The columns to which the question's thresholds apply."""
-        found = (self._threshold_column(threshold.years) for threshold in self.question.thresholds)
+        found = map(self._threshold_column, self.question.thresholds)
         return tuple(column for column in found if column is not None)
 
     def _comparable(self, row: int, column: int, *, years: bool) -> Decimal | None:
@@ -166,8 +250,12 @@ class Linking:
             return Decimal(time[:4])
         return self.view.number(row, column)
 
-    def _threshold_column(self, years: bool) -> int | None:
-        scores = self.column_scores()
+    def _threshold_column(self, threshold: Threshold) -> int | None:
+        scores, years = self.column_scores(), threshold.years
+        at = self.question.text.find(threshold.said)
+        near = None if years else self._measured_near(at, at + len(threshold.said))
+        if near is not None:
+            return near
         kind = self.view.time_share if years else self.view.numeric_share
         fitting = [column for column in self.view.columns if kind(column) > 0.5]
         return max(
@@ -195,7 +283,7 @@ class Linking:
             score += self._kind_bonus(column)
             if column in exclude:
                 score -= 2.0
-            if _KEY & words and not _KEY & self.question.content:
+            if KEYS & words and not KEYS & self.question.content:
                 score -= 1.0
             if column == self.view.label_column:
                 score += 0.15

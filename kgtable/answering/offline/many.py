@@ -22,7 +22,7 @@ def count(linking: Linking) -> Finding | None:
     if given is not None:
         return given
     view, question = linking.view, linking.question
-    rows, support = _rows(linking)
+    rows, support = linking.meant_rows()
     asked = linking.truth_column()
     if asked is not None:
         rows, column, negated = linking.said_yes(rows, asked), asked, True
@@ -55,10 +55,10 @@ def total(linking: Linking) -> Finding | None:
     given = _given_total(linking)
     if given is not None:
         return given
-    column = _measure(linking)
+    column = measure(linking)
     if column is None:
         return count(linking) if _COUNTS.search(linking.question.text) else None
-    rows, support = _rows(linking)
+    rows, support = linking.meant_rows()
     asked = linking.truth_column()
     rows = rows if asked is None else linking.said_yes(rows, asked)
     cells, numbers = _numbers(linking, rows, column)
@@ -76,10 +76,10 @@ def average(linking: Linking) -> Finding | None:
     """The mean of a column over the rows meant, or of a row over the years named."""
     cells, numbers, support = _across(linking, unnamed=True)
     if len(cells) < 2:
-        column = _measure(linking)
+        column = measure(linking)
         if column is None:
             return None
-        rows, support = _rows(linking)
+        rows, support = linking.meant_rows()
         asked = linking.truth_column()
         rows = rows if asked is None else linking.said_yes(rows, asked)
         cells, numbers = _numbers(linking, rows, column)
@@ -105,18 +105,9 @@ def _stated(linking: Linking) -> frozenset[str]:
     """The words of the conditions that were applied to the rows."""
     asked = linking.truth_column()
     words = linking.view.headers[asked] if asked is not None else frozenset()
+    if linking.question.negated and asked is None:
+        words |= linking.negated_words
     return words | (linking.question.threshold_words if linking.threshold_columns else frozenset())
-
-
-def _rows(linking: Linking) -> tuple[tuple[int, ...], float]:
-    """The rows meant: those that hold what is named and meet the thresholds; else all data rows."""
-    named = linking.named_rows()
-    plain = linking.view.plain_rows
-    rows = plain if named is None else tuple(row for row in named if row in plain) or named
-    if named is not None and linking.question.negated:
-        rows = tuple(row for row in plain if row not in named)
-    rows, applied = linking.conditioned(rows)
-    return rows, (1.0 if named is not None else 0.0) + (1.0 if applied else 0.0) + 0.2
 
 
 def _given_number(linking: Linking) -> Finding | None:
@@ -155,10 +146,13 @@ def _given_total(linking: Linking) -> Finding | None:
     return None
 
 
-def _measure(linking: Linking) -> int | None:
+def measure(linking: Linking) -> int | None:
     """The numeric column to add up: named by the question, not one that picks the rows."""
     view, scores = linking.view, linking.column_scores()
     taken = {mention.column for mention in linking.mentions}
+    for column in linking.asked_columns:
+        if view.numeric_share(column) > 0.6 and column not in taken:
+            return column
     numeric = [
         c for c in view.columns if view.numeric_share(c) > 0.6 and view.time_share(c) < 0.5 and c not in taken
     ]

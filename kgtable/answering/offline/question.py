@@ -27,6 +27,8 @@ class Form(StrEnum):
     WHEN = "column of the extreme"
     COMPARE = "comparison"
     NEIGHBOUR = "neighbour"
+    GROUPS = "groups"
+    LIST = "list"
     YES_NO = "yes or no"
 
 
@@ -77,7 +79,7 @@ class Question:
     @property
     def negated(self) -> bool:
         """Whether the question asks for what is not so."""
-        return english.asked("not").search(self.text) is not None
+        return english.asked("not").search(_without_thresholds(self.text)) is not None
 
     @property
     def hinted(self) -> frozenset[str]:
@@ -95,6 +97,46 @@ class Question:
                 yield frozenset(stems(" ".join(said))), frozenset(stems(hinted))
 
     @property
+    def selection(self) -> str:
+        """The words between its opening and its conditions, which name what is to be told."""
+        match = english.asked("selection").search(self.text)
+        if match is None:
+            return ""
+        end = english.asked("selection_ends").search(match[1])
+        told = match[1] if end is None else match[1][: end.start()]
+        extreme = english.any_of("most", "least").search(told)
+        if extreme is not None and told[: extreme.start()].lower().strip(" ,") not in _NOTHING_BEFORE:
+            told = told[: extreme.start()]
+        ends = frozenset(english.section("asked")["ends_before"].split()) - _WITHIN_A_SELECTION
+        return " ".join(itertools.takewhile(lambda word: word.lower() not in ends, told.split()))
+
+    @property
+    def first_several(self) -> int:
+        """How many of an extreme are asked for: 3 for the top three, else 1."""
+        match = english.asked("first_several").search(self.text)
+        found = None if match is None else next(filter(None, match.groups()), None)
+        number = 1 if found is None else int(_number(found))
+        return number if 1 < number <= _MOST_OF_AN_EXTREME else 1
+
+    @property
+    def several_words(self) -> frozenset[str]:
+        """The words by which it says how many of an extreme it asks for."""
+        match = english.asked("first_several").search(self.text)
+        return frozenset() if match is None or self.first_several == 1 else frozenset(stems(match.group()))
+
+    @property
+    def grouping(self) -> str:
+        """The words after *each*, *every* or *per*, which name what rows are to be grouped by."""
+        match = english.asked("group").search(self.text)
+        return "" if match is None else match[1]
+
+    @property
+    def ordering(self) -> str:
+        """The words that name what the rows are to be sorted by."""
+        match = english.asked("order").search(self.text)
+        return "" if match is None else match[1]
+
+    @property
     def enumerates(self) -> bool:
         """Whether it names several things side by side."""
         return _SIDE_BY_SIDE.search(self.text) is not None
@@ -102,7 +144,9 @@ class Question:
     @property
     def threshold_words(self) -> frozenset[str]:
         """The words by which its thresholds are told."""
-        return content(tuple(word for found in self.thresholds for word in stems(found.said)))
+        said = [found.said for found in self.thresholds]
+        said += [found.group() for found in english.asked("beside_average").finditer(self.text)]
+        return content(stems(" ".join(said)))
 
     @property
     def years(self) -> tuple[str, ...]:
@@ -138,6 +182,12 @@ _FROM_TO = re.compile(
     r"\s+((?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
+_NEVER_FIRST = frozenset({Form.GROUPS, Form.LIST})
+"""The forms that a question has besides another."""
+
+_MOST_OF_AN_EXTREME = 20
+_NOTHING_BEFORE = ("", "the", "a")
+_WITHIN_A_SELECTION = frozenset(("and", "as", "the", "a", "an", "of"))
 _SCALE = re.compile(r"\s?(thousand|million|billion)s?\b", re.IGNORECASE)
 _POWERS = {"thousand": 3, "million": 6, "billion": 9}
 _NO_ORDER = re.compile(r"\bfirst (?:place|name)|last name", re.IGNORECASE)
@@ -151,13 +201,20 @@ def read_question(text: str) -> Question:
     """
     plain = " ".join(text.split())
     thresholds = _thresholds(plain)
-    bare = _without_thresholds(plain) if thresholds else plain
+    beside_average = english.asked("beside_average")
+    bare = beside_average.sub(" ", _without_thresholds(plain) if thresholds else plain)
     forms = tuple(dict.fromkeys(Form(name) for name, pattern in english.forms() if pattern.search(bare)))
-    ordered = english.any_of("last", "first").search(bare) is not None
-    downwards = english.any_of("smaller", "least", *(["first"] if ordered else []))
     wants = next((name for name, pattern in english.wants() if pattern.search(plain)), "")
     if wants == "time" and thresholds and Form.WHEN not in forms:
         forms = (*forms, Form.WHEN)
+    if not forms and beside_average.search(plain):
+        forms = (Form.LIST,)
+    if thresholds and Form.GROUPS not in forms:
+        forms = (*forms, Form.GROUPS)
+    if forms and forms[0] in _NEVER_FIRST:
+        forms = (Form.LOOKUP, *forms)
+    ordered = english.any_of("last", "first").search(bare) is not None
+    downwards = english.any_of("smaller", "least", *(["first"] if ordered else []))
     return Question(
         plain,
         forms[0] if forms else Form.LOOKUP,
@@ -192,7 +249,7 @@ def _thresholds(text: str) -> tuple[Threshold, ...]:
     found = []
     for sign, years, pattern in english.thresholds():
         for match in pattern.finditer(text):
-            number = Decimal(match[1].replace(",", ""))
+            number = _number(match[1])
             said, scale = match.group(), None if years else _SCALE.match(text, match.end(1))
             if scale is not None:
                 number = number.scaleb(_POWERS[scale[1].lower()])
@@ -200,6 +257,12 @@ def _thresholds(text: str) -> tuple[Threshold, ...]:
             if not years or 1000 <= number <= 2200:
                 found.append(Threshold(sign, number, years, said))
     return tuple(found)
+
+
+def _number(text: str) -> Decimal:
+    if text.lower() in english.WORDS:
+        return Decimal(1 + english.WORDS.index(text.lower()))
+    return Decimal(text.replace(",", ""))
 
 
 def _without_thresholds(text: str) -> str:

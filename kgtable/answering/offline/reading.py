@@ -51,8 +51,21 @@ def read_finding(question: Question, view: TableView, finding: Finding) -> Readi
     doubts += rival_doubts(question, view, finding)
     if finding.rule not in _NOT_OF_LABELS:
         doubts += _label_doubts(question, view, finding)
+    doubts += _unsaid(question, view, finding)
     doubts += finding.doubts
     return Reading(missed, tuple(doubts))
+
+
+def _unsaid(question: Question, view: TableView, finding: Finding) -> Iterable[str]:
+    """Something else that the question asks for, or an answer that says nothing."""
+    if not any(sign.isalnum() for sign in finding.text):
+        yield "the cell only says that there is nothing"
+    if finding.rule in (Form.GROUPS, Form.LIST) or ";" in finding.text:
+        return
+    if english.asked("and_another").search(question.text):
+        yield "the question asks for more than one thing"
+    if question.grouping and not view.own_name & frozenset(stems(question.grouping)):
+        yield "the question asks for something of each"
 
 
 def _words_left(question: Question, view: TableView, missed: tuple[str, ...]) -> Iterable[str]:

@@ -53,7 +53,9 @@ def counted_doubts(question: Question, view: TableView, finding: Finding) -> Ite
     """Says where what is counted is not called what the question counts."""
     if not question.focus:
         yield "the question does not say what is to be counted"
-    said = question.focus - frozenset(stems(english.explained(Form.COUNT))) - view.own_name
+    if question.negated and len(view.naming_columns(question.content, view.plain_rows)) > 1:
+        yield "several columns have what the question says is not so"
+    said = question.focus - frozenset(stems(english.explained(Form.COUNT))) - view.last_name
     rows = {row for row, _ in finding.cells}
     naming = view.naming_columns(question.content, rows)
     for column in {view.label_column, *naming, *(column for _, column in finding.cells)}:

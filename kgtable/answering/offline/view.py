@@ -37,10 +37,15 @@ _RUNNING_NUMBERS = frozenset(
 )
 
 
+KEYS = frozenset(("id", "key"))
+"""The words of headers of columns that only tell rows apart."""
+
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False, "✓": True, "✗": False}
 _SAMPLED_ROWS = 500
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _SHORT_YEAR = re.compile(r"\bF(?:Y|iscal)?\s?['’]?(\d\d)\b")
+_INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_DURATION = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):(\d\d(?:\.\d+)?)")
 _CHANGE = re.compile(r"change|variance|growth|increase|decrease|\bvs?\b|%", re.IGNORECASE)
 
 
@@ -70,6 +75,16 @@ class TableView:
     def own_name(self) -> frozenset[str]:
         """The words of the table's id, which is the name of its file or sheet."""
         return frozenset(stems(self.id))
+
+    def called_after(self, words: frozenset[str]) -> float:
+        """The share of the table's own name that these words make up."""
+        name = stems(self.id)
+        return sum(word in words for word in name) / len(name) if name else 0.0
+
+    @cached_property
+    def last_name(self) -> frozenset[str]:
+        """The words of the table's id after a double underscore, which sets apart a name of the whole."""
+        return frozenset(stems(self.id.rpartition("__")[2]))
 
     @cached_property
     def plain_rows(self) -> tuple[int, ...]:
@@ -119,6 +134,19 @@ class TableView:
             return None
         return value.lexical
 
+    def duration(self, row: int, column: int) -> Decimal | None:
+        """The seconds of a cell such as 3:45 or 1:02:03.5, if it is one."""
+        match = _DURATION.fullmatch(self.text(row, column))
+        if match is None:
+            return None
+        hours, minutes, seconds = match.groups(default="0")
+        return Decimal(hours) * 3600 + Decimal(minutes) * 60 + Decimal(seconds)
+
+    def duration_share(self, column: int) -> float:
+        """The share of the column's filled cells that are durations."""
+        filled = [row for row in self.plain_rows if self.text(row, column)]
+        return sum(self.duration(row, column) is not None for row in filled) / len(filled) if filled else 0.0
+
     @cached_property
     def _texts(self) -> dict[int, list[str]]:
         return {row: [" ".join(text.split()) for text in self._grid[row]] for row in self.rows}
@@ -126,7 +154,12 @@ class TableView:
     @cached_property
     def headers(self) -> tuple[frozenset[str], ...]:
         """The meaningful words of each column's header."""
-        return tuple(content(stems(display_name(column))) for column in self.table.columns)
+        return tuple(content(words) for words in self.spelled_headers)
+
+    @cached_property
+    def spelled_headers(self) -> tuple[tuple[str, ...], ...]:
+        """All words of each column's header in their order; those written in one, as in FlightNo, apart."""
+        return tuple(stems(_INNER_CAPITAL.sub(" ", display_name(column))) for column in self.table.columns)
 
     @cached_property
     def header_weights(self) -> dict[str, float]:
@@ -182,8 +215,10 @@ class TableView:
         return self._rows_by_word.get(word, [])
 
     def names(self, word: str) -> bool:
-        """Whether a row or a column of the table is named by the word."""
-        return bool(self.rows_with(word)) or any(word in words for words in self.headers)
+        """Whether a row or a column of the table is named by the word; the thing that a key is of is none."""
+        return bool(self.rows_with(word)) or any(
+            word in words for words in self.headers if not words & KEYS or word in KEYS
+        )
 
     def columns_of(self, word: str) -> list[int]:
         """The columns one of whose cells has the word."""

@@ -1,4 +1,4 @@
-"""Small tables, and questions answered by rules over one of them."""
+"""Small tables, and questions over one of them: as the rules are asked, and as they are answered."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.memory_tables import MemoryTables
 from kgtable.answering.offline import answer_by_rules
+from kgtable.answering.offline.linking import Linking
+from kgtable.answering.offline.question import read_question
+from kgtable.answering.offline.view import TableView
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.tables.model import Area, Table
 from kgtable.tables.structure import make_table
@@ -28,6 +31,28 @@ ACCOUNT = (
     ("Total sales", "60", "75", "100"),
 )
 
+MEDALS = (
+    ("Rank", "Nation", "Gold", "Silver", "Total", "Open"),
+    ("1", "Norway", "5", "2", "7", "yes"),
+    ("2", "Sweden", "3", "6", "9", "no"),
+    ("3", "Finland", "3", "0", "3", "yes"),
+    ("4", "Iceland", "1", "1", "2", "yes"),
+)
+REPORT = (
+    ("EUR million", "2017", "2018", "2019"),
+    ("Net sales", "1,100", "1,200", "1,500"),
+    ("Cost of sales", "(500)", "(600)", "(660)"),
+    ("Total assets", "9,000", "9,500", "10,000"),
+    ("", "", "", ""),
+    ("Inventories", "900", "950", "—"),
+)
+RACES = (
+    ("Year", "Race", "Winner", "Distance"),
+    ("2008", "Fjord Cup", "Anna Berg", "120"),
+    ("2010", "Coast Tour", "Lena Holm", "150"),
+    ("2012", "Fjord Cup", "Anna Berg", "118"),
+)
+
 
 def evidence(question: str, rows: Rows, *, merged: tuple[Area, ...] = ()) -> Evidence:
     """A retrieval of the one table."""
@@ -40,3 +65,13 @@ def evidence(question: str, rows: Rows, *, merged: tuple[Area, ...] = ()) -> Evi
 def ask(question: str, rows: Rows = CRAFT, *, merged: tuple[Area, ...] = ()) -> Answer:
     """The answer by rules over the one table."""
     return answer_by_rules(evidence(question, rows, merged=merged))
+
+
+def view(rows: Rows) -> TableView:
+    """The one table as the rules look at it."""
+    return TableView(evidence("?", rows), "boats")
+
+
+def linking(question: str, rows: Rows) -> Linking:
+    """A question over the one table."""
+    return Linking(read_question(question), view(rows))

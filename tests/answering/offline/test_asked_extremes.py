@@ -57,3 +57,21 @@ def test_one_of_two_is_chosen(question: str, answer: str) -> None:
     found = ask(question)
     assert found.text == answer, found.reasons
     assert found.calculation
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What are the yard and rank of the boat with the smallest length?", "Moss; 4"),
+        ("List the top 2 boats by rank.", "Skua; Gannet"),
+        ("Which boat is the oldest?", "Auk"),
+        ("What is the rank of the shortest boat?", "4"),
+    ],
+)
+def test_what_is_told_of_the_extreme_row_is_what_is_asked_for(question: str, answer: str) -> None:
+    assert ask(question).text == answer, ask(question).reasons
+
+
+def test_the_first_few_are_added_up_where_a_number_is_asked_for() -> None:
+    rows = (("Pos", "Driver", "Points"), ("1", "Eng", "20"), ("2", "Vik", "16"), ("3", "Dal", "14"))
+    assert ask("How many points did the top 2 drivers get?", rows).text == "36"

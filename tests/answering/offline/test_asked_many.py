@@ -53,3 +53,17 @@ def test_rows_under_a_merged_cell_count() -> None:
 @pytest.mark.parametrize("question", ["How many engines are from Bergen?", "How many were there in 1998?"])
 def test_what_is_counted_must_be_called_so(question: str) -> None:
     assert not ask(question, CRAFT).verified
+
+
+def test_small_numbers_and_years_beside_a_column_pick_rows() -> None:
+    rows = (("Name", "Grade", "Age"), ("Ida", "9", "15"), ("Bo", "10", "16"), ("Kim", "10", "17"))
+    assert ask("How many are in grade 10?", rows).text == "2"
+    assert ask("Show the names of everyone in grade 10.", rows).text == "Bo; Kim"
+    assert ask("How many have an age between 15 and 16?", rows).text == "2"
+    assert ask("What is the average age of those whose grade is not lower than 10?", rows).text == "16.5"
+
+
+def test_what_asks_for_two_things_is_not_verified_by_one() -> None:
+    found = ask("How many boats are from Moss and how many boats are racing?")
+    assert not found.verified
+    assert "the question asks for more than one thing" in found.reasons

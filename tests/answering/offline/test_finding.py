@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from kgtable.answering.offline.finding import cell_id, cell_ids, printed
-from tests.answering.offline.linked import MEDALS, REPORT, view
+from tests.answering.offline.rows import MEDALS, REPORT, view
 
 
 def test_cells_are_named_as_the_evidence_names_them() -> None:
@@ -13,7 +13,7 @@ def test_cells_are_named_as_the_evidence_names_them() -> None:
     assert cell_id(found, 1, 2) == "T1.r1.c2"
     assert cell_ids(found, ((1, 2), (2, 3))) == "T1.r1.c2, T1.r2.c3"
     assert cell_ids(found, ()) == ""
-    assert found.evidence.resolve(cell_id(found, 1, 1)) == found.evidence.cell("t", 1, 1)
+    assert found.evidence.resolve(cell_id(found, 1, 1)) == found.evidence.cell("boats", 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.answering.offline.linked import MEDALS, RACES, REPORT, linking
+from tests.answering.offline.rows import MEDALS, RACES, REPORT, linking
 
 
 def test_the_longest_words_that_are_a_cell_are_mentioned() -> None:

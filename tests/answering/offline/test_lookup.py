@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.answering.offline.lookup import look_up, neighbour, year_columns
-from tests.answering.offline.linked import MEDALS, RACES, REPORT, linking
+from tests.answering.offline.rows import MEDALS, RACES, REPORT, linking
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from kgtable.answering.offline.pairs import (
     two_columns,
     two_rows,
 )
-from tests.answering.offline.linked import MEDALS, RACES, REPORT, linking
+from tests.answering.offline.rows import MEDALS, RACES, REPORT, linking
 
 
 @pytest.mark.parametrize(

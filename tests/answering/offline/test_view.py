@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from tests.answering.offline.linked import MEDALS, RACES, REPORT, view
+from tests.answering.offline.rows import MEDALS, RACES, REPORT, view
 
 
 def test_rows_are_those_with_data() -> None:

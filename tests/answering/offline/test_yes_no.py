@@ -9,7 +9,7 @@ from kgtable.answering.offline.yes_no import (
     risen_or_fallen,
     row_holds,
 )
-from tests.answering.offline.linked import MEDALS, RACES, REPORT, linking
+from tests.answering.offline.rows import MEDALS, RACES, REPORT, linking
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,102 @@
+"""Which of two is more, and in which of several columns a row is greatest."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from kgtable.answering.offline import english
+from kgtable.answering.offline.finding import Finding, cell_id, cell_ids
+from kgtable.answering.offline.linking import Linking
+from kgtable.answering.offline.measuring import order_column, size_column, value
+from kgtable.answering.offline.pairs import two_rows
+from kgtable.answering.offline.question import Form
+from kgtable.answering.offline.words import stems
+
+_MORE_OR_LESS = re.compile(r"\b(more|higher|greater|larger) or (less|fewer|lower|smaller)\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+
+def when(linking: Linking) -> Finding | None:
+    """In which year was it larger: the header of the column in which a row's number is greatest or least."""
+    view = linking.view
+    best = linking.best_row()
+    if best is None:
+        return None
+    row = best[0]
+    years = {
+        column: found for column in view.columns if (found := _YEAR.findall(view.table.columns[column].name))
+    }
+    sized = sorted((number, column) for column in years if (number := view.number(row, column)) is not None)
+    if len(sized) < 2:
+        return None
+    thresholds = [threshold for threshold in linking.question.thresholds if not threshold.years]
+    if thresholds:
+        met = [column for number, column in sized if all(one.holds(number) for one in thresholds)]
+        text = "; ".join(years[column][-1] for column in sorted(met))
+        cells = tuple((row, column) for column in sorted(met))
+        return Finding(text, cells, best[1] + 1.0, Form.WHEN, used=linking.question.threshold_words)
+    least = english.any_of("smaller", "least").search(linking.question.text)
+    chosen = sized[0] if least else sized[-1]
+    cells = tuple((row, column) for _, column in sorted(sized, key=lambda item: item[1]))
+    calculation = f"{'min' if least else 'max'}({cell_ids(view, cells)})"
+    ordered = ((row, chosen[1]), *(place for place in cells if place[1] != chosen[1]))
+    return Finding(years[chosen[1]][-1], ordered, best[1] + 1.0, Form.WHEN, calculation)
+
+
+def compare(linking: Linking) -> Finding | None:
+    """Which of two named things has more, or came first."""
+    view, question = linking.view, linking.question
+    tail = question.text.rstrip("?. ")
+    either = _MORE_OR_LESS.search(tail)
+    if either is not None:
+        return _more_or_less(linking, either[1].lower(), either[2].lower())
+    match = re.search(r"(.*?)\bor\b(?!.*\bor\b)(.*)$", tail, re.IGNORECASE)
+    if match is None:
+        return None
+    split = len(stems(match[1]))
+    left = [m for m in linking.mentions if m.end <= split]
+    right = [m for m in linking.mentions if m.start >= split]
+    pairs = [(a, b) for a in left for b in right if a.column == b.column and a.rows != b.rows]
+    if not pairs:
+        return None
+    one, other = max(pairs, key=lambda pair: (pair[0].start, pair[0].end - pair[0].start))
+    direction = -1 if english.any_of("earlier").search(tail) else 1
+    timed = english.any_of("timed").search(tail)
+    measure = order_column(linking) if timed else size_column(linking, exclude=one.column)
+    sides = []
+    for mention in (one, other):
+        values = [
+            known for row in sorted(mention.rows) if (known := value(linking, row, measure)) is not None
+        ]
+        if measure is None and not timed:
+            sides.append((Decimal(len(mention.rows)), mention))
+        elif values:
+            sides.append((max(values) if direction > 0 else min(values), mention))
+    if len(sides) < 2 or sides[0][0] == sides[1][0]:
+        return None
+    chosen = max(sides, key=lambda side: side[0] * direction)[1]
+    cells = [(min(m.rows), m.column) for m in (chosen, one if chosen is other else other)]
+    calculation = None
+    if measure is not None:
+        measured = tuple((min(m.rows), measure) for m in (one, other))
+        cells += measured
+        if all(len(m.rows) == 1 and view.number(min(m.rows), measure) is not None for m in (one, other)):
+            calculation = f"{'max' if direction > 0 else 'min'}({cell_ids(view, measured)})"
+    text = view.text(min(chosen.rows), chosen.column)
+    return Finding(text, tuple(dict.fromkeys(cells)), 2.0, Form.COMPARE, calculation)
+
+
+def _more_or_less(linking: Linking, more: str, less: str) -> Finding | None:
+    """Whether the row that is named first has more or less than the second."""
+    named = two_rows(linking)
+    if named is None:
+        return None
+    one, other = (linking.view.number(*place) for place in named)
+    if one is None or other is None or one == other:
+        return None
+    ids = [cell_id(linking.view, *place) for place in named]
+    said, sign = (more, ">") if one > other else (less, "<")
+    return Finding(
+        said, named, 2.0, Form.COMPARE, f"{ids[0]} {sign} {ids[1]}", frozenset(stems(f"{more} {less}"))
+    )
