@@ -71,7 +71,7 @@ def generate(
     """The ontology of the predicates that the columns use.
 
     `namespace` is that of the generated predicates; `equivalents` maps a predicate to those that are
-    proposed as its equivalents. Raises `OntologyError` where owlready2 cannot hold it.
+    proposed as its equivalents. Raises `OntologyError` for a namespace that cannot be one.
     """
     if _NAMESPACE.fullmatch(namespace) is None:
         raise OntologyError(
