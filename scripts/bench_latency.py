@@ -1,10 +1,12 @@
 """How long a question takes: inside the API, by the thesis's plain pipeline, and from a cold shell.
 
     python scripts/bench_latency.py ../shared/data/wtq --kg /tmp/graphs/wtq --plain 2
-    python scripts/bench_latency.py ../shared/data/wtq --kg /tmp/graphs/everything --cold 5
+    python scripts/bench_latency.py ../shared/data/wtq --kg /tmp/graphs/wtq /tmp/graphs/everything --cold 0
 
-The plain pipeline finds the same candidates by SPARQL's CONTAINS and embeds a sentence of each. No
-language model is asked. `--build` times a fresh graph and index of the benchmark's tables as well.
+Several graphs answer each question by turns; the last columns are their medians over the first one's.
+The plain pipeline and the runs from the shell ask the first graph. That pipeline finds the same
+candidates by SPARQL's CONTAINS and embeds a sentence of each. No language model is asked. `--build`
+times a fresh graph and index of the benchmark's tables as well.
 """
 
 from __future__ import annotations
@@ -33,20 +35,26 @@ from kgtable.retrieval.labels import extract_labels
 WARM_UP = 10
 
 
-def inside(kg: api.KnowledgeGraph, questions: Sequence[str], k: int) -> None:
-    """Median and 95th percentile of each step over the questions."""
+def inside(graphs: Sequence[api.KnowledgeGraph], questions: Sequence[str], k: int) -> None:
+    """Median and 95th percentile of each step over the questions, which the graphs answer by turns."""
     for question in questions[:WARM_UP]:
-        kg.retrieve(question, k)
-    times: dict[str, list[float]] = {}
-    started = time.process_time()
+        for kg in graphs:
+            kg.retrieve(question, k)
+    steps: dict[str, list[list[float]]] = {}
     for question in questions:
-        for step, milliseconds in kg.retrieve(question, k).timings_ms.items():
-            times.setdefault(step, []).append(milliseconds)
-    cpu = (time.process_time() - started) * 1e3 / max(len(questions), 1)
+        for number, kg in enumerate(graphs):
+            started = time.process_time()
+            times = dict(kg.retrieve(question, k).timings_ms)
+            times["processor"] = (time.process_time() - started) * 1e3
+            for step, milliseconds in times.items():
+                steps.setdefault(step, [[] for _ in graphs])[number].append(milliseconds)
     print(f"\ninside the API, k = {k:,}, {len(questions)} questions (ms): median, 95th percentile")
-    for step, found in sorted(times.items(), key=lambda item: item[0] == "total"):
-        print(f"  {step:<12}{np.median(found):8.1f}{np.percentile(found, 95):8.1f}")
-    print(f"  {cpu:.1f} ms of processor time a question")
+    for step, of_graphs in sorted(steps.items(), key=lambda item: item[0] in ("total", "processor")):
+        medians = [float(np.median(found)) for found in of_graphs]
+        columns = zip(medians, of_graphs, strict=True)
+        printed = "   ".join(f"{median:8.1f}{np.percentile(found, 95):8.1f}" for median, found in columns)
+        growth = (f"{median / max(medians[0], 1e-9):8.2f}" for median in medians[1:])
+        print(f"  {step:<12}{printed}{''.join(growth)}")
 
 
 def plain(kg: api.KnowledgeGraph, questions: Sequence[str], k: int) -> None:
@@ -127,10 +135,10 @@ def _seconds(action: Callable[[], object]) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("benchmark", type=Path, help="the folder of a benchmark, for its questions")
-    parser.add_argument("--kg", type=Path, required=True, help="the graph to ask")
+    parser.add_argument("--kg", type=Path, nargs="+", required=True, help="the graphs to ask")
     parser.add_argument("--split", default="squall")
     parser.add_argument("--questions", type=int, default=200, help="how many, spread over the split")
-    parser.add_argument("-k", type=int, nargs="+", default=[100, 1_000])
+    parser.add_argument("-k", type=int, nargs="+", default=[100, 300, 1_000])
     parser.add_argument("--plain", type=int, default=0, help="questions for the plain pipeline")
     parser.add_argument("--cold", type=int, default=3, help="runs from the shell")
     parser.add_argument("--build", action="store_true", help="time building too")
@@ -138,13 +146,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     benchmark = Benchmark(chosen.benchmark)
     asked = [question.text for question in benchmark.questions(chosen.split)]
     asked = asked[:: max(1, len(asked) // chosen.questions)][: chosen.questions]
-    kg = api.open(chosen.kg)
-    info = kg.info()
-    print(f"{info['tables']:,} tables, {info['rows']:,} rows, {info['cells']:,} cells")
+    graphs = [api.open(directory) for directory in chosen.kg]
+    for kg in graphs:
+        info = kg.info()
+        print(f"{info['tables']:,} tables, {info['rows']:,} rows, {info['cells']:,} cells: {kg.path.name}")
     for k in chosen.k:
-        inside(kg, asked, k)
-    plain(kg, asked[WARM_UP : WARM_UP + chosen.plain], 1_000)
-    cold(chosen.kg, asked[0], chosen.cold)
+        inside(graphs, asked, k)
+    if chosen.plain:
+        plain(graphs[0], asked[WARM_UP : WARM_UP + chosen.plain], 1_000)
+    if chosen.cold:
+        cold(chosen.kg[0], asked[0], chosen.cold)
     if chosen.build:
         build(benchmark.tables)
 
