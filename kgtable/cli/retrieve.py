@@ -7,7 +7,6 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +22,7 @@ from kgtable.retrieval.result import Retrieval, ScoredTriple
 
 FORMATS = ("table", "json", "jsonl", "csv", "turtle")
 NOTHING_FOUND = 1
-COLUMNS = tuple(item.name for item in fields(ScoredTriple))
+COLUMNS = ScoredTriple._fields
 
 
 @click.command()
@@ -86,7 +85,7 @@ def printed(retrieval: Retrieval, format: str, graph: api.KnowledgeGraph) -> str
     if format == "turtle":
         return graph.rdf_of(retrieval.triples)
     if format == "csv":
-        return _csv(COLUMNS, (asdict(triple) for triple in retrieval.triples))
+        return _csv(COLUMNS, (triple._asdict() for triple in retrieval.triples))
     return _json_line(retrieval, None, indent=2 if format == "json" else None)
 
 
@@ -102,7 +101,7 @@ def batch(lines: IO[str], format: str, found: Callable[[str], Retrieval]) -> Ite
         id, question = _question(line, number, lines.name)
         retrieval = found(question)
         if format == "csv":
-            rows = ({"id": id, **asdict(triple)} for triple in retrieval.triples)
+            rows = ({"id": id, **triple._asdict()} for triple in retrieval.triples)
             yield _csv(("id", *COLUMNS), rows, header=False)
         else:
             yield _json_line(retrieval, id)

@@ -78,9 +78,21 @@ class LexicalIndex:
 
     def is_known(self, label: str) -> bool:
         """Whether any text contains the folded label."""
-        return bool(label) and len(self._having(label)) > 0
+        if not label:
+            return False
+        found = self._candidates(label)
+        if len(label) <= LONGEST_GRAM:
+            return len(found) > 0
+        return next(self._texts.holding(encoded(label), found), None) is not None
 
     def _having(self, label: str) -> Integers:
+        found = self._candidates(label)
+        if len(label) <= LONGEST_GRAM:
+            return found
+        return np.fromiter(self._texts.holding(encoded(label), found), dtype=np.int64)
+
+    def _candidates(self, label: str) -> Integers:
+        """The texts that have the grams of the label, or `FEW` that have some of them."""
         letters = _letters(label)
         grams = distinct(_grams(letters, min(len(letters), LONGEST_GRAM)))
         places = np.searchsorted(self._keys, grams)
@@ -93,11 +105,7 @@ class LexicalIndex:
             if len(found) <= FEW:
                 break
             found = _in_both(found, self._items[starts[place] : ends[place]])
-        if len(letters) <= LONGEST_GRAM:
-            return found
-        wanted = encoded(label)
-        texts = (number for number in found.tolist() if wanted in self._texts.piece(number))
-        return np.fromiter(texts, dtype=np.int64)
+        return found
 
 
 def _in_both(few: Integers, many: Integers) -> Integers:

@@ -77,6 +77,10 @@ class Postings:
         np.cumsum(np.bincount(found, minlength=size), out=starts[1:])
         return cls(starts, sorted_items.astype(np.int32))
 
+    def of_one(self, key: int) -> Integers:
+        """The items of this key, rising; no copy."""
+        return self.items[self.starts[key] : self.starts[key + 1]]
+
     def of(self, keys: Integers) -> Integers:
         """The items of all these keys, one key after the other; an item may come more than once."""
         return np.asarray(self.items[ranges(self.starts[keys], self.starts[np.asarray(keys) + 1])])

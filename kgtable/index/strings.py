@@ -50,6 +50,14 @@ class Strings(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return (self[index] for index in range(len(self)))
 
+    def holding(self, part: bytes, ids: Integers) -> Iterator[int]:
+        """Those of the ids whose strings contain the bytes, in the order given."""
+        find = self._content.find
+        starts, ends = self._starts[ids].tolist(), self._starts[ids + 1].tolist()
+        for index, start, end in zip(ids.tolist(), starts, ends, strict=True):
+            if find(part, start, end) >= 0:
+                yield index
+
     def find(self, text: str) -> int | None:
         """The id of the string; None if it is not among them."""
         wanted = encoded(text)

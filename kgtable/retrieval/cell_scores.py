@@ -31,7 +31,7 @@ def cell_scores(query: Query, index: GraphIndex, cells: Integers, weights: CellW
     heading = places.row_group_label[rows]
     marked = np.zeros(len(corpus.texts) + 1, dtype=np.bool_)
     for term, weight, share in zip(query.terms.tolist(), query.weights / total, rarity, strict=True):
-        having = corpus.term_texts.of(np.array([term]))
+        having = corpus.term_texts.of_one(term)
         marked[having] = True
         hit = marked[texts]
         in_row = np.zeros(len(rows), dtype=np.bool_)
@@ -73,7 +73,7 @@ def _header_score(query: Query, index: GraphIndex, columns: Integers, weights: C
     covered = np.zeros(len(columns), dtype=np.float32)
     marked = np.zeros(len(corpus.texts) + 1, dtype=np.bool_)
     for term, weight in zip(query.terms.tolist(), query.weights, strict=True):
-        having = corpus.term_texts.of(np.array([term]))
+        having = corpus.term_texts.of_one(term)
         marked[having] = True
         covered += weight * marked[names]
         marked[having] = False

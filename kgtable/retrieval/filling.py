@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 import pyoxigraph as ox
@@ -28,6 +29,8 @@ _LABEL, _GROUP = f"{RDFS}label", f"{KGT}group"
 _OF_CELLS = (_TEXT, _SCALE, _NUMBER, _LOWER, _UNIT, _NOTE, _PERIOD)
 _STRING = f"{XSD}string"
 _NOTHING: _Said = {}
+_UNKNOWN = (None,) * 4
+"""Value, unit, scale and group of a cell above the body."""
 
 
 class Filled(NamedTuple):
@@ -63,34 +66,34 @@ class _Filling:
         """The triples of those cells that the graph holds."""
         tables = {id: self._names.table_iri(id) for id in {at.table: None for at, _, _ in cells}}
         graphs = {id: str(ox.NamedNode(iri)) for id, iri in tables.items()}
-        iris = [f"{tables[at.table]}/cell/{at.row}/{at.column}" for at, _, _ in cells]
-        of_body = {(at.table, at.row): None for at, predicate, _ in cells if predicate is not None}
-        predicates = {predicate: None for _, predicate, _ in cells if predicate is not None}
-        subjects = [(graphs[table], f"{tables[table]}/row/{row}") for table, row in of_body]
-        said = self._said(subjects, (_LABEL, _GROUP, *predicates))
-        rows = {row: said[subject] for row, subject in zip(of_body, subjects, strict=True)}
-        headings = {row: (graphs[row[0]], _iri(said.get(_GROUP))) for row, said in rows.items()}
-        telling = (
-            (graphs[at.table], iri)
-            for iri, (at, predicate, _) in zip(iris, cells, strict=True)
-            if predicate is None or not _is_plain(rows[at.table, at.row].get(predicate))
+        rows = [(graphs[id], f"{tables[id]}/row/{row}") for (id, row, _), _, _ in cells]
+        iris = [(graphs[id], f"{tables[id]}/cell/{row}/{column}") for (id, row, column), _, _ in cells]
+        predicates = [predicate for _, predicate, _ in cells]
+        body = self._said(
+            (row for row, predicate in zip(rows, predicates, strict=True) if predicate is not None),
+            (_LABEL, _GROUP, *dict.fromkeys(filter(None, predicates))),
         )
-        more = self._said(
-            (*telling, *(heading for heading in headings.values() if heading[1])), (_LABEL, *_OF_CELLS)
-        )
+        held = [
+            None if predicate is None else body[row].get(predicate)
+            for row, predicate in zip(rows, predicates, strict=True)
+        ]
+        headings = {row: (row[0], _iri(said.get(_GROUP))) for row, said in body.items()}
+        telling = (cell for cell, found in zip(iris, held, strict=True) if not _is_plain(found))
+        more = self._said((*telling, *filter(itemgetter(1), headings.values())), (_LABEL, *_OF_CELLS))
         labels = {
-            row: (_literal(said.get(_LABEL)) or "", _literal(more.get(headings[row], _NOTHING).get(_LABEL)))
-            for row, said in rows.items()
+            row: (_text(said.get(_LABEL)) or "", _text(more.get(headings[row], _NOTHING).get(_LABEL)))
+            for row, said in body.items()
         }
-        found = []
-        for iri, (at, predicate, score) in zip(iris, cells, strict=True):
-            about = more.get((graphs[at.table], iri), _NOTHING)
+        triples = []
+        for (at, predicate, score), row, cell, found in zip(cells, rows, iris, held, strict=True):
+            about, iri = more.get(cell, _NOTHING), cell[1]
             if predicate is None:
-                if _TEXT in about:
-                    found.append(_above_body(at, iri, about, score))
-            elif (held := rows[at.table, at.row].get(predicate)) is not None:
-                found.append(_triple(at, iri, predicate, held, labels[at.table, at.row], about, score))
-        return found
+                if (text := _text(about.get(_TEXT))) is not None:
+                    triples.append(ScoredTriple(*at, "", _TEXT, text, *_UNKNOWN, iri, score))
+            elif found is not None:
+                label, group = labels[row]
+                triples.append(_triple(at, label, predicate, found, about, group, iri, score))
+        return triples
 
     def _said(self, subjects: Iterable[_Subject], predicates: Sequence[str]) -> dict[_Subject, _Said]:
         """What each subject says by these predicates (the last, where it says several things by one)."""
@@ -114,51 +117,45 @@ def _is_plain(found: Term | None) -> bool:
     return isinstance(found, ox.Literal) and found.datatype.value == _STRING
 
 
-def _above_body(at: CellAddress, iri: str, cell: _Said, score: float) -> ScoredTriple:
-    text = _literal(cell[_TEXT]) or ""
-    return ScoredTriple(at.table, at.row, at.column, "", _TEXT, text, None, None, None, None, iri, score)
-
-
 def _triple(
     at: CellAddress,
-    iri: str,
+    label: str,
     predicate: str,
     found: Term,
-    labels: tuple[str, str | None],
-    cell: _Said,
+    about: _Said,
+    group: str | None,
+    iri: str,
     score: float,
 ) -> ScoredTriple:
-    label, group = labels
-    unit = cell.get(_UNIT)
+    if not about:
+        text = _text(found) or ""
+        return ScoredTriple(*at, label, predicate, text, _typed(found), None, None, group, iri, score)
+    number = about.get(_NUMBER) or about.get(_LOWER)
+    unit = about.get(_UNIT)
     return ScoredTriple(
-        table=at.table,
-        row=at.row,
-        column=at.column,
+        *at,
         subject=label,
         predicate=predicate,
-        object=_literal(cell.get(_TEXT)) or _literal(found) or "",
-        value=_value(cell, found),
+        object=_text(about.get(_TEXT)) or _text(found) or "",
+        value=_typed(found) if number is None else _text(number),
         unit=None if unit is None else unit.value.removeprefix(UNIT),
-        scale=_literal(cell.get(_SCALE)),
+        scale=_text(about.get(_SCALE)),
         group=group,
         cell=iri,
         score=score,
-        note=_literal(cell.get(_NOTE)),
-        period=_literal(cell.get(_PERIOD)),
+        note=_text(about.get(_NOTE)),
+        period=_text(about.get(_PERIOD)),
     )
 
 
-def _value(cell: _Said, found: Term) -> str | None:
-    """The number of a quantity (the lower bound of a range), or the lexical form of a typed literal."""
-    number = cell.get(_NUMBER) or cell.get(_LOWER)
-    if number is not None:
-        return _literal(number)
-    if isinstance(found, ox.Literal) and found.datatype.value.startswith(XSD):
-        return None if found.datatype.value == _STRING else found.value
+def _typed(found: Term) -> str | None:
+    """The lexical form of a typed literal; None for a text, or for no literal."""
+    if isinstance(found, ox.Literal) and (datatype := found.datatype.value) != _STRING:
+        return found.value if datatype.startswith(XSD) else None
     return None
 
 
-def _literal(term: Term | None) -> str | None:
+def _text(term: Term | None) -> str | None:
     return literal_text(term.value, term.datatype.value) if isinstance(term, ox.Literal) else None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from kgtable.errors import LLMReplyError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.index.corpus import NONE
 from kgtable.index.opened import GraphIndex
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.candidates import matching_cells
@@ -122,14 +123,17 @@ class HybridRetriever:
         places = corpus.places
         cells, scores = scored.best(k)
         rows, columns = places.cell_row[cells], places.cell_column[cells]
-        predicates = {
-            number: corpus.predicates[number] for number in np.unique(places.column_predicate[columns])
-        }
-        for row, column, probability in zip(rows.tolist(), columns.tolist(), scores.tolist(), strict=True):
-            table = corpus.table_ids[places.row_table[row]]
-            address = CellAddress(table, int(places.row_number[row]), int(places.column_number[column]))
-            above = bool(places.row_is_header[row])
-            yield address, None if above else predicates[places.column_predicate[column]], probability
+        numbers = np.where(places.row_is_header[rows], NONE, places.column_predicate[columns]).tolist()
+        predicates = {number: corpus.predicates[number] for number in set(numbers) - {NONE}}
+        for table, row, column, number, probability in zip(
+            places.row_table[rows].tolist(),
+            places.row_number[rows].tolist(),
+            places.column_number[columns].tolist(),
+            numbers,
+            scores.tolist(),
+            strict=True,
+        ):
+            yield CellAddress(corpus.table_ids[table], row, column), predicates.get(number), probability
 
     def _tables(self, scored: Scored) -> tuple[ScoredTable, ...]:
         probabilities = scored.table_probabilities

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kgtable.index.corpus import Corpus
@@ -17,12 +19,15 @@ LARGE = 20_000
 """Cells of a table beyond which only its first rows and those the question leads to are scored."""
 
 
-def scored_cells(corpus: Corpus, tables: Floats, matching: Integers, hit_rows: Integers, k: int) -> Integers:
+def scored_cells(
+    corpus: Corpus, tables: Floats, matching: Integers, hit_rows: Callable[[], Integers], k: int
+) -> Integers:
     """Numbers of the cells to score, rising.
 
     Tables are taken by falling score, with all their cells, until `FEWEST` + `PER_TRIPLE` k are
     reached; of the tables after that, as many again, the cells `matching` (numbers, rising) that their
-    labels name. Of a `LARGE` table the first rows are taken, and those among `hit_rows` (rising).
+    labels name. Of a `LARGE` table the first rows are taken, and those among `hit_rows`, rising numbers
+    that are asked for only where there is such a table.
     """
     wanted = FEWEST + PER_TRIPLE * k
     starts = corpus.places.table_cell_start
@@ -33,10 +38,10 @@ def scored_cells(corpus: Corpus, tables: Floats, matching: Integers, hit_rows: I
     chosen = order[:cut]
     small = chosen[sizes[:cut] <= LARGE]
     large = chosen[sizes[:cut] > LARGE]
-    scored = [
-        ranges(starts[small], starts[small + 1]),
-        *(_of_large(corpus, starts[table], starts[table + 1], matching, hit_rows) for table in large),
-    ]
+    scored = [ranges(starts[small], starts[small + 1])]
+    if len(large):
+        rows = hit_rows()
+        scored += (_of_large(corpus, starts[table], starts[table + 1], matching, rows) for table in large)
     rest = np.zeros(corpus.places.tables, dtype=np.bool_)
     rest[order[cut:]] = True
     owner = corpus.places.row_table[corpus.places.cell_row[matching]]

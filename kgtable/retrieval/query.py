@@ -73,5 +73,10 @@ def cosines(vectors: Matrix, vector: Matrix) -> Floats:
 
 def _made_of(terms: Integers, corpus: Corpus) -> Flags:
     sizes = corpus.statistics.text_size
-    found = np.bincount(corpus.term_texts.of(terms), minlength=len(sizes))
-    return np.asarray((found > 0) & (found >= sizes), dtype=np.bool_)
+    having = corpus.term_texts.of(terms)
+    found = np.bincount(having, minlength=len(sizes))
+    whole = np.zeros(len(sizes), dtype=np.bool_)
+    whole[having] = (
+        found[having] >= sizes[having]
+    )  # most texts have none of the terms: they are not looked at
+    return whole

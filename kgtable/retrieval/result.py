@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredTriple:
+class ScoredTriple(NamedTuple):
     """One cell as a triple of its row, with all that the graph knows of it.
 
     `table` is the table id, `row` and `column` grid coordinates. `subject` is the row's label, empty
@@ -64,7 +63,7 @@ class Retrieval:
         return {
             "id": id,
             "question": self.question,
-            "triples": [asdict(triple) for triple in self.triples],
+            "triples": [triple._asdict() for triple in self.triples],
             "tables": [asdict(table) for table in self.tables],
             "timings_ms": {step: round(time, 3) for step, time in self.timings_ms.items()},
         }
@@ -73,9 +72,8 @@ class Retrieval:
         """One row a triple, the best first."""
         import pandas
 
-        names = [item.name for item in fields(ScoredTriple)]
-        rows = [[getattr(triple, name) for name in names] for triple in self.triples]
-        return pandas.DataFrame(rows, columns=pandas.Index(names, dtype=object))
+        columns = pandas.Index(ScoredTriple._fields, dtype=object)
+        return pandas.DataFrame(list(self.triples), columns=columns)
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(notebook=True, max_rows=20))

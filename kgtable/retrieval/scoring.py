@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def score(query: Query, index: GraphIndex, matching: Integers, weights: Weights,
     corpus = index.corpus
     vectors = None if index.vectors is None else index.vectors.tables
     tables = table_scores(query, corpus, vectors, weights.tables)
-    cells = scored_cells(corpus, tables, matching, _rows_with_names(query, index), k)
+    cells = scored_cells(corpus, tables, matching, partial(_rows_with_names, query, index), k)
     fits = cell_scores(query, index, cells, weights.cells)
     owner = corpus.places.row_table[corpus.places.cell_row[cells]]
     chosen, place = runs(owner)

@@ -78,7 +78,7 @@ def _term_signals(query: Query, corpus: Corpus, share: float) -> tuple[Floats, F
 
 def _tables_naming(term: int, query: Query, corpus: Corpus) -> Integers:
     """Tables with a cell or column name that is made up of the question's words, this one among them."""
-    texts = corpus.term_texts.of(np.array([term]))
+    texts = corpus.term_texts.of_one(term)
     texts = texts[query.whole[texts]]
     places = corpus.places
     found = np.zeros(places.tables, dtype=np.bool_)

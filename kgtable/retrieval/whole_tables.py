@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -87,7 +87,7 @@ def as_retrieval(
         if len(triples) >= k:
             break
         room = islice(triples_of(table.table), k - len(triples))
-        triples += (replace(triple, score=table.score) for triple in room)
+        triples += (triple._replace(score=table.score) for triple in room)
     ended = time.perf_counter()
     trace: dict[str, Any] = {"format": texts.format.value, "pieces": len(texts.texts)}
     if texts.substitutes:

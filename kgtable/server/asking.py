@@ -66,7 +66,7 @@ def _way(answer: Answer) -> dict[str, Any]:
             }
             for other in answer.alternatives
         ],
-        "triples": [asdict(triple) for triple in triples],
+        "triples": [triple._asdict() for triple in triples],
         "tables": [] if found is None else [asdict(table) for table in found.tables[:20]],
         "trace": {
             "labels": [str(label) for label in trace.get("labels") or ()],

@@ -74,8 +74,8 @@ def test_header_cells_have_no_label_and_rows_their_groups() -> None:
 
 
 def test_a_number_that_was_retrieved_goes_before_the_tables() -> None:
-    told = replace(triple("accounts", 1, 1, 1.0), value="7", unit="KiloGM", scale=None)
-    odd = replace(told, column=2, value="seven")
+    told = triple("accounts", 1, 1, 1.0)._replace(value="7", unit="KiloGM", scale=None)
+    odd = told._replace(column=2, value="seven")
     found = Evidence(Retrieval("?", (told, odd), (ScoredTable("accounts", 1.0),)), SOURCE)
     cell, other = found.cell("accounts", 1, 1), found.cell("accounts", 1, 2)
     assert cell is not None

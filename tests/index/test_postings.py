@@ -15,6 +15,7 @@ def test_postings_give_each_item_of_a_key_once(found: list[tuple[int, int]], key
     postings = Postings.build(array[:, 0], array[:, 1], 7)
     expected = [item for key in keys for item in sorted({item for k, item in found if k == key})]
     assert postings.of(np.array(keys, dtype=np.int64)).tolist() == expected
+    assert [item for key in keys for item in postings.of_one(key).tolist()] == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5)), max_size=10))

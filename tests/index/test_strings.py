@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,4 +21,7 @@ def test_strings_are_found_where_they_lie(found: list[str], part: str) -> None:
         assert list(strings) == in_order
         assert [strings.find(text) for text in in_order] == list(range(len(in_order)))
         assert (strings.find(part) is None) == (part not in in_order)
+        every = np.arange(len(in_order))[::-1]
+        holding = [index for index in every.tolist() if encoded(part) in encoded(in_order[index])]
+        assert list(strings.holding(encoded(part), every)) == holding
         del strings

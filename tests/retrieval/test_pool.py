@@ -13,15 +13,18 @@ def tables_of(index: GraphIndex, cells: np.ndarray) -> list[int]:  # type: ignor
     return sorted(set(places.row_table[places.cell_row[cells]].tolist()))
 
 
+def not_asked() -> np.ndarray:  # type: ignore[type-arg]
+    raise AssertionError("there is no large table")
+
+
 def test_the_likeliest_tables_are_scored_whole_until_there_are_enough(
     index: GraphIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "FEWEST", 5)
     logits = np.array([0.0, 2.0, 1.0], dtype=np.float32)
     matching = np.zeros(0, dtype=np.int64)
-    hit = np.zeros(0, dtype=np.int64)
-    assert tables_of(index, scored_cells(index.corpus, logits, matching, hit, 0)) == [1]
-    assert tables_of(index, scored_cells(index.corpus, logits, matching, hit, 1_000)) == [0, 1, 2]
+    assert tables_of(index, scored_cells(index.corpus, logits, matching, not_asked, 0)) == [1]
+    assert tables_of(index, scored_cells(index.corpus, logits, matching, not_asked, 1_000)) == [0, 1, 2]
 
 
 def test_cells_that_labels_name_join_from_other_tables(
@@ -29,8 +32,7 @@ def test_cells_that_labels_name_join_from_other_tables(
 ) -> None:
     monkeypatch.setattr(pool, "FEWEST", 5)
     matching = np.arange(2)
-    hit = np.zeros(0, dtype=np.int64)
-    cells = scored_cells(index.corpus, np.array([0.0, 2.0, 1.0], dtype=np.float32), matching, hit, 0)
+    cells = scored_cells(index.corpus, np.array([0.0, 2.0, 1.0], dtype=np.float32), matching, not_asked, 0)
     assert tables_of(index, cells) == [0, 1]
     assert cells[:2].tolist() == [0, 1]
     assert (np.diff(cells) > 0).all()
@@ -43,8 +45,7 @@ def test_of_a_large_table_the_first_rows_and_those_led_to(
     places = index.corpus.places
     matching = np.zeros(0, dtype=np.int64)
     last = int(places.table_row_start[1]) - 1
-    hit = np.array([last])
-    cells = scored_cells(index.corpus, np.zeros(3, dtype=np.float32), matching, hit, 0)
+    cells = scored_cells(index.corpus, np.zeros(3, dtype=np.float32), matching, lambda: np.array([last]), 0)
     of_first = cells[cells < places.table_cell_start[1]]
     assert of_first.tolist() == [
         0,
