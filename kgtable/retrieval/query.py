@@ -76,7 +76,6 @@ def _made_of(terms: Integers, corpus: Corpus) -> Flags:
     having = corpus.term_texts.of(terms)
     found = np.bincount(having, minlength=len(sizes))
     whole = np.zeros(len(sizes), dtype=np.bool_)
-    whole[having] = (
-        found[having] >= sizes[having]
-    )  # most texts have none of the terms: they are not looked at
+    # Most texts have none of the terms: they are not looked at.
+    whole[having] = found[having] >= sizes[having]
     return whole
