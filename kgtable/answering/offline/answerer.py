@@ -10,7 +10,7 @@ from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.comparable import plain
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import check
-from kgtable.answering.offline.comparing import compare, when
+from kgtable.answering.offline.comparing import column_of_extreme, compare, when
 from kgtable.answering.offline.extremes import extreme
 from kgtable.answering.offline.finding import Finding, cell_id
 from kgtable.answering.offline.groups import by_group, groups_of_size
@@ -23,11 +23,10 @@ from kgtable.answering.offline.pairs import (
     change_of_rows,
     difference_of_columns,
     difference_of_rows,
-    share_of_columns,
-    share_of_rows,
 )
 from kgtable.answering.offline.question import Form, Question, read_question
 from kgtable.answering.offline.reading import Reading, read_finding
+from kgtable.answering.offline.shares import share_of_columns, share_of_rows
 from kgtable.answering.offline.view import TableView
 from kgtable.answering.offline.words import content, spoken, stems
 from kgtable.answering.offline.yes_no import (
@@ -61,7 +60,7 @@ _RULES: Mapping[Form, tuple[Callable[[Linking], Finding | None], ...]] = {
     Form.DIFFERENCE: (difference_of_columns, difference_of_rows),
     Form.CHANGE: (change_of_columns, change_of_rows),
     Form.SHARE: (share_of_rows, share_of_columns),
-    Form.EXTREME: (extreme,),
+    Form.EXTREME: (extreme, column_of_extreme),
     Form.WHEN: (when, extreme),
     Form.COMPARE: (compare, extreme),
     Form.NEIGHBOUR: (neighbour,),

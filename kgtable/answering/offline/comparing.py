@@ -14,6 +14,7 @@ from kgtable.answering.offline.question import Form
 from kgtable.answering.offline.words import stems
 
 _MORE_OR_LESS = re.compile(r"\b(more|higher|greater|larger) or (less|fewer|lower|smaller)\b", re.IGNORECASE)
+_FEWEST_COLUMNS = 3
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -30,7 +31,7 @@ def when(linking: Linking) -> Finding | None:
     sized = sorted((number, column) for column in years if (number := view.number(row, column)) is not None)
     if len(sized) < 2:
         return None
-    thresholds = [threshold for threshold in linking.question.thresholds if not threshold.years]
+    thresholds = linking.question.size_thresholds
     if thresholds:
         met = [column for number, column in sized if all(one.holds(number) for one in thresholds)]
         text = "; ".join(years[column][-1] for column in sorted(met))
@@ -42,6 +43,40 @@ def when(linking: Linking) -> Finding | None:
     calculation = f"{'min' if least else 'max'}({cell_ids(view, cells)})"
     ordered = ((row, chosen[1]), *(place for place in cells if place[1] != chosen[1]))
     return Finding(years[chosen[1]][-1], ordered, best[1] + 1.0, Form.WHEN, calculation)
+
+
+def column_of_extreme(linking: Linking) -> Finding | None:
+    """Which country had the largest area of wheat: the header of the column in which one row is greatest."""
+    view, question = linking.view, linking.question
+    best = linking.best_row()
+    heads = frozenset().union(*view.headers)
+    if best is None or question.ordered or question.place > 1 or question.focus & heads:
+        return None
+    row, support = best
+    if not view.label_words(row) & question.content or _other_numbers(linking, row) is None:
+        return None
+    numbers = _other_numbers(linking, row) or {}
+    size = max(numbers.values()) if question.direction > 0 else min(numbers.values())
+    chosen = next(column for column, number in numbers.items() if number == size)
+    cells = tuple((row, column) for column in numbers)
+    calculation = f"{'max' if question.direction > 0 else 'min'}({cell_ids(view, cells)})"
+    ordered = ((row, chosen), *(place for place in cells if place[1] != chosen))
+    return Finding(view.called((row, chosen)), ordered, support, Form.EXTREME, calculation)
+
+
+def _other_numbers(linking: Linking, row: int) -> dict[int, Decimal] | None:
+    """A row's numbers by column, without totals; None where it holds few, or other things."""
+    view = linking.view
+    filled = [column for column in view.columns if column != view.label_column and view.text(row, column)]
+    numbers = {column: found for column in filled if (found := view.number(row, column)) is not None}
+    if len(numbers) < max(_FEWEST_COLUMNS, len(filled)) or any(view.time_share(c) > 0.5 for c in numbers):
+        return None
+    total = sum(numbers.values(), Decimal(0))
+    return {
+        column: found
+        for column, found in numbers.items()
+        if not view.is_total(column) and abs(total - 2 * found) > abs(found) / 50
+    } or None
 
 
 def compare(linking: Linking) -> Finding | None:

@@ -32,6 +32,12 @@ def words(kind: str) -> tuple[str, ...]:
 
 
 @cache
+def ordinals() -> tuple[str, ...]:
+    """The ordinal numbers in words, from the first."""
+    return tuple(section("ordinals")["words"].split())
+
+
+@cache
 def explained(rule: str) -> str:
     """The words that a rule gives their meaning, so that no cell need say them."""
     return f"{section('explained')['always']} {section('explained').get(rule, '')}"
@@ -46,10 +52,8 @@ def any_of(*names: str) -> re.Pattern[str]:
 @cache
 def asked(name: str) -> re.Pattern[str]:
     """A pattern of the section `asked`; those of `_SPREAD` are spread over lines."""
-    return re.compile(
-        _with_extremes(section("asked")[name]).replace("#", NUMBER),
-        re.IGNORECASE | (re.VERBOSE if name in _SPREAD else 0),
-    )
+    text = _with_numbers(_with_extremes(section("asked")[name]))
+    return re.compile(text, re.IGNORECASE | (re.VERBOSE if name in _SPREAD else 0))
 
 
 @cache
@@ -65,7 +69,7 @@ def thresholds() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
         (
             entry["sign"],
             entry.get("years", False),
-            pattern(_with_extremes(text).replace("#", NUMBER).replace("@", _FIGURE)),
+            pattern(_with_numbers(_with_extremes(text))),
         )
         for entry in section("thresholds")
         for text in entry["patterns"]
@@ -87,6 +91,11 @@ def _form_patterns() -> Iterator[tuple[str, str]]:
     for entry in section("forms"):
         for text in entry["patterns"]:
             yield entry["form"], _with_extremes(text)
+
+
+def _with_numbers(text: str) -> str:
+    ordinal = rf"{'|'.join(ordinals())}|\d+(?:st|nd|rd|th)"
+    return text.replace("#", NUMBER).replace("@", _FIGURE).replace("{ordinal}", ordinal)
 
 
 def _with_extremes(text: str) -> str:

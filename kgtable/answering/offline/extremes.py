@@ -73,10 +73,11 @@ def _extreme_of(
         cells = tuple(dict.fromkeys([*cells, *measured]))
     ties = {tuple(view.text(row, column) for column in columns) for size, row in sized if size == best[0]}
     shared = sum(size == best[0] for size, _ in sized)
-    doubts = () if len(ties) == 1 else (f"{shared} rows share the extreme",)
+    doubts = [] if len(ties) == 1 else [f"{shared} rows share the extreme"]
+    doubts += linking.threshold_doubts
     used = frozenset(stems(_PLACES[question.place - 1])) | told
     support = 1.0 + surety + 0.5 * (len(rows) < len(view.plain_rows))
-    return Finding(text, cells, support, Form.EXTREME, calculation, used, doubts=doubts)
+    return Finding(text, cells, support, Form.EXTREME, calculation, used, doubts=tuple(doubts))
 
 
 def _columns(linking: Linking, measure: int) -> tuple[tuple[int, ...], float]:
@@ -84,6 +85,8 @@ def _columns(linking: Linking, measure: int) -> tuple[tuple[int, ...], float]:
     view, question = linking.view, linking.question
     if linking.asked_columns:
         return linking.asked_columns, 1.0
+    if question.wants == "number" and not english.asked("how_many").search(question.text):
+        return (measure,), 1.0
     column, surety = linking.answer_column()
     named = bool(view.headers[column] & question.focus) and question.wants not in _NO_SIZES
     if column == measure and question.wants != "number" and not named:

@@ -56,7 +56,7 @@ def by_group(linking: Linking) -> Finding | None:
 
 def groups_of_size(linking: Linking) -> Finding | None:
     """The values of the column asked for that so many rows have, as in *used by at least two*."""
-    thresholds = [one for one in linking.question.thresholds if not one.years]
+    thresholds = linking.question.size_thresholds
     scores = linking.column_scores()
     if len(thresholds) != 1 or linking.question.wants in ("number", "time"):
         return None

@@ -18,6 +18,9 @@ _MOST_ROWS = 0.7
 _NEAR = 3
 """How many words away from a small number its column may be named."""
 
+_HINTED_AT = 0.8
+"""How much it speaks for a column that an adjective hints at it: *how long* at a length."""
+
 _AROUND = 5
 """How many words away from a condition on numbers its column may be named."""
 
@@ -233,6 +236,18 @@ class Linking:
         return rows, (1.0 if named is not None else 0.0) + (1.0 if applied else 0.0) + 0.2
 
     @property
+    def threshold_doubts(self) -> tuple[str, ...]:
+        """Says where a condition on numbers was applied to a column that the question does not name."""
+        scores, doubts = self.column_scores(), []
+        for threshold in self.question.size_thresholds:
+            column = self._threshold_column(threshold)
+            if column is None or scores[column] or self.view.headers[column] & self.question.hinted:
+                continue
+            name = self.view.called((0, column))
+            doubts.append(f"the question does not name the column {name!r}, taken for its condition")
+        return tuple(doubts)
+
+    @property
     def negated_words(self) -> frozenset[str]:
         """The words by which it is told what the rows meant are not, and in which columns."""
         columns = {found.column for found in self.mentions}
@@ -248,10 +263,14 @@ class Linking:
         time = self.view.time(row, column) if years else None
         if time is not None and time[:4].isdigit():
             return Decimal(time[:4])
+        if column == self.view.rank_column:
+            return self.view.place(row, column)
         return self.view.number(row, column)
 
     def _threshold_column(self, threshold: Threshold) -> int | None:
         scores, years = self.column_scores(), threshold.years
+        if threshold.sign == "==" or "top" in stems(threshold.said):
+            return self.view.rank_column
         at = self.question.text.find(threshold.said)
         near = None if years else self._measured_near(at, at + len(threshold.said))
         if near is not None:
@@ -281,6 +300,8 @@ class Linking:
             elif focus:
                 score += self.view.share_with(column, focus)
             score += self._kind_bonus(column)
+            if self.question.wants == "number" and words & self.question.hinted:
+                score += _HINTED_AT
             if column in exclude:
                 score -= 2.0
             if KEYS & words and not KEYS & self.question.content:

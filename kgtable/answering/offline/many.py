@@ -32,6 +32,10 @@ def count(linking: Linking) -> Finding | None:
         negated = question.negated and linking.named_rows() is not None
     if not rows:
         return None
+    if asked is None and not question.thresholds and not question.negated:
+        given = _number_of_named(linking, rows)
+        if given is not None:
+            return given
     cells = tuple((row, column) for row in rows if view.text(row, column))
     if len(cells) < len(rows):
         cells = tuple((row, _filled_column(linking, row)) for row in rows)
@@ -42,12 +46,15 @@ def count(linking: Linking) -> Finding | None:
         }
         cells = tuple(sorted(first.values()))
     calculation = f"count({cell_ids(view, cells)})"
-    return Finding(str(len(cells)), cells, support, Form.COUNT, calculation, _stated(linking), negated)
+    doubts, said = linking.threshold_doubts, _stated(linking)
+    return Finding(str(len(cells)), cells, support, Form.COUNT, calculation, said, negated, doubts)
 
 
 def total(linking: Linking) -> Finding | None:
     """The sum of a column over the rows meant; a total that the table itself gives goes before."""
     cells, numbers, support = _across(linking, unnamed=False)
+    if len(cells) < 2:
+        cells, numbers, support = _down(linking)
     if len(cells) > 1:
         calculation = f"sum({cell_ids(linking.view, cells)})"
         text = printed(linking.view, sum(numbers, Decimal(0)), cells)
@@ -69,12 +76,15 @@ def total(linking: Linking) -> Finding | None:
     calculation = f"sum({cell_ids(linking.view, cells)})"
     text = printed(linking.view, sum(numbers, Decimal(0)), cells)
     negated = asked is not None
-    return Finding(text, cells, support, Form.SUM, calculation, _stated(linking), negated)
+    doubts = linking.threshold_doubts
+    return Finding(text, cells, support, Form.SUM, calculation, _stated(linking), negated, doubts)
 
 
 def average(linking: Linking) -> Finding | None:
     """The mean of a column over the rows meant, or of a row over the years named."""
     cells, numbers, support = _across(linking, unnamed=True)
+    if len(cells) < 2:
+        cells, numbers, support = _down(linking)
     if len(cells) < 2:
         column = measure(linking)
         if column is None:
@@ -98,6 +108,7 @@ def average(linking: Linking) -> Finding | None:
         calculation,
         _stated(linking),
         negated,
+        linking.threshold_doubts,
     )
 
 
@@ -125,10 +136,49 @@ def _given_number(linking: Linking) -> Finding | None:
     if not asked:
         return None
     column = max(asked, key=lambda found: scores[found])
-    named = linking.named_rows(frozenset([column]))
-    if named is None or len(named) > 1:
+    named = linking.named_rows(frozenset([column])) or ()
+    if len(named) == 1:
+        return Finding(view.text(named[0], column), ((named[0], column),), 2.0, Form.LOOKUP)
+    return _added_up(linking, named, column)
+
+
+def _added_up(linking: Linking, rows: tuple[int, ...], column: int) -> Finding | None:
+    """How many medals did Norway and Sweden win: the sum over rows each of which is named by itself."""
+    spans = {(found.start, found.end) for found in linking.mentions if set(found.rows) & set(rows)}
+    if len(rows) < 2 or len(spans) != len(rows) or not linking.question.enumerates:
         return None
-    return Finding(view.text(named[0], column), ((named[0], column),), 2.0, Form.LOOKUP)
+    cells, numbers = _numbers(linking, rows, column)
+    if len(cells) < len(rows):
+        return None
+    text = printed(linking.view, sum(numbers, Decimal(0)), cells)
+    return Finding(text, cells, 2.0, Form.SUM, f"sum({cell_ids(linking.view, cells)})")
+
+
+def _number_of_named(linking: Linking, rows: tuple[int, ...]) -> Finding | None:
+    """How many options were granted in 2019: the number of the one row named, under the year named.
+
+    Without a year it is the row's total, or its only number that is no year and no rank. Of several rows,
+    each named by itself, the numbers are added up.
+    """
+    view = linking.view
+    dated = list(year_columns(linking))
+    columns = dated or [
+        column
+        for column in view.columns
+        if all(view.number(row, column) is not None for row in rows)
+        and view.time_share(column) < 0.5
+        and not view.numbers_rows(column)
+    ]
+    totals = [column for column in columns if view.is_total(column)]
+    columns = totals if totals and not dated else columns
+    if len(columns) != 1 or view.number(rows[0], columns[0]) is None:
+        return None
+    if len(rows) > 1:
+        return _added_up(linking, rows, columns[0])
+    place = (rows[0], columns[0])
+    named = dated or view.headers[columns[0]] & linking.question.content
+    doubts = () if named else (f"the question does not ask for the column {view.called(place)!r} by name",)
+    return Finding(view.text(*place), (place,), 2.0, Form.LOOKUP, doubts=doubts)
 
 
 def _given_total(linking: Linking) -> Finding | None:
@@ -183,6 +233,17 @@ def _across(linking: Linking, *, unnamed: bool) -> tuple[tuple[Position, ...], l
     found = [((best[0], column), linking.view.number(best[0], column)) for column in sorted(columns)]
     kept = [(place, number) for place, number in found if number is not None]
     return tuple(place for place, _ in kept), [number for _, number in kept], best[1]
+
+
+def _down(linking: Linking) -> tuple[tuple[Position, ...], list[Decimal], float]:
+    """A column's numbers in the rows that are labelled with the years the question names."""
+    view, years = linking.view, linking.question.years
+    rows = tuple(row for row in view.plain_rows if view.text(row, view.label_column) in years)
+    column = measure(linking)
+    if len(rows) != len(years) or len(years) < 2 or column is None:
+        return (), [], 0.0
+    cells, numbers = _numbers(linking, rows, column)
+    return cells, numbers, 1.0
 
 
 def _filled_column(linking: Linking, row: int) -> int:

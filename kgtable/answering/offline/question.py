@@ -34,9 +34,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A condition on numbers, such as more than 5; `sign` is one of ``> >= < <=``.
+    """A condition on numbers, such as more than 5; `sign` is one of ``> >= < <= ==``.
 
-    `years` tells that it is one on years, `said` is how the question puts it.
+    ``==`` is that of a place among others, such as *finished third*. `years` tells that it is one on
+    years, `said` is how the question puts it.
     """
 
     sign: str
@@ -51,6 +52,7 @@ class Threshold:
             ">=": number >= self.number,
             "<": number < self.number,
             "<=": number <= self.number,
+            "==": number == self.number,
         }[self.sign]
 
 
@@ -113,7 +115,7 @@ class Question:
     @property
     def first_several(self) -> int:
         """How many of an extreme are asked for: 3 for the top three, else 1."""
-        match = english.asked("first_several").search(self.text)
+        match = english.asked("first_several").search(_without_thresholds(self.text))
         found = None if match is None else next(filter(None, match.groups()), None)
         number = 1 if found is None else int(_number(found))
         return number if 1 < number <= _MOST_OF_AN_EXTREME else 1
@@ -121,7 +123,7 @@ class Question:
     @property
     def several_words(self) -> frozenset[str]:
         """The words by which it says how many of an extreme it asks for."""
-        match = english.asked("first_several").search(self.text)
+        match = english.asked("first_several").search(_without_thresholds(self.text))
         return frozenset() if match is None or self.first_several == 1 else frozenset(stems(match.group()))
 
     @property
@@ -140,6 +142,11 @@ class Question:
     def enumerates(self) -> bool:
         """Whether it names several things side by side."""
         return _SIDE_BY_SIDE.search(self.text) is not None
+
+    @property
+    def size_thresholds(self) -> tuple[Threshold, ...]:
+        """Its conditions on sizes: neither on years nor on places among others."""
+        return tuple(found for found in self.thresholds if not found.years and found.sign != "==")
 
     @property
     def threshold_words(self) -> frozenset[str]:
@@ -211,6 +218,8 @@ def read_question(text: str) -> Question:
         forms = (Form.LIST,)
     if thresholds and Form.GROUPS not in forms:
         forms = (*forms, Form.GROUPS)
+    if thresholds and wants == "number" and forms and forms[0] == Form.EXTREME:
+        forms = tuple(dict.fromkeys([Form.COUNT, *forms]))
     if forms and forms[0] in _NEVER_FIRST:
         forms = (Form.LOOKUP, *forms)
     ordered = english.any_of("last", "first").search(bare) is not None
@@ -256,6 +265,11 @@ def _thresholds(text: str) -> tuple[Threshold, ...]:
                 said += scale.group()
             if not years or 1000 <= number <= 2200:
                 found.append(Threshold(sign, number, years, said))
+    for match in english.asked("finished").finditer(text):
+        ordinal = next(filter(None, match.groups())).lower()
+        known = english.ordinals()
+        place = known.index(ordinal) + 1 if ordinal in known else int(ordinal[:-2])
+        found.append(Threshold("==", Decimal(place), said=match.group()))
     return tuple(found)
 
 
@@ -268,4 +282,4 @@ def _number(text: str) -> Decimal:
 def _without_thresholds(text: str) -> str:
     for _, _, pattern in english.thresholds():
         text = pattern.sub(" ", text)
-    return text
+    return english.asked("finished").sub(" ", text)

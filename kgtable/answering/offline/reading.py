@@ -60,6 +60,13 @@ def _unsaid(question: Question, view: TableView, finding: Finding) -> Iterable[s
     """Something else that the question asks for, or an answer that says nothing."""
     if not any(sign.isalnum() for sign in finding.text):
         yield "the cell only says that there is nothing"
+    if finding.rule == Form.LOOKUP and question.form == Form.SHARE:
+        yield "it is not known of what whole the cell gives a share"
+    timed = any(view.time_share(column) > 0.5 for _, column in finding.cells)
+    if timed and finding.rule == Form.LOOKUP and english.asked("how_long").search(question.text):
+        yield "the question asks how long, and the cell says when"
+    if question.first_several > 1 and not question.several_words <= finding.used:
+        yield f"the question asks for the first {question.first_several}"
     if finding.rule in (Form.GROUPS, Form.LIST) or ";" in finding.text:
         return
     if english.asked("and_another").search(question.text):

@@ -12,6 +12,7 @@ from kgtable.answering.offline.words import spoken, stems
 from kgtable.tables.model import Position
 
 _MOST_NAMED = 3
+_SOME = 0.3
 _KINDS = ("time", "person", "place")
 
 
@@ -55,6 +56,12 @@ def counted_doubts(question: Question, view: TableView, finding: Finding) -> Ite
         yield "the question does not say what is to be counted"
     if question.negated and len(view.naming_columns(question.content, view.plain_rows)) > 1:
         yield "several columns have what the question says is not so"
+    counted = {column for _, column in finding.cells} | {view.label_column}
+    for column in view.columns:
+        may_tell = view.numeric_share(column) > _SOME and view.time_share(column) < 0.5
+        if column not in counted and may_tell and view.headers[column] & question.focus:
+            yield f"the column {view.called((0, column))!r} may hold the number asked for"
+            break
     said = question.focus - frozenset(stems(english.explained(Form.COUNT))) - view.last_name
     rows = {row for row, _ in finding.cells}
     naming = view.naming_columns(question.content, rows)

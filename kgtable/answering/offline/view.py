@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 
 from kgtable.answering.evidence import Evidence
+from kgtable.answering.offline import english
 from kgtable.answering.offline.words import content, stems
 from kgtable.ontology.facts import display_name
 from kgtable.tables.model import Table
@@ -45,6 +46,7 @@ _SAMPLED_ROWS = 500
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _SHORT_YEAR = re.compile(r"\bF(?:Y|iscal)?\s?['’]?(\d\d)\b")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_PLACE = re.compile(r"\s*[=T]?-?(\d{1,4})(?:st|nd|rd|th|[.=T])?(?=$|[\s(])", re.IGNORECASE)
 _DURATION = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):(\d\d(?:\.\d+)?)")
 _CHANGE = re.compile(r"change|variance|growth|increase|decrease|\bvs?\b|%", re.IGNORECASE)
 
@@ -133,6 +135,21 @@ class TableView:
         if value is None or value.lexical is None or value.kind not in (Kind.DATE, Kind.YEAR, Kind.PERIOD):
             return None
         return value.lexical
+
+    def place(self, row: int, column: int) -> Decimal | None:
+        """The number of a cell that gives a place among others: 1, 1st, T3 or =3."""
+        match = _PLACE.match(self.text(row, column))
+        return None if match is None else Decimal(match[1])
+
+    @cached_property
+    def rank_column(self) -> int | None:
+        """The first column of places among others: by its header, and by what most of its cells are."""
+        for column in self.columns:
+            filled = [row for row in self.plain_rows if self.text(row, column)]
+            places = sum(self.place(row, column) is not None for row in filled)
+            if self.headers[column] & _ranks() and 2 * places > len(filled):
+                return column
+        return None
 
     def duration(self, row: int, column: int) -> Decimal | None:
         """The seconds of a cell such as 3:45 or 1:02:03.5, if it is one."""
@@ -299,6 +316,11 @@ class TableView:
 
     def _says_total(self, row: int) -> bool:
         return bool(stems(self.text(row, self.label_column))[:1] in (("total",), ("sum",), ("overal",)))
+
+
+@cache
+def _ranks() -> frozenset[str]:
+    return frozenset(stems(f"{english.section('words')['ranks']} result"))
 
 
 def _weights(sets: Iterable[frozenset[str]], size: int) -> dict[str, float]:

@@ -37,7 +37,7 @@ def risen_or_fallen(linking: Linking) -> Finding | None:
 
 def beyond_a_number(linking: Linking) -> Finding | None:
     """Is a number that the question names more (or less) than one it gives."""
-    thresholds = [threshold for threshold in linking.question.thresholds if not threshold.years]
+    thresholds = linking.question.size_thresholds
     found = look_up(linking.without_thresholds()) if len(thresholds) == 1 else None
     if found is None or len(found.cells) != 1:
         return None

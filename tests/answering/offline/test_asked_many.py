@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from kgtable.tables.model import Area
-from tests.answering.offline.rows import ACCOUNT, CRAFT, ask
+from tests.answering.offline.rows import ACCOUNT, CRAFT, MEDALS, ask
+
+LEASES = (("Due in", "Rents", "Leases"), ("2020", "7", "20"), ("2021", "8", "25"), ("2022", "9", "30"))
 
 
 @pytest.mark.parametrize(
@@ -67,3 +69,48 @@ def test_what_asks_for_two_things_is_not_verified_by_one() -> None:
     found = ask("How many boats are from Moss and how many boats are racing?")
     assert not found.verified
     assert "the question asks for more than one thing" in found.reasons
+
+
+GRANTS = (
+    ("", "2022", "2023"),
+    ("Options granted", "452", "188"),
+    ("Options lapsed", "12", "14"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows", "answer"),
+    [
+        ("What was the number of options granted in 2023?", GRANTS, "188"),
+        ("How many medals did Norway and Finland win in total?", MEDALS, "10"),
+        ("How many gold medals did Norway and Sweden win?", MEDALS, "8"),
+        ("What is the sum of leases from 2020 to 2022?", LEASES, "75"),
+        ("What is the average of leases from 2020 to 2022?", LEASES, "25"),
+    ],
+)
+def test_numbers_that_the_table_gives_are_not_counted(
+    question: str, rows: tuple[tuple[str, ...], ...], answer: str
+) -> None:
+    assert ask(question, rows).text == answer, ask(question, rows).reasons
+
+
+PLACES = (
+    ("Year", "Meeting", "Position"),
+    ("2001", "Oslo Games", "3rd"),
+    ("2003", "Turku Games", "1st"),
+    ("2004", "Riga Games", "12th"),
+    ("2006", "Malmö Games", "1st"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many times did she finish first?", "2"),
+        ("How many times did she finish in the top three?", "3"),
+        ("At which meeting did she come third?", "Oslo Games"),
+        ("Which meeting did she finish in 12th place at?", "Riga Games"),
+    ],
+)
+def test_places_among_others_are_conditions(question: str, answer: str) -> None:
+    assert ask(question, PLACES).text == answer, ask(question, PLACES).reasons

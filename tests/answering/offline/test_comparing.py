@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.answering.offline.comparing import compare, when
+from kgtable.answering.offline.comparing import column_of_extreme, compare, when
 from tests.answering.offline.rows import MEDALS, REPORT, linking
 
 
@@ -17,3 +17,19 @@ def test_in_which_year_a_row_was_larger() -> None:
     assert found is not None
     assert found.text == "2019"
     assert when(linking("In which year were zzz larger?", REPORT)) is None
+
+
+def test_in_which_column_a_row_is_greatest() -> None:
+    rows = (
+        ("Crop", "East", "West", "North", "All"),
+        ("Garlic", "2", "5", "3", "10"),
+        ("Spelt", "4", "3", "2", "9"),
+    )
+    found = column_of_extreme(linking("Which province had the largest area of garlic?", rows))
+    assert found is not None
+    assert (found.text, found.calculation) == ("West", "max(T1.r1.c1, T1.r1.c2, T1.r1.c3)")
+    least = column_of_extreme(linking("Which province had the smallest area of spelt?", rows))
+    assert least is not None
+    assert least.text == "North"
+    assert column_of_extreme(linking("Which province had the largest area of rye?", rows)) is None
+    assert column_of_extreme(linking("Which crop had the largest area?", rows)) is None

@@ -7,8 +7,6 @@ from kgtable.answering.offline.pairs import (
     change_of_rows,
     difference_of_columns,
     difference_of_rows,
-    share_of_columns,
-    share_of_rows,
     two_columns,
     two_rows,
 )
@@ -48,12 +46,6 @@ def test_changes_in_percent_of_the_earlier() -> None:
     )
 
 
-def test_shares_of_one_row_in_another() -> None:
-    found = share_of_rows(linking("What percent of total assets were inventories in 2018?", REPORT))
-    assert found is not None
-    assert (found.text, found.calculation) == ("10%", "T1.r5.c2 / T1.r3.c2 * 100")
-
-
 def test_the_two_cells_that_are_compared_the_earlier_first() -> None:
     pair = two_columns(linking("net sales in 2019 and 2017", REPORT))
     assert pair is not None
@@ -63,12 +55,6 @@ def test_the_two_cells_that_are_compared_the_earlier_first() -> None:
 
 def test_questions_that_name_no_two_numbers() -> None:
     asked = linking("Who won?", RACES)
-    for rule in (
-        difference_of_columns,
-        difference_of_rows,
-        change_of_columns,
-        change_of_rows,
-        share_of_columns,
-    ):
+    for rule in (difference_of_columns, difference_of_rows, change_of_columns, change_of_rows):
         assert rule(asked) is None
     assert two_rows(linking("How many gold medals did Norway win?", MEDALS)) is None
