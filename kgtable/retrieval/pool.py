@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgtable.index.corpus import Corpus
-from kgtable.index.postings import Floats, Integers, ranges
+from kgtable.index.postings import Floats, Integers, distinct, ranges
 
 FEWEST = 5_000
 """Cells that are scored at least, if there are so many."""
@@ -58,5 +58,8 @@ def _of_large(corpus: Corpus, start: int, end: int, matching: Integers, hit_rows
     first_row, last_row = places.cell_row[start], places.cell_row[end - 1]
     rows = hit_rows[(hit_rows >= first_row) & (hit_rows <= last_row)]
     named = matching[(matching >= start) & (matching < end)]
-    led_to = np.union1d(named, ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1]))
-    return np.union1d(np.arange(start, min(end, start + LARGE)), led_to[:LARGE])
+    led_to = distinct(
+        np.concatenate([named, ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])])
+    )
+    first = np.arange(start, min(end, start + LARGE))
+    return distinct(np.concatenate([first, led_to[:LARGE]]))
