@@ -12,6 +12,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import check
 from kgtable.answering.offline.comparing import column_of_extreme, compare, when
 from kgtable.answering.offline.extremes import extreme
+from kgtable.answering.offline.figures import figures
 from kgtable.answering.offline.finding import Finding, cell_id
 from kgtable.answering.offline.groups import by_group, groups_of_size
 from kgtable.answering.offline.linking import Linking
@@ -64,7 +65,7 @@ _RULES: Mapping[Form, tuple[Callable[[Linking], Finding | None], ...]] = {
     Form.WHEN: (when, extreme),
     Form.COMPARE: (compare, extreme),
     Form.NEIGHBOUR: (neighbour,),
-    Form.GROUPS: (by_group, groups_of_size),
+    Form.GROUPS: (by_group, groups_of_size, figures),
     Form.LIST: (listed,),
     Form.YES_NO: (more_than_another, risen_or_fallen, beyond_a_number, cell_says, row_holds),
 }

@@ -46,7 +46,10 @@ def when(linking: Linking) -> Finding | None:
 
 
 def column_of_extreme(linking: Linking) -> Finding | None:
-    """Which country had the largest area of wheat: the header of the column in which one row is greatest."""
+    """Which country had the largest area of wheat: the header of the column in which one row is greatest.
+
+    Where the largest area itself is asked for it is the number there.
+    """
     view, question = linking.view, linking.question
     best = linking.best_row()
     heads = frozenset().union(*view.headers)
@@ -61,7 +64,9 @@ def column_of_extreme(linking: Linking) -> Finding | None:
     cells = tuple((row, column) for column in numbers)
     calculation = f"{'max' if question.direction > 0 else 'min'}({cell_ids(view, cells)})"
     ordered = ((row, chosen), *(place for place in cells if place[1] != chosen))
-    return Finding(view.called((row, chosen)), ordered, support, Form.EXTREME, calculation)
+    itself = english.asked("the_most_itself").search(question.text)
+    text = view.text(row, chosen) if itself else view.called((row, chosen))
+    return Finding(text, ordered, support, Form.EXTREME, calculation)
 
 
 def _other_numbers(linking: Linking, row: int) -> dict[int, Decimal] | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from kgtable.answering.offline.columns import columns_named
+from kgtable.answering.offline.figures import FIGURES
 from kgtable.answering.offline.finding import Finding, printed
 from kgtable.answering.offline.linking import Linking
 from kgtable.answering.offline.listing import MOST_LISTED
@@ -15,18 +15,6 @@ from kgtable.tables.model import Position
 
 _LARGEST = 100
 """A threshold above this is one on numbers in cells, not on how many rows there are."""
-
-_FIGURES: dict[str, Callable[[Sequence[Decimal]], Decimal]] = {
-    "averag": lambda numbers: sum(numbers, Decimal(0)) / len(numbers),
-    "mean": lambda numbers: sum(numbers, Decimal(0)) / len(numbers),
-    "maximum": max,
-    "minimum": min,
-    "highest": max,
-    "lowest": min,
-    "total": lambda numbers: sum(numbers, Decimal(0)),
-    "sum": lambda numbers: sum(numbers, Decimal(0)),
-}
-"""What is computed of a group's numbers, by the stem of the word that asks for it."""
 
 
 def by_group(linking: Linking) -> Finding | None:
@@ -39,7 +27,7 @@ def by_group(linking: Linking) -> Finding | None:
     if not 1 < len(groups) <= MOST_LISTED or all(len(rows) == 1 for rows in groups.values()):
         return None
     measured = measure(linking)
-    wanted = [_FIGURES[word] for word in linking.question.words if word in _FIGURES]
+    wanted = [FIGURES[word] for word in linking.question.words if word in FIGURES]
     parts: list[str] = []
     cells: list[Position] = []
     for text, rows in groups.items():

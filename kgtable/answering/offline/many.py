@@ -236,11 +236,21 @@ def _across(linking: Linking, *, unnamed: bool) -> tuple[tuple[Position, ...], l
 
 
 def _down(linking: Linking) -> tuple[tuple[Position, ...], list[Decimal], float]:
-    """A column's numbers in the rows that are labelled with the years the question names."""
-    view, years = linking.view, linking.question.years
-    rows = tuple(row for row in view.plain_rows if view.text(row, view.label_column) in years)
-    column = measure(linking)
-    if len(rows) != len(years) or len(years) < 2 or column is None:
+    """A column's numbers in the rows that are labelled with the years the question names.
+
+    Their labels may have words besides (*2010 net revenue*), all of which the question has as well.
+    """
+    view, asked = linking.view, frozenset(linking.question.years)
+    labels = {row: view.label_words(row) for row in view.plain_rows}
+    rows = tuple(
+        row
+        for row, words in labels.items()
+        if len(words & asked) == 1 and words - asked <= linking.question.content
+    )
+    numeric = [column for column in view.columns if view.numeric_share(column) > 0.6]
+    sized = [column for column in numeric if view.time_share(column) < 0.5]
+    column = sized[0] if len(sized) == 1 else measure(linking)
+    if len(rows) != len(asked) or len(rows) < 2 or column is None:
         return (), [], 0.0
     cells, numbers = _numbers(linking, rows, column)
     return cells, numbers, 1.0

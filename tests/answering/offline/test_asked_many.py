@@ -5,6 +5,7 @@ import pytest
 from kgtable.tables.model import Area
 from tests.answering.offline.rows import ACCOUNT, CRAFT, MEDALS, ask
 
+BRIDGE = (("", "Amount"), ("2010 net revenue", "400"), ("Volume", "30"), ("2011 net revenue", "440"))
 LEASES = (("Due in", "Rents", "Leases"), ("2020", "7", "20"), ("2021", "8", "25"), ("2022", "9", "30"))
 
 
@@ -86,6 +87,7 @@ GRANTS = (
         ("How many gold medals did Norway and Sweden win?", MEDALS, "8"),
         ("What is the sum of leases from 2020 to 2022?", LEASES, "75"),
         ("What is the average of leases from 2020 to 2022?", LEASES, "25"),
+        ("What was the average net revenue from 2010 to 2011?", BRIDGE, "420"),
     ],
 )
 def test_numbers_that_the_table_gives_are_not_counted(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from kgtable.answering.offline.comparing import column_of_extreme, compare, when
-from tests.answering.offline.rows import MEDALS, REPORT, linking
+from tests.answering.offline.rows import MEDALS, REPORT, ask, linking
 
 
 def test_which_of_two_has_more() -> None:
@@ -33,3 +33,7 @@ def test_in_which_column_a_row_is_greatest() -> None:
     assert least.text == "North"
     assert column_of_extreme(linking("Which province had the largest area of rye?", rows)) is None
     assert column_of_extreme(linking("Which crop had the largest area?", rows)) is None
+
+
+def test_the_most_itself_is_told_where_it_is_asked_for() -> None:
+    assert ask("What was the highest net sales?", REPORT).text == "1,500"
