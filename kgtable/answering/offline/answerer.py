@@ -10,7 +10,7 @@ from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.comparable import plain
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import check
-from kgtable.answering.offline.comparing import column_of_extreme, compare, when
+from kgtable.answering.offline.comparing import column_of_extreme, compare, compare_columns, when
 from kgtable.answering.offline.extremes import extreme
 from kgtable.answering.offline.figures import figures
 from kgtable.answering.offline.finding import Finding, cell_id
@@ -63,7 +63,7 @@ _RULES: Mapping[Form, tuple[Callable[[Linking], Finding | None], ...]] = {
     Form.SHARE: (share_of_rows, share_of_columns),
     Form.EXTREME: (extreme, column_of_extreme),
     Form.WHEN: (when, extreme),
-    Form.COMPARE: (compare, extreme),
+    Form.COMPARE: (compare, compare_columns, extreme),
     Form.NEIGHBOUR: (neighbour,),
     Form.GROUPS: (by_group, groups_of_size, figures),
     Form.LIST: (listed,),

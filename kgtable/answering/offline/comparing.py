@@ -15,6 +15,7 @@ from kgtable.answering.offline.words import stems
 
 _MORE_OR_LESS = re.compile(r"\b(more|higher|greater|larger) or (less|fewer|lower|smaller)\b", re.IGNORECASE)
 _FEWEST_COLUMNS = 3
+_OR = re.compile(r"(.*)\bor\b(.*)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -82,6 +83,40 @@ def _other_numbers(linking: Linking, row: int) -> dict[int, Decimal] | None:
         for column, found in numbers.items()
         if not view.is_total(column) and abs(total - 2 * found) > abs(found) / 50
     } or None
+
+
+def compare_columns(linking: Linking) -> Finding | None:
+    """Had East or West more garlic: of two columns that are named that in which the row's number is more."""
+    view, scores = linking.view, linking.column_scores()
+    named = [column for column in view.columns if scores[column] > 0 and view.numeric_share(column) > 0.3]
+    best = [column for column in named if scores[column] == max(map(scores.__getitem__, named))]
+    pair = best if len(best) == 2 else named
+    if len(pair) != 2 or not _on_both_sides(linking, pair[0], pair[1]):
+        return None
+    rows = tuple(row for row in view.rows if all(view.number(row, column) is not None for column in pair))
+    row = linking.best_row(rows) if rows else None
+    if row is None or not view.label_words(row[0]) & linking.question.content:
+        return None
+    sizes = {column: view.number(row[0], column) for column in pair}
+    ranked = sorted(pair, key=lambda column: sizes[column] or Decimal(0))
+    if sizes[ranked[0]] == sizes[ranked[1]]:
+        return None
+    less = english.any_of("smaller", "least").search(linking.question.text)
+    chosen, other = ranked if less else ranked[::-1]
+    calculation = f"{'min' if less else 'max'}({cell_ids(view, ((row[0], pair[0]), (row[0], pair[1])))})"
+    cells = ((row[0], chosen), (row[0], other))
+    return Finding(view.called((row[0], chosen)), cells, row[1], Form.COMPARE, calculation)
+
+
+def _on_both_sides(linking: Linking, one: int, other: int) -> bool:
+    """Whether what tells two columns from one another stands on either side of the question's last *or*."""
+    match = _OR.search(linking.question.text)
+    if match is None:
+        return False
+    before, after = frozenset(stems(match[1])), frozenset(stems(match[2]))
+    headers = linking.view.headers
+    mine, its = headers[one] - headers[other], headers[other] - headers[one]
+    return bool((mine & before and its & after) or (its & before and mine & after))
 
 
 def compare(linking: Linking) -> Finding | None:

@@ -44,10 +44,8 @@ def share_of_columns(linking: Linking) -> Finding | None:
             column for column in view.columns if scores[column] > 0 and view.numeric_share(column) > 0.5
         ]
         totals = [column for column in numeric if view.is_total(column)]
+        totals = totals if len(totals) == 1 else _summing(linking)
         parts = [column for column in numeric if column not in totals]
-        if len(totals) != 1 and parts:
-            part = max(parts, key=lambda column: scores[column])
-            totals = [column for column in _summing(linking) if column != part]
         if len(totals) != 1 or not parts:
             return None
         part, whole = max(parts, key=lambda column: scores[column]), totals[0]
@@ -57,7 +55,7 @@ def share_of_columns(linking: Linking) -> Finding | None:
 
 
 def _summing(linking: Linking) -> list[int]:
-    """The columns that in the best row are about the sum of its other numbers: unnamed totals."""
+    """The column that in the best row is about the sum of its other numbers: an unnamed total."""
     view, best = linking.view, linking.best_row()
     if best is None:
         return []
@@ -65,7 +63,8 @@ def _summing(linking: Linking) -> list[int]:
     total = sum(numbers.values(), Decimal(0))
     if len(numbers) < _FEWEST_SUMMED:
         return []
-    return [c for c, found in numbers.items() if abs(total - 2 * found) <= abs(found) * _ROUNDING]
+    nearest = min(numbers, key=lambda column: (abs(total - 2 * numbers[column]), column))
+    return [nearest] if abs(total - 2 * numbers[nearest]) <= abs(numbers[nearest]) * _ROUNDING else []
 
 
 def share_of_rows(linking: Linking) -> Finding | None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.answering.offline.comparing import column_of_extreme, compare, when
+from kgtable.answering.offline.comparing import column_of_extreme, compare, compare_columns, when
 from tests.answering.offline.rows import MEDALS, REPORT, ask, linking
 
 
@@ -37,3 +37,15 @@ def test_in_which_column_a_row_is_greatest() -> None:
 
 def test_the_most_itself_is_told_where_it_is_asked_for() -> None:
     assert ask("What was the highest net sales?", REPORT).text == "1,500"
+
+
+def test_which_of_two_columns_has_more() -> None:
+    rows = (("Crop", "East", "West"), ("Garlic", "2", "5"), ("Spelt", "4", "4"))
+    found = compare_columns(linking("Which province had more garlic, East or West?", rows))
+    assert found is not None
+    assert (found.text, found.calculation) == ("West", "max(T1.r1.c1, T1.r1.c2)")
+    less = compare_columns(linking("Which province had less garlic, East or West?", rows))
+    assert less is not None
+    assert less.text == "East"
+    assert compare_columns(linking("Which province had more spelt, East or West?", rows)) is None
+    assert compare_columns(linking("Which province had more rye, East or West?", rows)) is None

@@ -25,6 +25,7 @@ def test_shares_of_one_row_in_another() -> None:
         ("What is the percentage contribution of repairs in total sales in 2023?", ACCOUNT, "25%"),
         ("What was cost of sales as a percentage of net sales in 2018?", REPORT, "50%"),
         ("What fraction of the garlic was in East?", CROPS, "22%"),
+        ("What percentage of the country garlic was in West?", CROPS, "53%"),
     ],
 )
 def test_a_part_is_never_taken_for_its_whole(
