@@ -44,7 +44,7 @@ def _rows(linking: Linking, measure: int | None) -> tuple[tuple[int, ...], froze
     """The rows among which the extreme is looked for, and the words of conditions applied to them."""
     view, question = linking.view, linking.question
     named = linking.named_rows(frozenset([measure] if measure is not None else []))
-    rows = view.plain_rows if named is None or len(named) < 2 else named
+    rows = view.ranked_rows if named is None or len(named) < 2 else named
     rows, applied = linking.conditioned(tuple(row for row in rows if row in view.plain_rows) or rows)
     return rows, question.threshold_words if applied else frozenset()
 

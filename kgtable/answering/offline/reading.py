@@ -62,6 +62,12 @@ def _unsaid(question: Question, view: TableView, finding: Finding) -> Iterable[s
         yield "the cell only says that there is nothing"
     if finding.rule == Form.LOOKUP and question.form == Form.SHARE:
         yield "it is not known of what whole the cell gives a share"
+    letters = any(sign.isalpha() for sign in finding.text)
+    if question.wants in ("person", "place") and not letters:
+        yield f"the question asks for a {question.wants}, which a number is not"
+    many = english.asked("how_many").search(question.text) and finding.rule in (Form.LOOKUP, Form.EXTREME)
+    if many and (";" in finding.text or not any(sign.isdigit() for sign in finding.text)):
+        yield "the question asks how many"
     timed = any(view.time_share(column) > 0.5 for _, column in finding.cells)
     if timed and finding.rule == Form.LOOKUP and english.asked("how_long").search(question.text):
         yield "the question asks how long, and the cell says when"

@@ -56,6 +56,8 @@ def counted_doubts(question: Question, view: TableView, finding: Finding) -> Ite
         yield "the question does not say what is to be counted"
     if question.negated and len(view.naming_columns(question.content, view.plain_rows)) > 1:
         yield "several columns have what the question says is not so"
+    if len(finding.cells) == 1 and not question.thresholds:
+        yield "only one row is counted, which may itself say the number"
     counted = {column for _, column in finding.cells} | {view.label_column}
     for column in view.columns:
         may_tell = view.numeric_share(column) > _SOME and view.time_share(column) < 0.5

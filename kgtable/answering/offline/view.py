@@ -42,6 +42,7 @@ KEYS = frozenset(("id", "key"))
 """The words of headers of columns that only tell rows apart."""
 
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False, "✓": True, "✗": False}
+_MOST_AFTER_A_TOTAL = 3
 _SAMPLED_ROWS = 500
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _SHORT_YEAR = re.compile(r"\bF(?:Y|iscal)?\s?['’]?(\d\d)\b")
@@ -93,6 +94,14 @@ class TableView:
         """The data rows that are no totals."""
         totals = self.table.structure.totals
         return tuple(row for row in self.rows if row not in totals and not self._says_total(row)) or self.rows
+
+    @cached_property
+    def ranked_rows(self) -> tuple[int, ...]:
+        """The plain rows without the few that follow a total at the end, which sum up or comment."""
+        last = max((row for row in self.rows if row not in self.plain_rows), default=None)
+        before = tuple(row for row in self.plain_rows if last is None or row < last)
+        few = len(self.plain_rows) - len(before) <= min(_MOST_AFTER_A_TOTAL, len(before) - 1)
+        return before if few else self.plain_rows
 
     def text(self, row: int, column: int) -> str:
         """A cell's text on one line."""

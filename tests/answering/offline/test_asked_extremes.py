@@ -75,3 +75,15 @@ def test_what_is_told_of_the_extreme_row_is_what_is_asked_for(question: str, ans
 def test_the_first_few_are_added_up_where_a_number_is_asked_for() -> None:
     rows = (("Pos", "Driver", "Points"), ("1", "Eng", "20"), ("2", "Vik", "16"), ("3", "Dal", "14"))
     assert ask("How many points did the top 2 drivers get?", rows).text == "36"
+
+
+def test_what_follows_the_total_takes_no_part() -> None:
+    rows = (
+        ("Candidate", "Votes"),
+        ("Moe", "40"),
+        ("Lie", "60"),
+        ("Dal", "9"),
+        ("Total", "109"),
+        ("Electors", "300"),
+    )
+    assert ask("Which candidate had the most votes?", rows).text == "Lie"

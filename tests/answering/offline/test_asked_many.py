@@ -116,3 +116,11 @@ PLACES = (
 )
 def test_places_among_others_are_conditions(question: str, answer: str) -> None:
     assert ask(question, PLACES).text == answer, ask(question, PLACES).reasons
+
+
+def test_one_row_counted_and_text_for_a_number_are_not_verified() -> None:
+    rows = (("City", "Notes"), ("Lima", "43 districts"), ("Cusco", "8 districts"))
+    found = ask("How many districts are in Lima?", rows)
+    assert not found.verified
+    assert "only one row is counted, which may itself say the number" in found.reasons
+    assert not ask("How many notes has Lima?", rows).verified
