@@ -18,6 +18,9 @@ def look_up(linking: Linking) -> Finding | None:
     taken = frozenset(mention.column for mention in linking.mentions)
     column, surety = linking.answer_column(taken)
     rows, applied = linking.conditioned(linking.named_rows(frozenset([column])) or view.rows)
+    if applied and not rows and linking.question.placed:
+        # the words that name rows may be those of the table's title: who finished first in the Marlboro 500
+        rows, applied = linking.conditioned(view.plain_rows)
     truth = linking.truth_column() if linking.question.several else None
     if truth is not None and truth != column:
         rows, applied = linking.said_yes(rows, truth), True

@@ -149,6 +149,11 @@ class Question:
         return tuple(found for found in self.thresholds if not found.years and found.sign != "==")
 
     @property
+    def placed(self) -> bool:
+        """Whether it asks for a place among others, such as *finished third*."""
+        return any(found.sign == "==" for found in self.thresholds)
+
+    @property
     def threshold_words(self) -> frozenset[str]:
         """The words by which its thresholds are told."""
         said = [found.said for found in self.thresholds]

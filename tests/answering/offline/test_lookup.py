@@ -40,3 +40,10 @@ def test_the_row_below_and_above() -> None:
 def test_what_names_nothing_finds_nothing() -> None:
     assert look_up(linking("zzz?", MEDALS)) is None
     assert look_up(linking("net sales?", (("a", "b"),))) is None
+
+
+def test_a_place_is_found_where_other_words_name_other_rows() -> None:
+    rows = (("Pos", "Driver", "Team"), ("1", "Eng", "Kelp"), ("2", "Vik", "Marlin"), ("3", "Dal", "Marlin"))
+    found = look_up(linking("Which driver finished first in the Marlin cup?", rows))
+    assert found is not None
+    assert found.text == "Eng"
