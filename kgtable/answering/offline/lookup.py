@@ -41,7 +41,8 @@ def look_up(linking: Linking) -> Finding | None:
     if truth is not None:
         used |= view.headers[truth]
     cells = tuple((found, column) for found in chosen)
-    return Finding(text, cells, score + surety, Form.LOOKUP, used=used, negated=truth is not None)
+    doubts = linking.threshold_doubts
+    return Finding(text, cells, score + surety, Form.LOOKUP, None, used, truth is not None, doubts)
 
 
 def year_columns(linking: Linking) -> dict[int, str]:

@@ -124,3 +124,11 @@ def test_one_row_counted_and_text_for_a_number_are_not_verified() -> None:
     assert not found.verified
     assert "only one row is counted, which may itself say the number" in found.reasons
     assert not ask("How many notes has Lima?", rows).verified
+
+
+def test_a_condition_on_a_column_that_is_not_named_is_told() -> None:
+    rows = (("Uid", "Airline", "Seats"), ("8", "Tern Air", "70"), ("12", "Auk Air", "90"))
+    found = ask("Which airlines have at least 10 flights?", rows)
+    assert not found.verified
+    assert "taken for its condition" in "; ".join(found.reasons)
+    assert not ask("What are the names of the airlines and the total seats?", rows).verified
