@@ -8,7 +8,7 @@ from decimal import Decimal
 from kgtable.answering.offline import english
 from kgtable.answering.offline.finding import Finding, cell_id, cell_ids
 from kgtable.answering.offline.linking import Linking
-from kgtable.answering.offline.measuring import order_column, size_column, value
+from kgtable.answering.offline.measuring import order_column, size_column, sums_the_others, value
 from kgtable.answering.offline.pairs import two_rows
 from kgtable.answering.offline.question import Form
 from kgtable.answering.offline.words import stems
@@ -57,9 +57,9 @@ def column_of_extreme(linking: Linking) -> Finding | None:
     if best is None or question.ordered or question.place > 1 or question.focus & heads:
         return None
     row, support = best
-    if not view.label_words(row) & question.content or _other_numbers(linking, row) is None:
+    numbers = _other_numbers(linking, row) if view.label_words(row) & question.content else {}
+    if not numbers:
         return None
-    numbers = _other_numbers(linking, row) or {}
     size = max(numbers.values()) if question.direction > 0 else min(numbers.values())
     chosen = next(column for column, number in numbers.items() if number == size)
     cells = tuple((row, column) for column in numbers)
@@ -70,19 +70,18 @@ def column_of_extreme(linking: Linking) -> Finding | None:
     return Finding(text, ordered, support, Form.EXTREME, calculation)
 
 
-def _other_numbers(linking: Linking, row: int) -> dict[int, Decimal] | None:
-    """A row's numbers by column, without totals; None where it holds few, or other things."""
+def _other_numbers(linking: Linking, row: int) -> dict[int, Decimal]:
+    """A row's numbers by column, without totals; nothing where it holds few, or other things."""
     view = linking.view
     filled = [column for column in view.columns if column != view.label_column and view.text(row, column)]
     numbers = {column: found for column in filled if (found := view.number(row, column)) is not None}
     if len(numbers) < max(_FEWEST_COLUMNS, len(filled)) or any(view.time_share(c) > 0.5 for c in numbers):
-        return None
-    total = sum(numbers.values(), Decimal(0))
+        return {}
     return {
         column: found
         for column, found in numbers.items()
-        if not view.is_total(column) and abs(total - 2 * found) > abs(found) / 50
-    } or None
+        if not view.is_total(column) and not sums_the_others(numbers, column)
+    }
 
 
 def compare_columns(linking: Linking) -> Finding | None:

@@ -51,8 +51,7 @@ def figures(linking: Linking) -> Finding | None:
         column = next(after, None)
         if column is None:
             return None
-        places = tuple((row, column) for row in rows if view.number(row, column) is not None)
-        numbers = [number for place in places if (number := view.number(*place)) is not None]
+        places, numbers = view.numbers(rows, column)
         if not numbers:
             return None
         figure = FIGURES[words[at]]

@@ -34,8 +34,7 @@ def by_group(linking: Linking) -> Finding | None:
         cells.append((rows[0], column))
         figures = [str(len(rows))]
         if wanted and measured is not None:
-            places = tuple((row, measured) for row in rows if linking.view.number(row, measured) is not None)
-            numbers = [number for place in places if (number := linking.view.number(*place)) is not None]
+            places, numbers = linking.view.numbers(rows, measured)
             figures = [printed(linking.view, figure(numbers), places) for figure in wanted if numbers]
             cells += places
         parts += [text, *figures]

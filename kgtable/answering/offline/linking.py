@@ -18,7 +18,7 @@ _MOST_ROWS = 0.7
 _NEAR = 3
 """How many words away from a small number its column may be named."""
 
-_HINTED_AT = 0.8
+HINTED_AT = 0.8
 """How much it speaks for a column that an adjective hints at it: *how long* at a length."""
 
 _AROUND = 5
@@ -301,7 +301,7 @@ class Linking:
                 score += self.view.share_with(column, focus)
             score += self._kind_bonus(column)
             if self.question.wants == "number" and words & self.question.hinted:
-                score += _HINTED_AT
+                score += HINTED_AT
             if column in exclude:
                 score -= 2.0
             if KEYS & words and not KEYS & self.question.content:

@@ -68,7 +68,7 @@ def total(linking: Linking) -> Finding | None:
     rows, support = linking.meant_rows()
     asked = linking.truth_column()
     rows = rows if asked is None else linking.said_yes(rows, asked)
-    cells, numbers = _numbers(linking, rows, column)
+    cells, numbers = linking.view.numbers(rows, column)
     if not cells:
         return None
     if len(cells) == 1:
@@ -92,7 +92,7 @@ def average(linking: Linking) -> Finding | None:
         rows, support = linking.meant_rows()
         asked = linking.truth_column()
         rows = rows if asked is None else linking.said_yes(rows, asked)
-        cells, numbers = _numbers(linking, rows, column)
+        cells, numbers = linking.view.numbers(rows, column)
     if len(cells) < 2:
         return None
     with localcontext() as context:
@@ -147,7 +147,7 @@ def _added_up(linking: Linking, rows: tuple[int, ...], column: int) -> Finding |
     spans = {(found.start, found.end) for found in linking.mentions if set(found.rows) & set(rows)}
     if len(rows) < 2 or len(spans) != len(rows) or not linking.question.enumerates:
         return None
-    cells, numbers = _numbers(linking, rows, column)
+    cells, numbers = linking.view.numbers(rows, column)
     if len(cells) < len(rows):
         return None
     text = printed(linking.view, sum(numbers, Decimal(0)), cells)
@@ -210,14 +210,6 @@ def measure(linking: Linking) -> int | None:
     return max(named, key=lambda column: scores[column], default=None)
 
 
-def _numbers(
-    linking: Linking, rows: tuple[int, ...], column: int
-) -> tuple[tuple[Position, ...], list[Decimal]]:
-    found = [((row, column), linking.view.number(row, column)) for row in rows]
-    kept = [(place, number) for place, number in found if number is not None]
-    return tuple(place for place, _ in kept), [number for _, number in kept]
-
-
 def _across(linking: Linking, *, unnamed: bool) -> tuple[tuple[Position, ...], list[Decimal], float]:
     """A row's numbers in the columns of the years that the question names.
 
@@ -252,7 +244,7 @@ def _down(linking: Linking) -> tuple[tuple[Position, ...], list[Decimal], float]
     column = sized[0] if len(sized) == 1 else measure(linking)
     if len(rows) != len(asked) or len(rows) < 2 or column is None:
         return (), [], 0.0
-    cells, numbers = _numbers(linking, rows, column)
+    cells, numbers = linking.view.numbers(rows, column)
     return cells, numbers, 1.0
 
 

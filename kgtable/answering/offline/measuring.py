@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 from kgtable.answering.offline import english
-from kgtable.answering.offline.linking import Linking
+from kgtable.answering.offline.linking import HINTED_AT, Linking
 from kgtable.answering.offline.view import KEYS
 from kgtable.answering.offline.words import stems
 
@@ -14,8 +15,9 @@ _NEXT_WORDS = 3
 _NEXT_TO_IT = 1.0
 """How much it speaks for a column to be named right after the adjective: the highest *attendance*."""
 
-_HINTED_AT = 0.8
 _NAMED_ENOUGH = 0.3
+_ROUNDING = Decimal("0.02")
+"""How far a total may be from the sum of its parts, some of which are withheld or rounded."""
 
 
 def value(linking: Linking, row: int, column: int | None) -> Decimal | None:
@@ -35,6 +37,12 @@ def ranked(linking: Linking, rows: tuple[int, ...], column: int) -> list[tuple[D
     """The rows by the column's value, the least first; of equal ones the first in the table wins."""
     found = [(known, row) for row in rows if (known := value(linking, row, column)) is not None]
     return sorted(found, key=lambda item: (item[0], -item[1] * linking.question.direction))
+
+
+def sums_the_others(numbers: Mapping[int, Decimal], column: int) -> bool:
+    """Whether the column's number is about the sum of the others, as a total is that bears no such name."""
+    found = numbers[column]
+    return abs(sum(numbers.values(), Decimal(0)) - 2 * found) <= abs(found) * _ROUNDING
 
 
 def order_column(linking: Linking) -> int | None:
@@ -73,7 +81,7 @@ def named_size_column(linking: Linking, exclude: int | None = None) -> int | Non
     rated = [
         (
             scores[column]
-            + _HINTED_AT * bool(view.headers[column] & hints)
+            + HINTED_AT * bool(view.headers[column] & hints)
             + _NEXT_TO_IT * (bool(view.headers[column] & after) - (column in asked)),
             -column,
         )

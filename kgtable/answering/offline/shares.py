@@ -9,6 +9,7 @@ from decimal import Decimal, localcontext
 from kgtable.answering.offline.finding import Finding, cell_id
 from kgtable.answering.offline.linking import Linking
 from kgtable.answering.offline.lookup import year_columns
+from kgtable.answering.offline.measuring import sums_the_others
 from kgtable.answering.offline.pairs import number_column, percent, percentages
 from kgtable.answering.offline.question import Form
 from kgtable.answering.offline.view import TableView
@@ -29,8 +30,6 @@ _IN_A_TOTAL = re.compile(
     re.IGNORECASE,
 )
 _FEWEST_SUMMED = 4
-_ROUNDING = Decimal("0.02")
-"""How far a total may be from the sum of its parts, some of which are withheld or rounded."""
 
 
 def share_of_columns(linking: Linking) -> Finding | None:
@@ -64,7 +63,7 @@ def _summing(linking: Linking) -> list[int]:
     if len(numbers) < _FEWEST_SUMMED:
         return []
     nearest = min(numbers, key=lambda column: (abs(total - 2 * numbers[column]), column))
-    return [nearest] if abs(total - 2 * numbers[nearest]) <= abs(numbers[nearest]) * _ROUNDING else []
+    return [nearest] if sums_the_others(numbers, nearest) else []
 
 
 def share_of_rows(linking: Linking) -> Finding | None:

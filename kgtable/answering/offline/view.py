@@ -13,7 +13,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.offline import english
 from kgtable.answering.offline.words import content, stems
 from kgtable.ontology.facts import display_name
-from kgtable.tables.model import Table
+from kgtable.tables.model import Position, Table
 from kgtable.tables.values import Kind, profile_columns, type_cell
 
 _RUNNING_NUMBERS = frozenset(
@@ -135,6 +135,12 @@ class TableView:
         if value is not None and value.kind is Kind.YEAR and value.lexical is not None:
             return Decimal(value.lexical)
         return None
+
+    def numbers(self, rows: Iterable[int], column: int) -> tuple[tuple[Position, ...], list[Decimal]]:
+        """The cells of the rows in the column that hold numbers, and the numbers."""
+        found = {(row, column): self.number(row, column) for row in rows}
+        kept = {place: number for place, number in found.items() if number is not None}
+        return tuple(kept), list(kept.values())
 
     def time(self, row: int, column: int) -> str | None:
         """A form of the cell's date, year or period that sorts, if it is one."""

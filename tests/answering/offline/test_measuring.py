@@ -4,7 +4,14 @@ from decimal import Decimal
 
 import pytest
 
-from kgtable.answering.offline.measuring import named_size_column, order_column, ranked, size_column, value
+from kgtable.answering.offline.measuring import (
+    named_size_column,
+    order_column,
+    ranked,
+    size_column,
+    sums_the_others,
+    value,
+)
 from tests.answering.offline.rows import CRAFT, MEDALS, RACES, linking
 
 TRACKS = (("No", "Title", "Length"), ("1", "Dawn", "3:11"), ("2", "Noon", "1:02:03"), ("3", "Dusk", "2:59"))
@@ -38,3 +45,10 @@ def test_times_and_durations_are_ordered() -> None:
     assert value(tracks, 2, 2) == Decimal(3723)
     assert [row for _, row in ranked(tracks, (1, 2, 3), 2)] == [3, 1, 2]
     assert value(tracks, 2, None) == Decimal(2)
+
+
+def test_an_unnamed_total_is_about_the_sum_of_the_others() -> None:
+    numbers = {1: Decimal(20), 2: Decimal(30), 3: Decimal(51)}
+    assert sums_the_others(numbers, 3)
+    assert not sums_the_others(numbers, 2)
+    assert not sums_the_others({**numbers, 3: Decimal(53)}, 3)

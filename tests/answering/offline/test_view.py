@@ -53,3 +53,7 @@ def test_rows_and_cells_are_found_by_their_words() -> None:
     assert races.cells_by_words["anna", "berg"] == [(1, 2), (3, 2)]
     assert races.columns_with(1, ("cup",)) == [1]
     assert races.share_with(1, frozenset({"fjord"})) > 0.6
+
+
+def test_numbers_of_a_column_leave_out_what_is_none() -> None:
+    assert view(REPORT).numbers((2, 5), 3) == (((2, 3),), [Decimal(-660_000_000)])
