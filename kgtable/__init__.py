@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kgtable.version import __version__
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph as KnowledgeGraph
-    from kgtable.api import build as build
-    from kgtable.api import connect as connect
-    from kgtable.api import convert as convert
-    from kgtable.api import open as open
+    from kgtable.api import KnowledgeGraph, build, connect, convert, open
 
 __all__ = ["KnowledgeGraph", "__version__", "build", "connect", "convert", "open"]
 

@@ -6,46 +6,183 @@ import html
 import threading
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
+from contextlib import nullcontext, suppress
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING, Any
 
+from kgtable.build.catalogue import Catalogue
+from kgtable.build.conversion_report import Progress, silent
+from kgtable.build.generations import GraphDirectory, StoreEndpoint, catalogue_info
+from kgtable.build.table_views import Tables
 from kgtable.config import Settings as AskSettings
 from kgtable.config import load_settings
-from kgtable.errors import AnswerError, GraphNotFoundError
-from kgtable.graph.binding import Bindable
-from kgtable.graph.catalogue import Catalogue
+from kgtable.errors import AnswerError, GraphError, GraphNotFoundError, UsageError
 from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
-from kgtable.graph.generation import Endpoint, GraphDirectory
-from kgtable.graph.info import catalogue_info
-from kgtable.graph.progress import Progress, silent
-from kgtable.graph.reading_back import read_table
-from kgtable.graph.storage import whole_file
+from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore
-from kgtable.graph.terms import Namespaces
-from kgtable.graph.views import Tables
-from kgtable.graph.writing import Format
+from kgtable.graph.table_decoder import read_table
+from kgtable.graph.terms import DEFAULT_BASE, Namespaces
+from kgtable.graph.writers import Format
 from kgtable.llm.protocol import LLM, OnText
-from kgtable.making import MOST_LISTED
-from kgtable.making import build as build
-from kgtable.making import connect as connect
-from kgtable.making import convert as convert
-from kgtable.making import validate as validate
-from kgtable.retrieval.described import described_rdf
 from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
+from kgtable.retrieval.triples import described_rdf
+from kgtable.storage import whole_file
 from kgtable.version import __version__
 
 if TYPE_CHECKING:
+    pass
     import pandas as pd
     import rdflib
 
     from kgtable.answering.answer import Answer
-    from kgtable.answering.asking import Asker
-    from kgtable.answering.graph_tables import GraphTables
-    from kgtable.graph.build import BuildReport
-    from kgtable.graph.findings import ValidationReport
-    from kgtable.retrieval.methods import Retrievers
+    from kgtable.answering.ask import Asker
+    from kgtable.answering.table_sources import GraphTables
+    from kgtable.build.conversion_report import ConversionReport
+    from kgtable.build.pipeline import BuildReport
+    from kgtable.graph.validation_report import ValidationReport
+    from kgtable.index.build import RememberingEmbedder
+    from kgtable.ontology.mapping import UserMapping
+    from kgtable.retrieval.registry import Retrievers
+
+
+# What only some calls need is imported by them: a question from a cold shell waits for no converter.
+
+MOST_LISTED = 1_000
+"""Violations a validation lists."""
+
+RDF_SUFFIXES = frozenset({".ttl", ".trig", ".nt", ".nq", ".jsonld", ".rdf"})
+"""Suffixes of files that `validate` reads as RDF; ``.json`` and ``.xml`` may be tables."""
+
+
+def connect(
+    url: str,
+    directory: Path | str,
+    *,
+    store: str | None = None,
+    dialect: str = "generic",
+    base: str | None = None,
+) -> KnowledgeGraph:
+    """Makes `directory` stand for the graph behind a SPARQL endpoint and opens it.
+
+    `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
+    `kgtable.graph.remote.dialects.DIALECTS`. See `kgtable.build.connect.connect` for the errors raised.
+    """
+    pass
+    from kgtable.build.connect import connect as connect_directory
+
+    connect_directory(directory, url, store=store, dialect=dialect, base=base)
+    return KnowledgeGraph(directory)
+
+
+def build(
+    paths: Path | str | Sequence[Path | str],
+    directory: Path | str,
+    *,
+    mapping: Path | str | None = None,
+    base: str | None = None,
+    embedding: str = "minilm",
+    workers: int = 1,
+    progress: Progress = silent,
+) -> KnowledgeGraph:
+    """Brings the graph in `directory` up to date with the tables under `paths` and opens it.
+
+    `mapping` is a CSV or XLSX file of decisions about columns, `embedding` the name of the model of
+    the search index (``"none"`` for a lexical one), `workers` the number of processes.
+    See `kgtable.build.pipeline.build_graph` for what is done and which errors are raised.
+    """
+    pass
+    from kgtable.build.pipeline import build_graph
+    from kgtable.index.build import ensure_index, index_step
+    from kgtable.ontology.equivalents import propose
+
+    embedder = _remembering(embedding, GraphDirectory(directory))
+
+    def load(name: str) -> RememberingEmbedder | None:
+        return embedder
+
+    built = build_graph(
+        _paths(paths),
+        directory,
+        mapping=_mapping(mapping),
+        base=base,
+        workers=workers,
+        after=(index_step(embedding, workers, load),),
+        propose=partial(propose, embed=None if embedder is None else embedder.embed_names),
+        progress=progress,
+    )
+    ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=load)
+    return KnowledgeGraph(directory, built)
+
+
+def convert(
+    paths: Path | str | Sequence[Path | str],
+    out: Path | str | IO[bytes],
+    *,
+    format: str | None = None,
+    mapping: Path | str | None = None,
+    base: str = DEFAULT_BASE,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> ConversionReport:
+    """Writes the tables under `paths` as RDF to a file or an open stream.
+
+    `format` is a name, suffix or media type; None goes by the suffix of `out`. The file appears when
+    it is complete. See `kgtable.build.assembly.convert_tables`.
+    """
+    from kgtable.build.assembly import convert_tables
+    from kgtable.build.convert import ConversionOptions
+
+    chosen = Format.of(format) if format else Format.from_suffix(str(out))
+    if chosen is None:
+        raise UsageError(f"The suffix of {out} names no RDF format.", hint="Give a format, such as turtle.")
+    settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping))
+    with whole_file(Path(out)) if isinstance(out, Path | str) else nullcontext(out) as handle:
+        return convert_tables(_paths(paths), handle, settings, workers=workers, progress=progress)
+
+
+def validate(path: Path | str, *, most: int = MOST_LISTED) -> ValidationReport:
+    """Checks an RDF file, or the graph that the tables in a file or folder become, by SHACL.
+
+    Raises `MissingExtraError` without pySHACL, `GraphError` for RDF that cannot be parsed, `UsageError`
+    where there is no table.
+    """
+    from kgtable.graph.validate import validate as validate_graph
+
+    path = Path(path)
+    if path.is_file() and path.suffix.lower() in RDF_SUFFIXES:
+        return validate_graph(path, most=most)
+    with TemporaryDirectory(prefix="kgtable-") as folder:
+        text = Path(folder) / "tables.nq"
+        convert(path, text)
+        return validate_graph(text, most=most)
+
+
+def _paths(paths: Path | str | Sequence[Path | str]) -> Sequence[Path | str]:
+    return [paths] if isinstance(paths, Path | str) else paths
+
+
+def _remembering(embedding: str, directory: GraphDirectory) -> RememberingEmbedder | None:
+    """The embedding of a build, with the column names of the graph as it is; None for a lexical one."""
+    from kgtable.index.build import RememberingEmbedder
+    from kgtable.index.embedding import embedder_or_lexical
+
+    model = embedder_or_lexical(embedding)
+    if model is None:
+        return None
+    remembering = RememberingEmbedder(model)
+    with suppress(GraphError):
+        remembering.know_names_of(directory.current().index_path)
+    return remembering
+
+
+def _mapping(path: Path | str | None) -> UserMapping | None:
+    from kgtable.ontology.mapping import UserMapping
+
+    return None if path is None else UserMapping.load(Path(path))
+
 
 # What only some calls need is imported by them: a question from a cold shell waits for no pandas.
 
@@ -66,7 +203,7 @@ class KnowledgeGraph:
         if self.endpoint is None:
             self.generation = place.current()
         else:
-            from kgtable.graph.connecting import endpoint_generation
+            from kgtable.build.connect import endpoint_generation
 
             self.generation = endpoint_generation(place, self.endpoint)
         self.names = Namespaces(self.generation.base)
@@ -77,7 +214,7 @@ class KnowledgeGraph:
     def store(self) -> TripleStore:
         """The store behind the graph: in the directory, or the endpoint the directory stands for."""
         if self.endpoint is not None:
-            from kgtable.graph.remote import RemoteStore
+            from kgtable.graph.remote.endpoint import RemoteStore
 
             return RemoteStore(self.endpoint, self.names.prefixes)
         return EmbeddedStore(self.generation.store_path, self.names.prefixes)
@@ -86,7 +223,7 @@ class KnowledgeGraph:
     def catalogue(self) -> Catalogue:
         """What the graph was made from; of a graph behind an endpoint, the tables it holds."""
         if self.endpoint is not None:
-            from kgtable.graph.connecting import list_tables
+            from kgtable.build.connect import list_tables
 
             return list_tables(self.store)
         return Catalogue.load(self.generation.catalogue_path)
@@ -100,7 +237,7 @@ class KnowledgeGraph:
     def ontology(self) -> rdflib.Graph:
         """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
         if self.endpoint is not None:
-            from kgtable.graph.connecting import description
+            from kgtable.build.connect import description
 
             return description(self.store, self.names)
         import rdflib
@@ -148,7 +285,7 @@ class KnowledgeGraph:
         `RetrievalError` for an unknown method or format, `VocabularyIndexError` where the index is
         missing, a leaf of `LLMError`.
         """
-        from kgtable.retrieval.methods import Choice
+        from kgtable.retrieval.registry import Choice
 
         retriever = self.retrievers.get(method, Choice(format, embedding), llm)
         if llm is not None and isinstance(retriever, ModelRetriever):
@@ -162,7 +299,7 @@ class KnowledgeGraph:
     @cached_property
     def retrievers(self) -> Retrievers:
         """The retrieval methods over this graph."""
-        from kgtable.retrieval.methods import Material, Retrievers
+        from kgtable.retrieval.registry import Material, Retrievers
 
         place = self.generation.index_path
         return Retrievers(Material(self.store, self.names, lambda: self.catalogue.tables, place))
@@ -190,7 +327,7 @@ class KnowledgeGraph:
 
     def _asker(self, llm: LLM | None, options: MappingOf[str, Any]) -> Asker:
         """What answers under these settings; kept for the next question under the same."""
-        from kgtable.answering.asking import Asker
+        from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
         from kgtable.llm.metering import MeteredLLM
 
@@ -218,7 +355,7 @@ class KnowledgeGraph:
 
     @cached_property
     def _source(self) -> GraphTables:
-        from kgtable.answering.graph_tables import GraphTables
+        from kgtable.answering.table_sources import GraphTables
 
         return GraphTables(self.store, self.names)
 
@@ -268,7 +405,7 @@ class KnowledgeGraph:
         from kgtable.graph.validate import validate as validate_graph
 
         if self.endpoint is not None:
-            from kgtable.graph.connecting import in_memory
+            from kgtable.build.connect import in_memory
 
             return validate_graph(in_memory(self.rdf("nquads")), most=most)
         return validate_graph(self.generation.store_path, most=most)
@@ -277,7 +414,7 @@ class KnowledgeGraph:
         """What the graph holds: tables, cells by kind, quads, units, errors."""
         about = {"path": str(self.path), "kgtable": __version__}
         if self.endpoint is not None:
-            from kgtable.graph.connecting import endpoint_info
+            from kgtable.build.connect import endpoint_info
 
             return {**about, **endpoint_info(self.endpoint, self.store)}
         return {**about, **catalogue_info(self.catalogue, self.generation)}
@@ -285,19 +422,19 @@ class KnowledgeGraph:
     def push(self, url: str, *, dialect: str = "generic", progress: Progress = silent) -> int:
         """Copies the graph to a Graph Store Protocol address; gives the number of triples sent.
 
-        Raises `UsageError`, `RemoteStoreError`; see `kgtable.graph.connecting.push`.
+        Raises `UsageError`, `RemoteStoreError`; see `kgtable.build.connect.push`.
         """
-        from kgtable.graph.connecting import push as push_graph
-        from kgtable.graph.remote import RemoteStore
-        from kgtable.graph.wire import checked_url
+        from kgtable.build.connect import push as push_graph
+        from kgtable.graph.remote.endpoint import RemoteStore
+        from kgtable.graph.remote.http import checked_url
 
-        target = RemoteStore(Endpoint(url, dialect, self.names.base, checked_url(url)))
+        target = RemoteStore(StoreEndpoint(url, dialect, self.names.base, checked_url(url)))
         return push_graph(self.store, list(self.catalogue.tables), self.names, target, progress)
 
     def serve(self, **options: Any) -> None:
-        """Serves the graph: SPARQL endpoint, pages and HTTP API. See `kgtable.server.serving.serve`."""
+        """Serves the graph: SPARQL endpoint, pages and HTTP API. See `kgtable.server.running.serve`."""
         # The server stands on this façade: it is looked up by whoever wants it, not imported here.
-        import_module("kgtable.server.serving").serve(self.path, **options)
+        import_module("kgtable.server.running").serve(self.path, **options)
 
     def __repr__(self) -> str:
         return f"KnowledgeGraph({str(self.path)!r}, {len(self.catalogue.tables):,} tables)"

@@ -54,7 +54,7 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ModelEndpoint:
     """A base URL and the key that was given for it, if one was."""
 
     base_url: str = OPENAI_URL
@@ -75,7 +75,7 @@ class Settings:
     a server refuses one, the next is tried. `prices` are US dollars per million tokens by model.
     """
 
-    endpoint: Endpoint = field(default_factory=Endpoint)
+    endpoint: ModelEndpoint = field(default_factory=ModelEndpoint)
     endpoint_given: bool = False
     model: str = "gpt-4o"
     temperature: float = 0.0
@@ -140,7 +140,7 @@ def load_settings(
     return replace(Settings(), **values, endpoint=endpoint, endpoint_given=given)
 
 
-def _endpoint(pairs: list[tuple[str | None, str | None]]) -> tuple[Endpoint, bool]:
+def _endpoint(pairs: list[tuple[str | None, str | None]]) -> tuple[ModelEndpoint, bool]:
     """The endpoint of the last source that names one, with the last key that belongs to it."""
     urls = [url for url, _ in pairs if url]
     base_url = urls[-1] if urls else OPENAI_URL
@@ -149,7 +149,7 @@ def _endpoint(pairs: list[tuple[str | None, str | None]]) -> tuple[Endpoint, boo
     if urlsplit(base_url).password:
         raise ConfigError("The base URL holds a password.", hint="Give the key as KGTABLE_API_KEY instead.")
     keys = [key for url, key in pairs if key and same_url(url or OPENAI_URL, base_url)]
-    return Endpoint(base_url.rstrip("/"), Secret(keys[-1]) if keys else None), bool(urls)
+    return ModelEndpoint(base_url.rstrip("/"), Secret(keys[-1]) if keys else None), bool(urls)
 
 
 def _read_file(file: str | Path | None, env: Mapping[str, str]) -> tuple[dict[str, Any], str]:

@@ -17,17 +17,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from kgtable.evaluation.benchmark import Benchmark, Question
-from kgtable.evaluation.retrieval_metrics import table_scores
+from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
+from kgtable.evaluation.scoring import table_scores
 from kgtable.index.embedding import load_embedder
 from kgtable.resources import cache_folder
-from kgtable.retrieval.bm25 import BM25Retriever
-from kgtable.retrieval.dense import DenseRetriever
-from kgtable.retrieval.whole_tables import Scores, TableTexts
-from kgtable.tables.folder import read_folder
-from kgtable.tables.formats import CONTEXT_FORMATS, TABLE_FORMATS, TableFormat
+from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever, Scores, TableTexts
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.linearize import CONTEXT_FORMATS, TABLE_FORMATS, TableFormat
+from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid
-from kgtable.tables.structure import make_table
 
 CUTOFFS = (5, 10, 20, 25, 30)
 SPLITS = {"wtq": "dev", "tatqa": "dev", "finqa": "dev"}
@@ -76,7 +74,7 @@ def scorer(method: str, texts: TableTexts, embedding: str) -> Callable[[str], Sc
 
 
 def measure(
-    texts: TableTexts, scores: Callable[[str], Scores], questions: Sequence[Question]
+    texts: TableTexts, scores: Callable[[str], Scores], questions: Sequence[BenchmarkQuestion]
 ) -> dict[str, float]:
     """Mean recall at each cutoff, and milliseconds a question."""
     started = time.perf_counter()

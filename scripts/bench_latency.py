@@ -23,14 +23,14 @@ from pathlib import Path
 import numpy as np
 
 from kgtable import api
+from kgtable.build.pipeline import build_graph
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.graph.build import build_graph
 from kgtable.graph.terms import CellAddress
 from kgtable.index.build import index_step
 from kgtable.index.embedding import Embedder, load_embedder
-from kgtable.index.opened import GraphIndex
-from kgtable.retrieval.candidates import containing_cells
-from kgtable.retrieval.labels import extract_labels
+from kgtable.index.open import GraphIndex
+from kgtable.retrieval.hybrid import containing_cells
+from kgtable.retrieval.question_terms import extract_labels
 
 WARM_UP = 10
 

@@ -30,23 +30,22 @@ import pyoxigraph as ox
 
 import kgtable
 from kgtable.answering.answer import Answer
-from kgtable.answering.arithmetic import Term, calculate
-from kgtable.answering.calculation_tokens import CalculationFault
-from kgtable.answering.comparable import decimal_string, plain
+from kgtable.answering.arithmetic import CalculationFault, Operand, calculate
+from kgtable.answering.grounding import decimal_string, plain
 from kgtable.evaluation.answer_metrics import exact_match, numbers_match
-from kgtable.evaluation.benchmark import Benchmark, Question
+from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.graph.terms import KGT, QUDT
-from kgtable.tables.numbers import parse_number
+from kgtable.values.numbers import parse_number
 
 CELL = re.compile(r"T\d+\.r(\d+)\.c(\d+)")
 
 
-def exact(text: str, question: Question) -> bool:
+def exact(text: str, question: BenchmarkQuestion) -> bool:
     """Whether the answer, or the values it lists, are the gold answers."""
     return exact_match([text], question.answers) or exact_match(text.split("; "), question.answers)
 
 
-def near(text: str, question: Question) -> bool:
+def near(text: str, question: BenchmarkQuestion) -> bool:
     """Whether it is exact, or the gold number up to scale, percent and rounding; of a list each of them."""
     scale, parts = str(question.extra.get("scale", "")), text.split("; ")
     if exact(text, question) or any(numbers_match(text, gold, scale) for gold in question.answers):
@@ -81,7 +80,7 @@ class StoredNumbers:
         self._cells = {(found.row, found.column): found for found in answer.citations}
         self._kg = kg
 
-    def cell(self, cell_id: str) -> Term:
+    def cell(self, cell_id: str) -> Operand:
         """The number of a cited cell."""
         cited = self._cells[self._place(cell_id)]
         rows = self._kg.store.query(
@@ -92,19 +91,19 @@ class StoredNumbers:
         assert isinstance(rows, ox.QuerySolutions)
         numbers = [Fraction(row["number"].value) for row in rows]
         if numbers:
-            return Term(numbers[0])
+            return Operand(numbers[0])
         parsed = parse_number(cited.text.strip())
         if parsed is None:
             raise CalculationFault(f"{cell_id} holds no number")
-        return Term(Fraction(parsed.value) * Fraction(10) ** parsed.scale)
+        return Operand(Fraction(parsed.value) * Fraction(10) ** parsed.scale)
 
     def counted(self, cell_id: str) -> object:
         """A cell that is only counted must be cited."""
         return self._cells[self._place(cell_id)]
 
-    def literal(self, number: Decimal) -> Term:
+    def literal(self, number: Decimal) -> Operand:
         """A number written out."""
-        return Term(Fraction(number))
+        return Operand(Fraction(number))
 
     def _place(self, cell_id: str) -> tuple[int, int]:
         match = CELL.fullmatch(cell_id)
@@ -129,7 +128,7 @@ def holds(answer: Answer, kg: kgtable.KnowledgeGraph) -> bool:
     return decimal_string(found.number) == result
 
 
-def sample(questions: tuple[Question, ...], size: int | None) -> list[Question]:
+def sample(questions: tuple[BenchmarkQuestion, ...], size: int | None) -> list[BenchmarkQuestion]:
     """As many of the questions, the same ones everywhere."""
     ranked = sorted(questions, key=lambda question: hashlib.sha256(question.id.encode()).hexdigest())
     return ranked[:size]

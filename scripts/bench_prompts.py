@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import kgtable
+from kgtable.answering.context import estimate_tokens
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import Generator
-from kgtable.answering.graph_tables import GraphTables
 from kgtable.answering.presentations import PRESENTATIONS
 from kgtable.answering.prompting import PromptSetting
-from kgtable.answering.tokens import estimate_tokens
-from kgtable.config import Endpoint
+from kgtable.answering.table_sources import GraphTables
+from kgtable.config import ModelEndpoint
 from kgtable.llm.client import ChatModel
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.llm.scripted_server import ScriptedServer
@@ -69,7 +69,7 @@ def main() -> None:
         for name, layout in PRESENTATIONS.items():
             ways = {"layout": layout, "setting": setting, "context_tokens": arguments.context_tokens}
             with ScriptedServer([said]) as server:
-                model = ChatModel("scripted", Endpoint(server.base_url))
+                model = ChatModel("scripted", ModelEndpoint(server.base_url))
                 answers = [Generator(llm, **ways).answer(evidence) for llm in (ScriptedLLM([said]), model)]
                 model.close()
             good += sum(answer.verified for answer in answers)

@@ -19,16 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable import api
-from kgtable.evaluation.benchmark import Benchmark, Question
+from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
+from kgtable.index.build import RememberingEmbedder
 from kgtable.index.embedding import Embedder, embedder_or_lexical
-from kgtable.index.opened import GraphIndex
-from kgtable.index.remembering import RememberingEmbedder
-from kgtable.retrieval.candidates import matching_cells
-from kgtable.retrieval.expansion import expand
-from kgtable.retrieval.labels import extract_labels
-from kgtable.retrieval.query import Query
-from kgtable.retrieval.scoring import Scored, score
-from kgtable.retrieval.weights import CellWeights, TableWeights, Weights
+from kgtable.index.open import GraphIndex
+from kgtable.retrieval.hybrid import expand, matching_cells
+from kgtable.retrieval.question_terms import Query, extract_labels
+from kgtable.retrieval.ranking import CellWeights, Scored, TableWeights, Weights, score
 
 Numbers = npt.NDArray[np.integer]
 EVERYTHING = Weights()
@@ -58,7 +55,7 @@ TASKS = (
 class Asked:
     """A question with what does not depend on weights: its query and the cells its labels name."""
 
-    question: Question
+    question: BenchmarkQuestion
     query: Query
     labels: Numbers
     expanded: Numbers

@@ -23,10 +23,10 @@ from typing import Any
 
 from kgtable.errors import TableError
 from kgtable.ontology.quantities import Quantity, QuantityResolver
-from kgtable.tables.folder import read_folder
+from kgtable.tables.column_profile import CellKind, ColumnStyle, profile_columns, type_cell
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Table
-from kgtable.tables.structure import make_table
-from kgtable.tables.values import ColumnStyle, Kind, profile_columns, type_cell
 
 CLASSES = ("none", "thousand", "million", "billion", "percent")
 BY_POWER = {3: "thousand", 6: "million", 9: "billion"}
@@ -46,7 +46,7 @@ class Prepared:
         if column >= len(cells):
             return None
         value = type_cell(cells[column], self.styles[column])
-        if value.kind is not Kind.NUMBER or value.number is None:
+        if value.kind is not CellKind.NUMBER or value.number is None:
             return None
         label = cells[self.table.structure.label_column]
         return cells[column], self.resolver.resolve(value.number, row, column, label)

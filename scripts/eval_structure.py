@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from kgtable.errors import TableError
-from kgtable.tables.folder import read_folder
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid, Table
-from kgtable.tables.structure import make_table
 
 BENCHMARKS = ("tatqa", "hitab", "finqa", "wtq", "spider")
 DEFAULT = os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parent.parent.parent / "shared" / "data"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.config import OPENAI_URL, Endpoint, Secret, Settings, load_settings, same_url
+from kgtable.config import OPENAI_URL, ModelEndpoint, Secret, Settings, load_settings, same_url
 from kgtable.errors import ConfigError
 
 LOCAL = "http://localhost:8000/v1"
@@ -63,7 +63,7 @@ def test_a_key_goes_only_where_it_was_given_for(
 
 
 def test_a_key_does_not_show_itself() -> None:
-    endpoint = Endpoint(LOCAL, Secret("sk-very-secret"))
+    endpoint = ModelEndpoint(LOCAL, Secret("sk-very-secret"))
     settings = Settings(endpoint=endpoint)
     for text in (repr(endpoint), str(settings), f"{endpoint.key}", f"{settings!r}"):
         assert "very-secret" not in text

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgtable.demo import steps
+from kgtable.cli.demo import steps
 
 
 def test_every_step_has_a_command_and_an_output_and_runs_the_same_twice(tmp_path: Path) -> None:

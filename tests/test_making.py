@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import kgtable
+from kgtable.api import build, convert, validate
 from kgtable.errors import GraphError, GraphVersionError, MappingError, StorageError, UsageError
 from kgtable.index.embedding import Matrix
-from kgtable.making import build, convert, validate
 from tests.index.sample_graph import WordEmbedder
 
 PLANETS = 'Planet,Radius (km)\nMercury,"2,440"\nSaturn,"58,232"\n'

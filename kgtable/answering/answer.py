@@ -1,13 +1,20 @@
-"""The answer to a question: its text, the cells it rests on, and whether that could be checked."""
+"""The answer to a question, its citations, and its rendering for a terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import html
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
+from kgtable.answering.context import SCALE_WORDS, measure, unit_word
 from kgtable.answering.evidence import Cell
+from kgtable.answering.grounding import stated_numbers
 from kgtable.retrieval.result import Retrieval
+from kgtable.tables.model import spreadsheet_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +108,214 @@ class Answer:
         return self.text or "Nothing was found."
 
     def _repr_markdown_(self) -> str:
-        from kgtable.answering.rendering import as_markdown
+        pass
 
         return as_markdown(self)
 
     def _repr_html_(self) -> str:
-        from kgtable.answering.rendering import as_html
+        pass
 
         return as_html(self)
+
+
+_HEADINGS = ("file", "cell", "row", "column", "text", "unit")
+_CELL = re.compile(r"\bT\d{1,6}\.r(\d{1,9})\.c(\d{1,6})\b")
+_WIDEST = 40
+_WIDEST_CALCULATION = 100
+_MOST_ROWS = 20
+_POWERS = (10**3, 10**6, 10**9, 10**12)
+
+
+def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
+    """For each cited cell: file, spreadsheet reference, names of row and column, text, unit and scale."""
+    return [
+        (
+            found.file,
+            spreadsheet_reference(found.row, found.column),
+            _named(found.row, found.label),
+            _named(found.column, found.header),
+            found.text,
+            measure(found.unit, found.scale),
+        )
+        for found in citations
+    ]
+
+
+def verdict(answer: Answer) -> str:
+    """One line that says whether the answer was verified, and why not."""
+    if not answer.found:
+        return ""
+    if answer.verified:
+        return "verified: " + ("; ".join(answer.reasons) or "every number is in a cited cell")
+    return "not verified: " + ("; ".join(answer.reasons) or "nothing could be checked")
+
+
+def headline(answer: Answer) -> str:
+    """The answer's text, with unit and scale behind it where it is a bare number that has them.
+
+    >>> headline(Answer("?", "109.6", "109600000", "CCY_USD"))
+    '109.6 (million USD)'
+    """
+    numbers = list(stated_numbers(answer.text))
+    if answer.value is None or len(numbers) != 1:
+        return answer.text
+    number, unit = numbers[0], unit_word(answer.unit)
+    scale = ""
+    if number.power is None and not number.percent and number.value:
+        ratio = Fraction(answer.value) / number.value
+        scale = next(
+            (word for word, power in zip(SCALE_WORDS.values(), _POWERS, strict=True) if ratio == power), ""
+        )
+    said = answer.text.casefold()
+    missing = [word for word in (scale, unit) if word and word.casefold() not in said]
+    return f"{answer.text} ({' '.join(missing)})" if missing else answer.text
+
+
+def calculation_text(answer: Answer) -> str:
+    """The calculation with its cells as a spreadsheet calls them, where all are of one table.
+
+    >>> from kgtable.answering.answer import Citation
+    >>> cell = Citation("", "t", 2, 1, "5", "t.csv")
+    >>> calculation_text(Answer("?", "10", citations=(cell,), calculation="T1.r2.c1 * 2 = 10"))
+    'B3 * 2 = 10'
+    """
+    calculation = answer.calculation or ""
+    if len({citation.table for citation in answer.citations}) != 1:
+        return calculation
+    cited = {(citation.row, citation.column) for citation in answer.citations}
+
+    def reference(match: re.Match[str]) -> str:
+        row, column = int(match[1]), int(match[2])
+        return spreadsheet_reference(row, column) if (row, column) in cited else match.group()
+
+    return _CELL.sub(reference, calculation)
+
+
+def as_text(answer: Answer) -> str:
+    """The answer and what it rests on, for a terminal."""
+    if not answer.found:
+        return "\n".join(["Nothing was found that answers this question.", *answer.reasons])
+    return f"{printable(headline(answer))}\n{evidence_text(answer)}"
+
+
+def evidence_text(answer: Answer) -> str:
+    """What an answer rests on: calculation, cited cells as a small table, verdict, other tables' answers."""
+    parts = [f"  = {_cut(calculation_text(answer), _WIDEST_CALCULATION)}"] if answer.calculation else []
+    if answer.citations:
+        parts += ["", _aligned([_HEADINGS, *evidence_rows(answer.citations[:_MOST_ROWS])])]
+        more = len(answer.citations) - _MOST_ROWS
+        parts += [f"  … and {more:,} more cells"] if more > 0 else []
+    parts += ["", f"{verdict(answer)} ({_source(answer)})"]
+    parts += [used] if (used := usage_text(answer)) else []
+    parts += [
+        f"also: {printable(other.text)} ({other.citations[0].file if other.citations else other.table})"
+        for other in answer.alternatives
+    ]
+    return "\n".join(parts)
+
+
+def usage_text(answer: Answer) -> str:
+    """One line on what the language model used, in all and by stage; empty where none was asked.
+
+    >>> usage_text(Answer("?", "5", usage={"requests": 0}))
+    ''
+    """
+    if not answer.usage.get("requests"):
+        return ""
+    stages = answer.usage.get("stages", {})
+    parts = "; ".join(f"{name} {_spent(spent)}" for name, spent in stages.items())
+    return f"used: {_spent(answer.usage)}" + (f" ({parts})" if len(stages) > 1 else "")
+
+
+def _spent(usage: Mapping[str, Any]) -> str:
+    requests, cost = usage["requests"], usage["cost_usd"]
+    counts = (usage["prompt_tokens"], usage["completion_tokens"])
+    read, written = ("?" if count is None else f"{count:,}" for count in counts)
+    price = "cost not known" if cost is None else f"${cost:.4f}"
+    return f"{requests} request{'s' if requests != 1 else ''}, {read} + {written} tokens, {price}"
+
+
+def as_markdown(answer: Answer) -> str:
+    """The answer for a notebook or a Markdown file."""
+    if not answer.found:
+        return "*Nothing was found that answers this question.*"
+    lines = [f"**{_escaped(headline(answer))}**", ""]
+    if answer.calculation:
+        lines += [f"= {_escaped(calculation_text(answer))}", ""]
+    if answer.citations:
+        lines += ["| " + " | ".join(_HEADINGS) + " |", "|" + "---|" * len(_HEADINGS)]
+        lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in evidence_rows(answer.citations)]
+        lines.append("")
+    lines.append(f"{_escaped(verdict(answer))} ({_escaped(_source(answer))})")
+    for other in answer.alternatives:
+        lines.append(f"\nalso: {_escaped(other.text)} ({_escaped(other.table)})")
+    return "\n".join(lines)
+
+
+def as_html(answer: Answer) -> str:
+    """The answer as an HTML fragment; all texts are escaped."""
+    if not answer.found:
+        return "<p><em>Nothing was found that answers this question.</em></p>"
+    parts = [f"<p><strong>{html.escape(headline(answer))}</strong></p>"]
+    if answer.calculation:
+        parts.append(f"<p>= {html.escape(calculation_text(answer))}</p>")
+    if answer.citations:
+        rows = "".join(_html_row("td", row) for row in evidence_rows(answer.citations))
+        parts.append(f"<table><thead>{_html_row('th', _HEADINGS)}</thead><tbody>{rows}</tbody></table>")
+    parts.append(f"<p>{html.escape(verdict(answer))} ({html.escape(_source(answer))})</p>")
+    if answer.alternatives:
+        others = (f"<li>{html.escape(o.text)} ({html.escape(o.table)})</li>" for o in answer.alternatives)
+        parts.append(f"<p>also:</p><ul>{''.join(others)}</ul>")
+    return "".join(parts)
+
+
+def _source(answer: Answer) -> str:
+    return answer.model or answer.method
+
+
+def _named(index: int, name: str) -> str:
+    return f"{index} {' '.join(name.split())}".rstrip()
+
+
+def _html_row(tag: str, texts: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+
+def _escaped(text: str) -> str:
+    plain = " ".join(text.split())
+    for sign in "\\`*_[]<>|#":
+        plain = plain.replace(sign, f"\\{sign}")
+    return plain
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as columns of even width; long texts are cut with an ellipsis."""
+    short = [[_cut(" ".join(text.split())) for text in row] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(*short, strict=True)]
+    lines = (
+        "  ".join(text + " " * (width - _width(text)) for text, width in zip(row, widths, strict=True))
+        for row in short
+    )
+    return "\n".join(f"  {line}".rstrip() for line in lines)
+
+
+def printable(text: str) -> str:
+    """The text with the control characters, by which it could steer a terminal, made visible."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
+
+
+def _cut(text: str, widest: int = _WIDEST) -> str:
+    """The text made printable; where it is too wide its middle gives way to an ellipsis."""
+    plain = printable(text)
+    if len(plain) <= widest:
+        return plain
+    end = widest // 4
+    return f"{plain[: widest - end - 1]}…{plain[-end:]}"
+
+
+def _width(text: str) -> int:
+    """Terminal columns: wide letters take two, combining marks none."""
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        for sign in text
+    )

@@ -1,21 +1,115 @@
-"""The context of a prompt: retrieved triples in some presentation, cut to a budget of tokens."""
+"""The context of a prompt: triples or tables as safe text within a budget of tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.tokens import TokenCounter, estimate_tokens
 from kgtable.errors import AnswerError
 from kgtable.retrieval.result import ScoredTriple
+from kgtable.tables.model import Table
+from kgtable.values.units import units
+
+TokenCounter = Callable[[str], int]
+
+_PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]|_")
+_LETTERS_PER_TOKEN = 5
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a model's tokenizer makes of `text`, rather too many than too few.
+
+    Words count one token per five letters begun, runs of digits one per three, signs one each, and
+    letters of scripts without spaces one each.
+
+    >>> estimate_tokens("Net income | 1,234.5")
+    9
+    """
+    return sum(_cost(piece) for piece in _PIECE.findall(text))
+
+
+def _cost(piece: str) -> int:
+    if len(piece) == 1 or piece.isdigit():
+        return 1
+    if piece.isascii():
+        return -(-len(piece) // _LETTERS_PER_TOKEN)
+    return sum(1 if ord(letter) > 0x2E7F else 0 for letter in piece) or -(-len(piece) // 2)
+
+
+LONGEST_TEXT = 1_000
+SCALE_WORDS = {"T": "thousand", "M": "million", "B": "billion", "TN": "trillion"}
+_UNNAMED = frozenset({"", "UNITLESS", "NUM"})
+_SYMBOLS = {"PERCENT": "%"}
+
+
+def one_line(text: str) -> str:
+    r"""The text without line breaks and control characters, bars escaped, cut at `LONGEST_TEXT` visibly.
+
+    >>> one_line("a\n=== END ===| b")
+    'a === END ===\\| b'
+    """
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if len(plain) > LONGEST_TEXT:
+        plain = f"{plain[:LONGEST_TEXT]}… ({len(plain)} characters)"
+    return plain.replace("|", r"\|")
+
+
+def unit_word(unit: str | None) -> str:
+    """How a QUDT unit is called in a text.
+
+    >>> unit_word("CCY_USD"), unit_word("PERCENT"), unit_word("UNITLESS")
+    ('USD', '%', '')
+    """
+    if unit is None or unit in _UNNAMED:
+        return ""
+    if unit in _SYMBOLS:
+        return _SYMBOLS[unit]
+    if unit.startswith("CCY_"):
+        return unit.removeprefix("CCY_")
+    known = units().get(unit)
+    return known.symbol or known.label if known else unit
+
+
+def measure(unit: str | None, scale: str | None) -> str:
+    """Unit and scale in words, such as ``USD million``; empty where there is neither."""
+    return " ".join(filter(None, (unit_word(unit), SCALE_WORDS.get(scale or "", ""))))
+
+
+def table_line(table: str, evidence: Evidence) -> str:
+    """The line that introduces a table: short name, title, headings, file."""
+    found = evidence.source.frame(table).table
+    context = found.context
+    parts = dict.fromkeys(filter(None, (context.title, *context.heading, context.caption, *titles(found))))
+    name = " › ".join(one_line(part) for part in parts) or one_line(table)
+    return f"{evidence.alias(table)}: {name} (file {one_line(found.grid.source.path)})"
+
+
+def titles(table: Table) -> tuple[str, ...]:
+    """The texts of the rows above the header."""
+    rows = table.grid.head
+    texts = (next(filter(str.strip, rows[row]), "") for row in table.structure.titles if row < len(rows))
+    return tuple(filter(None, texts))
+
+
+def local_name(term: str) -> str:
+    """The last part of an IRI, or the term itself."""
+    return term.rpartition("#")[2].rpartition("/")[2] if "://" in term else term
+
+
+def subject_text(triple: ScoredTriple, evidence: Evidence) -> str:
+    """What the triple's row is called."""
+    cell = evidence.cell(triple.table, triple.row, triple.column)
+    return one_line(cell.label if cell and cell.label else local_name(triple.subject))
+
 
 Kind = Literal["triples", "tables"]
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ContextUnit:
     """What is shown or cut as one: a triple, a row's triples, or (`row` None) a whole table."""
 
     table: str
@@ -24,13 +118,13 @@ class Unit:
     score: float
 
 
-def by_row(triples: Iterable[ScoredTriple]) -> list[Unit]:
+def by_row(triples: Iterable[ScoredTriple]) -> list[ContextUnit]:
     """The triples of each row as one unit, scored as its best triple."""
     rows: dict[tuple[str, int], list[ScoredTriple]] = {}
     for triple in triples:
         rows.setdefault((triple.table, triple.row), []).append(triple)
     return [
-        Unit(table, row, tuple(sorted(found, key=lambda t: t.column)), max(t.score for t in found))
+        ContextUnit(table, row, tuple(sorted(found, key=lambda t: t.column)), max(t.score for t in found))
         for (table, row), found in rows.items()
     ]
 
@@ -43,24 +137,24 @@ class Presentation(Protocol):
     reading: str
     """How to read it and how to cite from it, for the prompt."""
 
-    def units(self, evidence: Evidence) -> Sequence[Unit]:
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
         """Everything that can be shown, by falling score."""
         ...
 
-    def render(self, units: Sequence[Unit], evidence: Evidence) -> str:
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         """The text that shows these units."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PromptContext:
     """The text that goes into a prompt, and what was left out of it for want of room."""
 
     text: str
     tokens: int
     presentation: str
-    shown: tuple[Unit, ...] = field(repr=False)
-    cut: tuple[Unit, ...] = field(repr=False)
+    shown: tuple[ContextUnit, ...] = field(repr=False)
+    cut: tuple[ContextUnit, ...] = field(repr=False)
 
     def report(self) -> dict[str, Any]:
         """Counts of what is shown and what was cut, as plain JSON values."""
@@ -79,7 +173,7 @@ class Context:
 
 def make_context(
     evidence: Evidence, presentation: Presentation, budget: int, count: TokenCounter = estimate_tokens
-) -> Context:
+) -> PromptContext:
     """As many of the best units as fit into `budget` tokens, never a part of one.
 
     Raises `AnswerError` where not even the best one fits.
@@ -101,4 +195,4 @@ def make_context(
             hint="Raise KGTABLE_CONTEXT_TOKENS.",
         )
     text = texts[fitting]
-    return Context(text, count(text), presentation.name, tuple(units[:fitting]), tuple(units[fitting:]))
+    return PromptContext(text, count(text), presentation.name, tuple(units[:fitting]), tuple(units[fitting:]))

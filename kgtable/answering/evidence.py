@@ -23,7 +23,7 @@ _POWERS = {"T": 3, "M": 6, "B": 9, "TN": 12}
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class CellQuantity:
     """A cell's number as the graph holds it: exact, scale applied; `scale` is one of ``T M B TN``."""
 
     value: Decimal
@@ -32,7 +32,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TableFrame:
     """A table of which body rows may be missing (they are blank then), and how many it has."""
 
     table: Table
@@ -45,7 +45,7 @@ class TableRow:
 
     cells: Row
     parent: int | None
-    quantities: Mapping[int, Quantity]
+    quantities: Mapping[int, CellQuantity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Excerpt:
     """A table with its numbers; `missing` is how many of its body rows were not read."""
 
     table: Table
-    quantities: Mapping[Position, Quantity]
+    quantities: Mapping[Position, CellQuantity]
     missing: int = 0
 
 
@@ -63,7 +63,7 @@ class TableSource(Protocol):
     All methods that take an id raise `GraphNotFoundError` where there is no such table.
     """
 
-    def frame(self, id: str) -> Frame:
+    def frame(self, id: str) -> TableFrame:
         """The table, of which only the rows above the body and the groups need be there."""
         ...
 
@@ -75,7 +75,7 @@ class TableSource(Protocol):
         """The whole table."""
         ...
 
-    def quantities(self, id: str) -> Mapping[Position, Quantity]:
+    def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
         """The numbers of the table's body cells by grid position."""
         ...
 
@@ -211,11 +211,11 @@ class Evidence:
         }
         return Excerpt(partial, numbers, frame.body_rows - len(cells))
 
-    def _quantity(self, table: str, row: int, column: int) -> Quantity | None:
+    def _quantity(self, table: str, row: int, column: int) -> CellQuantity | None:
         triple = self._retrieved.get((table, row, column))
         if triple is None or triple.value is None or triple.unit is None:
             return None
         try:
-            return Quantity(Decimal(triple.value), triple.unit, triple.scale)
+            return CellQuantity(Decimal(triple.value), triple.unit, triple.scale)
         except InvalidOperation:
             return None

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgtable.answering.answer import Alternative, Answer, Citation
-from kgtable.answering.context import Context, Presentation, make_context
+from kgtable.answering.context import Presentation, PromptContext, TokenCounter, estimate_tokens, make_context
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import check
 from kgtable.answering.presentations import presentation
 from kgtable.answering.prompting import REPLY_SCHEMA, PromptSetting, make_prompt, prompt_setting
-from kgtable.answering.reply import Draft, draft_from_object, draft_from_text
-from kgtable.answering.streaming import AnswerStream
-from kgtable.answering.tokens import TokenCounter, estimate_tokens
+from kgtable.answering.reply import AnswerStream, Draft, draft_from_object, draft_from_text
 from kgtable.config import Settings
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request
 from kgtable.llm.usage import UsageMeter
@@ -28,7 +26,7 @@ class Prepared:
     """A question ready to be sent: its evidence, the context made of it, and the request."""
 
     evidence: Evidence
-    context: Context
+    context: PromptContext
     request: Request
     setting: PromptSetting
 

@@ -8,17 +8,142 @@ grounded where a cited cell, its row's label or its column's header says them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
-from kgtable.answering.arithmetic import Term, calculate
-from kgtable.answering.calculation_tokens import CalculationFault
-from kgtable.answering.comparable import contains, decimal_string, number_of, plain, unit_of
+from kgtable.answering.arithmetic import CalculationFault, Operand, calculate
 from kgtable.answering.evidence import Cell, Evidence
 from kgtable.answering.reply import Draft
-from kgtable.answering.stated import Stated, agrees, speaks_of_falling, stated_numbers
+from kgtable.values.numbers import parse_number
+
+_EXACT = Context(prec=34)
+
+
+def decimal_string(number: Fraction) -> str:
+    """The number as a plain decimal, to 34 significant digits.
+
+    >>> decimal_string(Fraction(1, 8)), decimal_string(Fraction(1200))
+    ('0.125', '1200')
+    """
+    found = _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
+    text = f"{found:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def number_of(cell: Cell) -> Fraction | None:
+    """A cell's number, scale applied, from the graph or, failing that, from its text."""
+    if cell.value is not None:
+        return Fraction(cell.value)
+    parsed = parse_number(cell.text.strip())
+    return None if parsed is None else Fraction(parsed.value) * Fraction(10) ** parsed.scale
+
+
+def unit_of(cell: Cell) -> str:
+    """The cell's unit, empty for bare counts and where none is known."""
+    return cell.unit if cell.unit is not None and cell.unit not in ("UNITLESS", "NUM") else ""
+
+
+def contains(text: str, part: str) -> bool:
+    """Whether `part` stands in `text` as whole words."""
+    return f" {part} " in f" {text} "
+
+
+def plain(text: str) -> str:
+    """Letters and digits of the text, without case and accents."""
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return " ".join(re.findall(r"\w+", "".join(sign for sign in folded if not unicodedata.combining(sign))))
+
+
+_NUMBER = re.compile(
+    r"(?<![\w.,])(?P<open>\()?(?P<sign>[-+−–])?\s?(?:[$€£¥]\s?)?(?P<digits>\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?(open)\))"
+    r"(?:\s?(?P<percent>%|percent\b|per cent\b)"
+    r"|[\s-]?(?P<scale>thousand|million|billion|trillion|bn|mn?|tn|k)s?\b)?",
+    re.IGNORECASE,
+)
+_SCALES = {
+    "thousand": 3, "k": 3, "million": 6, "m": 6, "mn": 6, "billion": 9, "bn": 9, "trillion": 12, "tn": 12,
+}  # fmt: skip
+_FALLING = re.compile(
+    r"\b(?:decreas|declin|fell|fall|drop|lower|less|fewer|loss|reduc|negative|down|differ|chang|between)",
+    re.IGNORECASE,
+)
+_ROUNDING = Fraction(1, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedNumber:
+    """A number in an answer: its text, its value as printed, and the smallest step of its digits.
+
+    `power` is the power of ten it names, which a lone letter (`doubtful`) may not mean: 5 m are five
+    metres or five million. A number in brackets (`bracketed`) is negative, or an aside.
+    """
+
+    text: str
+    value: Fraction
+    step: Fraction
+    power: int | None = None
+    percent: bool = False
+    doubtful: bool = False
+    bracketed: bool = False
+
+
+def stated_numbers(text: str) -> Iterator[StatedNumber]:
+    """The numbers in a text; digits inside words, such as A380, are none.
+
+    >>> [(n.text, n.power) for n in stated_numbers("A380: $1.5 million, (3) and 12%")]
+    [('$1.5 million', 6), ('(3)', None), ('12%', None)]
+    """
+    for match in _NUMBER.finditer(text):
+        after = text[match.end() : match.end() + 1]
+        if after.isalpha() or (after == "." and text[match.end() + 1 : match.end() + 2].isdigit()):
+            continue
+        digits = match["digits"].replace(",", "")
+        negative = match["sign"] in ("-", "−", "–") or bool(match["open"])
+        value = Fraction(Decimal(digits))
+        decimals = len(digits.partition(".")[2])
+        scale = (match["scale"] or "").lower()
+        yield StatedNumber(
+            match.group().strip(),
+            -value if negative else value,
+            Fraction(1, 10**decimals),
+            _SCALES.get(scale),
+            bool(match["percent"]),
+            scale in ("k", "m"),
+            bool(match["open"]),
+        )
+
+
+def speaks_of_falling(text: str) -> bool:
+    """Whether a text words a fall or a difference, so that a number in it may go without its sign."""
+    return _FALLING.search(text) is not None
+
+
+def agrees(stated: StatedNumber, actual: Fraction, *, power: int, unsigned: bool) -> bool:
+    """Whether `stated` is `actual` as a person would write it, rounded to the digits it has.
+
+    `actual` has its scale applied; `power` is the scale it is printed with, which may be left out in
+    the answer. A fraction may be stated in percent. `unsigned`: the sign may be put in words.
+    """
+    factors = [] if stated.power is None else [Fraction(10**stated.power)]
+    if stated.power is None or stated.doubtful:
+        factors += [Fraction(1), Fraction(10**power)]
+    if stated.percent:
+        factors = [Fraction(1), Fraction(1, 100)]
+    return any(
+        _close(stated.value * factor, target, stated.step * factor)
+        for factor in dict.fromkeys(factors)
+        for target in ((actual, -actual) if unsigned or stated.bracketed else (actual,))
+    )
+
+
+def _close(stated: Fraction, actual: Fraction, step: Fraction) -> bool:
+    """Equal up to rounding to `step`, where rounding leaves most of the number."""
+    gap = abs(stated - actual)
+    return gap == 0 or (2 * gap <= step and gap <= _ROUNDING * abs(actual))
+
 
 _YES_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s*(?:;|\n|, and |, | and )\s*")
@@ -86,31 +211,31 @@ class _Check:
         """A cell that the calculation counts."""
         return self._cite(cell_id)
 
-    def cell(self, cell_id: str) -> Term:
+    def cell(self, cell_id: str) -> Operand:
         """The number in a cell that the calculation uses."""
         cell = self._cite(cell_id)
         number = number_of(cell) if cell else None
         if cell is None or number is None:
             raise CalculationFault(f"{cell_id} holds no number")
-        return Term(number, unit_of(cell))
+        return Operand(number, unit_of(cell))
 
-    def literal(self, number: Decimal) -> Term:
+    def literal(self, number: Decimal) -> Operand:
         """A number written out: a cited cell's as printed, one of the question's, or a bare constant."""
         value = Fraction(number)
         if not _CONSTANT.fullmatch(f"{number:f}"):
             for cell in self._cells.values():
                 known = number_of(cell)
                 if known is not None and abs(known) in (value, value * 10**cell.power):
-                    return Term(abs(known), unit_of(cell))
+                    return Operand(abs(known), unit_of(cell))
             asked = any(
                 value in (found.value, found.value * 10 ** (found.power or 0))
                 for found in stated_numbers(self._question)
             )
             if not asked and not (number == int(number) and number <= len(self._cells)):
                 self._faults.append(f"the calculation uses {number:f}, which is in no cited cell")
-        return Term(value)
+        return Operand(value)
 
-    def _calculated(self) -> Term | bool | None:
+    def _calculated(self) -> Operand | bool | None:
         """The stated calculation done again, or None where there is none or it cannot be done."""
         if self._draft.calculation is None:
             return None
@@ -124,7 +249,7 @@ class _Check:
         power = self._power()
         if (
             said
-            and isinstance(found, Term)
+            and isinstance(found, Operand)
             and not agrees(said[-1], found.number, power=power, unsigned=False)
         ):
             self._faults.append(f"the calculation gives {decimal_string(found.number)}, not {said[-1].text}")
@@ -136,11 +261,11 @@ class _Check:
         return powers.pop() if len(powers) == 1 else 0
 
     def _number(
-        self, numbers: Sequence[Stated], calculated: Term | bool | None, cells: Sequence[Cell]
+        self, numbers: Sequence[StatedNumber], calculated: Operand | bool | None, cells: Sequence[Cell]
     ) -> tuple[str | None, str | None]:
         """The number the answer gives, with its unit; notes each number that comes from nowhere."""
         main: tuple[str | None, str | None] = (None, None)
-        result = calculated if isinstance(calculated, Term) else None
+        result = calculated if isinstance(calculated, Operand) else None
         met = False
         for stated in numbers:
             if result is not None and agrees(
@@ -175,14 +300,14 @@ class _Check:
             for cell in cells
         )
 
-    def _cell_with(self, stated: Stated, cells: Sequence[Cell]) -> Cell | None:
+    def _cell_with(self, stated: StatedNumber, cells: Sequence[Cell]) -> Cell | None:
         for cell in cells:
             number = number_of(cell)
             if number is not None and agrees(stated, number, power=cell.power, unsigned=self._unsigned):
                 return cell
         return None
 
-    def _is_said(self, stated: Stated, cells: Sequence[Cell]) -> bool:
+    def _is_said(self, stated: StatedNumber, cells: Sequence[Cell]) -> bool:
         """Whether the number is part of a cited text, such as a date, or repeats the question."""
         digits = re.compile(rf"(?<!\d){re.escape(stated.text)}(?!\d)")
         texts = [text for cell in cells for text in (cell.label, cell.header)]
@@ -214,7 +339,7 @@ class _Check:
             if not any(contains(text, part) or contains(part, text) for text in said):
                 self._faults.append(f"{part!r} is in no cited cell")
 
-    def _shown(self, calculated: Term | bool | None) -> str | None:
+    def _shown(self, calculated: Operand | bool | None) -> str | None:
         """The calculation as it is told: with its result as computed here."""
         stated = self._draft.calculation
         if stated is None or calculated is None:

@@ -1,20 +1,194 @@
-"""All presentations by name, and the thesis's three of triples: one by one, by table, by subject (5.6)."""
+"""Presentations of evidence in a prompt: triples, sub-tables, whole tables (thesis, 5.5 and 5.6).
+
+A row is what is shown or cut as one: tables follow each other by score, and where the room ends, the
+last one keeps its first rows and says how many.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from kgtable.answering.context import Kind, Presentation, Unit, by_row
+from kgtable.answering.context import (
+    ContextUnit,
+    Kind,
+    Presentation,
+    by_row,
+    local_name,
+    measure,
+    one_line,
+    subject_text,
+    table_line,
+)
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.subtable import SubTable
-from kgtable.answering.whole_tables import WHOLE_TABLES
-from kgtable.answering.wording import local_name, measure, one_line, subject_text, table_line
 from kgtable.errors import ConfigError
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
+from kgtable.tables.model import Table
+
+_READING = PACKAGE / "answering" / "prompts" / "presentations" / "subtable.txt"
+
+
+class SubTable:
+    """The rows and columns in which something was retrieved, with title, headers, groups and row numbers."""
+
+    name = "subtable"
+    kind: Kind = "triples"
+    reading = _READING.read_text(encoding="utf-8").strip()
+
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
+        """Each row's triples together."""
+        return by_row(evidence.retrieval.triples)
+
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
+        """The fragments, the table of the best row first; rows and columns in the table's own order."""
+        members: dict[str, list[ContextUnit]] = {}
+        for unit in units:
+            members.setdefault(unit.table, []).append(unit)
+        return "\n\n".join(_fragment(table, found, evidence) for table, found in members.items())
+
+
+def _fragment(id: str, units: Sequence[ContextUnit], evidence: Evidence) -> str:
+    frame = evidence.source.frame(id)
+    structure = frame.table.structure
+    triples = [triple for unit in units for triple in unit.triples]
+    columns = sorted({structure.label_column, *(triple.column for triple in triples)})
+    rows = sorted({unit.row for unit in units if unit.row is not None})
+    shown = sum(1 for row in rows if row >= structure.body_start and row not in structure.groups)
+    lines = [
+        f"{table_line(id, evidence)}, {shown} of {frame.body_rows} rows shown",
+        "row | " + " | ".join(_header(frame.table, column, triples) for column in columns),
+    ]
+    path: tuple[int, ...] = ()
+    for row in rows:
+        groups = evidence.group_path(id, row)
+        lines.extend(
+            _group(frame.table, group) for group in groups if group not in path and group not in rows
+        )
+        path = groups
+        found = evidence.source.row(id, row)
+        cells = found.cells if found else ()
+        texts = (one_line(cells[column]) if column < len(cells) else "" for column in columns)
+        lines.append(f"r{row} | " + " | ".join(texts))
+    return "\n".join(lines)
+
+
+def _header(table: Table, column: int, triples: Sequence[ScoredTriple]) -> str:
+    name = one_line(table.columns[column].name) if column < len(table.columns) else ""
+    units = {
+        measure(triple.unit, triple.scale) for triple in triples if triple.column == column and triple.unit
+    }
+    unit = f" ({units.pop()})" if len(units) == 1 and units != {""} else ""
+    return f"c{column} {name}".rstrip() + unit
+
+
+def _group(table: Table, row: int) -> str:
+    texts = [one_line(text) for text in table.grid.head[row] if text.strip()]
+    return f"r{row} | {texts[0] if texts else ''}:"
+
+
+MOST_TABLES = 30
+"""How many tables are shown at most, as in the thesis; the room ends before that where they are long."""
 
 _FOLDER = PACKAGE / "answering" / "prompts" / "presentations"
+Row = tuple[int, tuple[str, ...]]
+Writer = Callable[[str, str, Sequence[str], Sequence[Row]], str]
+"""Writes a table from its short name, its title line, its column headings and its rows by number."""
+
+
+class WholeTables:
+    """The best tables one after the other, each complete as far as there is room."""
+
+    kind: Kind = "tables"
+
+    def __init__(self, name: str, write: Writer, tables: int = MOST_TABLES) -> None:
+        self.name = name
+        self.reading = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip()
+        self._write = write
+        self._tables = tables
+
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
+        """Each row of the best tables, in reading order; the first tables score highest."""
+        return [
+            ContextUnit(id, row, (), -float(place))
+            for place, id in enumerate(evidence.tables[: self._tables])
+            for row, _ in _rows(evidence.source.table(id))
+        ]
+
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
+        """The tables in their order."""
+        shown: dict[str, set[int]] = {}
+        for unit in units:
+            if unit.row is not None:
+                shown.setdefault(unit.table, set()).add(unit.row)
+        return "\n\n".join(self._table(id, rows, evidence) for id, rows in shown.items())
+
+    def _table(self, id: str, wanted: set[int], evidence: Evidence) -> str:
+        table = evidence.source.table(id)
+        rows = _rows(table)
+        kept = [(row, cells) for row, cells in rows if row in wanted]
+        title = table_line(id, evidence)
+        if len(kept) < len(rows):
+            title += f", the first {len(kept)} of {len(rows)} rows shown"
+        headings = [f"c{column.index} {column.name}".rstrip() for column in table.columns]
+        return self._write(evidence.alias(id), title, headings, kept)
+
+
+def _rows(table: Table) -> list[Row]:
+    """The body rows that are not blank, each as wide as the table."""
+    width = len(table.columns)
+    return [
+        (row, (*cells, *[""] * (width - len(cells))))
+        for row, cells in table.body()
+        if any(map(str.strip, cells))
+    ]
+
+
+def write_html(alias: str, title: str, headings: Sequence[str], rows: Sequence[Row]) -> str:
+    """A ``<table>`` with caption, head and body, every text escaped."""
+    head = "".join(f"<th>{_escaped(heading)}</th>" for heading in ("row", *headings))
+    lines = [f'<table id="{alias}">', f"<caption>{_escaped(title)}</caption>"]
+    lines += [f"<thead><tr>{head}</tr></thead>", "<tbody>"]
+    for row, cells in rows:
+        texts = "".join(f"<td>{_escaped(cell)}</td>" for cell in cells)
+        lines.append(f"<tr><th>r{row}</th>{texts}</tr>")
+    return "\n".join([*lines, "</tbody>", "</table>"])
+
+
+def write_markdown(alias: str, title: str, headings: Sequence[str], rows: Sequence[Row]) -> str:
+    """A pipe table under its title; bars in cells are escaped."""
+    lines = [title, _piped(["row", *headings]), "|" + "---|" * (len(headings) + 1)]
+    lines += [_piped([f"r{row}", *cells]) for row, cells in rows]
+    return "\n".join(lines)
+
+
+def write_plaintext(alias: str, title: str, headings: Sequence[str], rows: Sequence[Row]) -> str:
+    """A line a row under the title: ``c1 heading: value`` pairs separated by commas."""
+    lines = [title]
+    for row, cells in rows:
+        pairs = (f"{_bare(name)}: {_bare(cell)}" for name, cell in zip(headings, cells, strict=False))
+        lines.append(f"r{row} {' , '.join(pairs)}")
+    return "\n".join(lines)
+
+
+def _piped(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(one_line, cells)) + " |"
+
+
+def _escaped(text: str) -> str:
+    return html.escape(_bare(text))
+
+
+def _bare(text: str) -> str:
+    return one_line(text).replace(r"\|", "|")
+
+
+WHOLE_TABLES = (
+    WholeTables("html", write_html),
+    WholeTables("markdown", write_markdown),
+    WholeTables("plaintext", write_plaintext),
+)
 
 
 def reading_of(name: str) -> str:
@@ -29,11 +203,11 @@ class Sequential:
     kind: Kind = "triples"
     reading = reading_of("sequential")
 
-    def units(self, evidence: Evidence) -> Sequence[Unit]:
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
         """Each triple by itself."""
         return _single(evidence)
 
-    def render(self, units: Sequence[Unit], evidence: Evidence) -> str:
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         """A list of the tables, then the triples."""
         tables = [table for table in evidence.tables if any(unit.table == table for unit in units)]
         lines = [table_line(table, evidence) for table in tables]
@@ -49,11 +223,11 @@ class ByTable:
     kind: Kind = "triples"
     reading = reading_of("by-table")
 
-    def units(self, evidence: Evidence) -> Sequence[Unit]:
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
         """Each triple by itself."""
         return _single(evidence)
 
-    def render(self, units: Sequence[Unit], evidence: Evidence) -> str:
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         """The tables by their best triple, in each the triples by score."""
         parts = []
         for table, members in _by_table(units):
@@ -69,11 +243,11 @@ class BySubject:
     kind: Kind = "triples"
     reading = reading_of("by-subject")
 
-    def units(self, evidence: Evidence) -> Sequence[Unit]:
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
         """Each row's triples together."""
         return by_row(evidence.retrieval.triples)
 
-    def render(self, units: Sequence[Unit], evidence: Evidence) -> str:
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         """The tables by their best triple, in each the rows by score."""
         parts = []
         for table, members in _by_table(units):
@@ -87,11 +261,14 @@ class BySubject:
         return "\n\n".join(parts)
 
 
-def _single(evidence: Evidence) -> list[Unit]:
-    return [Unit(triple.table, triple.row, (triple,), triple.score) for triple in evidence.retrieval.triples]
+def _single(evidence: Evidence) -> list[ContextUnit]:
+    return [
+        ContextUnit(triple.table, triple.row, (triple,), triple.score)
+        for triple in evidence.retrieval.triples
+    ]
 
 
-def _by_table(units: Sequence[Unit]) -> list[tuple[str, list[Unit]]]:
+def _by_table(units: Sequence[ContextUnit]) -> list[tuple[str, list[ContextUnit]]]:
     """Units under their tables, tables in the order in which they first appear."""
     order = {table: place for place, table in enumerate(dict.fromkeys(unit.table for unit in units))}
     ordered = sorted(units, key=lambda unit: order[unit.table])

@@ -13,7 +13,7 @@ from functools import cache
 from string import Template
 from typing import Any
 
-from kgtable.answering.context import Context, Presentation
+from kgtable.answering.context import Presentation, PromptContext
 from kgtable.errors import ConfigError
 from kgtable.llm.protocol import Message
 from kgtable.resources import PACKAGE
@@ -49,7 +49,7 @@ def prompt_setting(name: str) -> PromptSetting:
 
 
 def make_prompt(
-    question: str, context: Context, presentation: Presentation, setting: PromptSetting
+    question: str, context: PromptContext, presentation: Presentation, setting: PromptSetting
 ) -> tuple[Message, ...]:
     """The messages that ask the question over the context."""
     kind = presentation.kind

@@ -2,15 +2,81 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import click
 
-from kgtable.demo import Step, steps
+from kgtable import api
+from kgtable.answering.answer import as_text
 from kgtable.errors import UsageError
+from kgtable.resources import PACKAGE, read_shipped
+
+SAMPLES = PACKAGE / "samples"
+SHOWN_ROW = "<row/5>"
+QUESTIONS = ("Which port had the highest fees in 2023?", "What was the total revenue in 2023?")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoStep:
+    """One step of the flow: what it shows, the command that does it, and what comes out."""
+
+    title: str
+    command: str
+    output: str
+
+
+def steps(folder: Path | str) -> Iterator[DemoStep]:
+    """Run the flow in an empty or new `folder`, which then holds ``samples/`` and the graph ``graph/``.
+
+    Raises what `kgtable.build` raises, `StorageError` where the folder cannot be written.
+    """
+    home = Path(folder)
+    tables, graph = home / "samples", home / "graph"
+    shutil.copytree(SAMPLES, tables, dirs_exist_ok=True)
+    yield DemoStep("Six tables as people make them", "ls samples", "\n".join(_files(tables)))
+
+    kg = api.build(tables, graph)
+    assert kg.built is not None
+    yield DemoStep(
+        "Read, typed and stored as a graph",
+        "kgtable build samples --kg graph",
+        kg.built.conversion.to_text(),
+    )
+    yield DemoStep(
+        "A row and its first number as Turtle",
+        "kgtable convert samples/norrvik-income-statement.csv -o - --format turtle",
+        _row_of_turtle(tables / "norrvik-income-statement.csv"),
+    )
+    query = "queries/examples/largest-amounts.rq"
+    yield DemoStep(
+        "Asked in SPARQL", f"kgtable sparql -f {query} --kg graph", kg.sparql_text(read_shipped(query))
+    )
+    for question in QUESTIONS:
+        answer = kg.ask(question, model="none")
+        yield DemoStep("Asked in plain words", f"kgtable ask '{question}' --kg graph", as_text(answer))
+    yield DemoStep(
+        "And back: every cell as it was",
+        "kgtable export --kg graph --table halden-segments --as csv -o -",
+        kg.tables["halden-segments"].to_csv(),
+    )
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.suffix != ".json")
+
+
+def _row_of_turtle(path: Path) -> str:
+    out = BytesIO()
+    api.convert(path, out, format="turtle")
+    blocks = out.getvalue().decode().split("\n\n")
+    first = next(index for index, block in enumerate(blocks) if block.startswith(SHOWN_ROW))
+    return "\n\n".join(blocks[first : first + 2])
 
 
 @click.command()
@@ -41,7 +107,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _show(number: int, step: Step) -> None:
+def _show(number: int, step: DemoStep) -> None:
     click.secho(f"{number}. {step.title}", bold=True)
     click.secho(f"$ {step.command}", dim=True)
     click.echo(f"{step.output.rstrip()}\n")

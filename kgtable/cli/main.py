@@ -13,19 +13,19 @@ from kgtable.errors import KgtableError
 from kgtable.version import __version__
 
 MODULES = {
-    "ask": "ask",
-    "build": "graph",
-    "connect": "remote",
-    "convert": "graph",
+    "ask": "ask_commands",
+    "build": "graph_commands",
+    "connect": "graph_commands",
+    "convert": "graph_commands",
     "demo": "demo",
-    "eval": "evaluate",
-    "export": "graph",
-    "info": "graph",
-    "push": "remote",
-    "retrieve": "retrieve",
-    "serve": "serve",
-    "sparql": "graph",
-    "validate": "graph",
+    "eval": "eval_command",
+    "export": "graph_commands",
+    "info": "graph_commands",
+    "push": "graph_commands",
+    "retrieve": "ask_commands",
+    "serve": "serve_command",
+    "sparql": "graph_commands",
+    "validate": "graph_commands",
 }
 """The module of `kgtable.cli` that each command is in: only the one that is called is imported."""
 

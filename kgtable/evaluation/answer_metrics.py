@@ -136,11 +136,11 @@ def _printed(text: str) -> Decimal | None:
     return -value if negative and value is not None else value
 
 
-Value: TypeAlias = tuple[str, Decimal | tuple[int, int, int] | None]
+AnswerValue: TypeAlias = tuple[str, Decimal | tuple[int, int, int] | None]
 """The normal form of a text, and the number or date (year, month, day; -1: not known) it is read as."""
 
 
-def _value(text: str, printed: str | None = None) -> Value:
+def _value(text: str, printed: str | None = None) -> AnswerValue:
     """A single value; `printed` is the text as it was, where `text` is not."""
     form = normalized(text if printed is None else printed)
     with suppress(InvalidOperation):
@@ -153,7 +153,7 @@ def _value(text: str, printed: str | None = None) -> Value:
     return form, date
 
 
-def _same(one: Value, other: Value) -> bool:
+def _same(one: AnswerValue, other: AnswerValue) -> bool:
     if one[0] == other[0]:
         return True
     if isinstance(one[1], Decimal) and isinstance(other[1], Decimal):
@@ -174,9 +174,9 @@ def _without_separators(text: str) -> str:
     return text.replace(",", "") if GROUPED.fullmatch(text.strip()) else text
 
 
-def _distinct(values: Iterable[Value]) -> list[Value]:
+def _distinct(values: Iterable[AnswerValue]) -> list[AnswerValue]:
     """Each value once: numbers by their amount, dates by their parts, texts by their normal form."""
-    kept: dict[object, Value] = {}
+    kept: dict[object, AnswerValue] = {}
     for value in values:
         kept.setdefault(_amount(value[1]) if isinstance(value[1], Decimal) else value[1] or value[0], value)
     return list(kept.values())

@@ -5,14 +5,98 @@ The files count a table's rows from the line below the first; here every row is 
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from kgtable.errors import BenchmarkError, MissingExtraError
+
+
+class BenchmarkFolder:
+    """A benchmark folder being written. Rows of `cells` count from the line below the first."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._tables: dict[str, tuple[tuple[str, ...], ...]] = {}
+        (folder / "tables").mkdir(parents=True, exist_ok=True)
+
+    def add_table(self, id: str, rows: Iterable[Sequence[object]], **sidecar: object) -> None:
+        """Write one table and what surrounds it; a second table of that id must be the same.
+
+        The id is the file's stem, so make it one with `file_name` where it may hold a slash. Raises
+        `BenchmarkError` where two different tables share an id.
+        """
+        texts = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
+        name = file_name(id)
+        if name in self._tables:
+            if self._tables[name] != texts:
+                raise BenchmarkError(f"Two different tables share the id “{id}”.")
+            return
+        self._tables[name] = texts
+        path = self._folder / "tables" / f"{name}.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(texts)
+        known = {key: value for key, value in sidecar.items() if value}
+        if known:
+            path.with_suffix(".json").write_text(json.dumps(known, ensure_ascii=False), encoding="utf-8")
+
+    def write_questions(self, split: str, questions: Iterable[Mapping[str, Any]]) -> int:
+        """Write a split; how many questions it has."""
+        count = 0
+        with (self._folder / f"questions.{split}.jsonl").open("w", encoding="utf-8") as file:
+            for question in questions:
+                file.write(json.dumps(question, ensure_ascii=False) + "\n")
+                count += 1
+        return count
+
+
+def file_name(id: str) -> str:
+    """The id as a file name that stays inside its folder.
+
+    >>> file_name("csv/204-csv/590"), file_name("../x")
+    ('csv_204-csv_590', '_x')
+    """
+    return id.replace("/", "_").replace("\\", "_").lstrip(".") or "_"
+
+
+def inner(source: Path, name: str) -> Path:
+    """The folder `name` of a distribution, or the distribution's own where that is the one given."""
+    return source / name if (source / name).is_dir() else source
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Path]:
+    """Turn what goes wrong while a distribution's file is read into a `BenchmarkError` that names it."""
+    try:
+        yield path
+    except FileNotFoundError as error:
+        raise BenchmarkError(
+            f"{error.filename or path} is not there.",
+            hint="Give the folder of the official distribution, unpacked.",
+        ) from error
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise BenchmarkError(
+            f"{path} is not laid out as its official distribution is: {type(error).__name__} {error}."
+        ) from error
+
+
+def read_json(path: Path) -> Any:
+    """The JSON in a file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def read_json_lines(path: Path) -> Iterator[Any]:
+    """The JSON in each line of a file."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if line.strip():
+                yield json.loads(line)
+
 
 FIRST_LINE = 1
 """How many lines lie above row 0 of the files' coordinates."""
@@ -21,7 +105,7 @@ Cell = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BenchmarkQuestion:
     """A question with its gold: answers, table ids, and cells as (table id, grid row, column).
 
     `any_of` says that any one of the gold tables is enough. `extra` holds the fields of the
@@ -38,7 +122,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class QuestionFault:
     """Something wrong in a benchmark folder: the file, its 1-based line, and what it is."""
 
     path: str
@@ -78,7 +162,7 @@ class Benchmark:
             )
         return tuple(found)
 
-    def questions(self, split: str) -> tuple[Question, ...]:
+    def questions(self, split: str) -> tuple[BenchmarkQuestion, ...]:
         """The questions of a split in the order of the file.
 
         Raises `BenchmarkError` for a split that is absent, and for the first faulty line.
@@ -88,15 +172,15 @@ class Benchmark:
                 f"{self.folder}: there is no split “{split}”.", hint=f"There are: {', '.join(self.splits())}."
             )
         path = self.folder / f"questions.{split}.jsonl"
-        questions: list[Question] = []
+        questions: list[BenchmarkQuestion] = []
         lines: dict[str, int] = {}
         for line, item in _lines(path):
-            if isinstance(item, Fault):
+            if isinstance(item, QuestionFault):
                 raise BenchmarkError(str(item), hint="Run `kgtable eval --check` to see every fault.")
             question = _question(item)
             if question.id in lines:
                 raise BenchmarkError(
-                    f"{Fault(path.name, line, _duplicate(question.id, lines))}.",
+                    f"{QuestionFault(path.name, line, _duplicate(question.id, lines))}.",
                     hint="Give every question an id of its own.",
                 )
             lines[question.id] = line
@@ -106,25 +190,25 @@ class Benchmark:
 
 def check_benchmark(
     benchmark: Benchmark, shapes: Mapping[str, Sequence[int]], split: str | None = None
-) -> list[Fault]:
+) -> list[QuestionFault]:
     """Every fault of the folder, or of one split: malformed lines, duplicate ids, unknown tables, cells
     out of range.
 
     `shapes` gives each table's number of grid rows and columns.
     """
-    faults: list[Fault] = []
+    faults: list[QuestionFault] = []
     for name in benchmark.splits() if split is None else (split,):
         path = benchmark.folder / f"questions.{name}.jsonl"
         seen: dict[str, int] = {}
         for line, item in _lines(path):
-            if isinstance(item, Fault):
+            if isinstance(item, QuestionFault):
                 faults.append(item)
                 continue
             question = _question(item)
             if question.id in seen:
-                faults.append(Fault(path.name, line, _duplicate(question.id, seen)))
+                faults.append(QuestionFault(path.name, line, _duplicate(question.id, seen)))
             seen.setdefault(question.id, line)
-            faults += [Fault(path.name, line, message) for message in _misplaced(question, shapes)]
+            faults += [QuestionFault(path.name, line, message) for message in _misplaced(question, shapes)]
     return faults
 
 
@@ -132,7 +216,7 @@ def _duplicate(identity: str, lines: Mapping[str, int]) -> str:
     return f"the id “{identity}” stands in line {lines[identity]} too"
 
 
-def _misplaced(question: Question, shapes: Mapping[str, Sequence[int]]) -> Iterator[str]:
+def _misplaced(question: BenchmarkQuestion, shapes: Mapping[str, Sequence[int]]) -> Iterator[str]:
     for table in dict.fromkeys((*question.tables, *(cell[0] for cell in question.cells))):
         if table not in shapes:
             yield f"there is no table “{table}”"
@@ -145,7 +229,7 @@ def _misplaced(question: Question, shapes: Mapping[str, Sequence[int]]) -> Itera
             )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | Fault]]:
+def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | QuestionFault]]:
     with path.open("rb") as file:
         for number, raw in enumerate(file, 1):
             if not raw.strip():
@@ -153,10 +237,10 @@ def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | Fault]]:
             try:
                 item = json.loads(raw.decode("utf-8"))
             except ValueError as error:
-                yield number, Fault(path.name, number, f"this is not JSON in UTF-8: {error}")
+                yield number, QuestionFault(path.name, number, f"this is not JSON in UTF-8: {error}")
                 continue
             fault = next(iter(_schema_faults(item)), None)
-            yield number, item if fault is None else Fault(path.name, number, fault)
+            yield number, item if fault is None else QuestionFault(path.name, number, fault)
 
 
 def _schema_faults(item: object) -> Iterator[str]:
@@ -174,9 +258,9 @@ def _validator() -> Any:
     return Draft202012Validator(json.loads((Path(__file__).parent / "question.schema.json").read_text()))
 
 
-def _question(item: Mapping[str, Any]) -> Question:
+def _question(item: Mapping[str, Any]) -> BenchmarkQuestion:
     known = {"id", "question", "answers", "tables", "cells", "any_of"}
-    return Question(
+    return BenchmarkQuestion(
         id=item["id"],
         text=item["question"],
         answers=tuple(item.get("answers", ())),

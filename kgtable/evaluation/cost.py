@@ -10,23 +10,22 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from kgtable.answering.graph_tables import GraphTables
-from kgtable.answering.tokens import estimate_tokens
+from kgtable.answering.context import estimate_tokens
+from kgtable.answering.table_sources import GraphTables
 from kgtable.config import Settings
 from kgtable.errors import LLMPendingError, LLMReplyError
-from kgtable.evaluation.answers import model_answerer
-from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.judge import judge_request
-from kgtable.evaluation.plan import Plan
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.evaluated_systems import System, judge_request, model_answerer
+from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import asked
 from kgtable.evaluation.stages import Stages
-from kgtable.evaluation.systems import System
 from kgtable.llm.protocol import Completion, OnText, Request
 from kgtable.llm.usage import price
-from kgtable.tables.formats import TableFormat
+from kgtable.tables.linearize import TableFormat
 
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph
+
 
 SAMPLE = 20
 REPLY_TOKENS: Mapping[str, int] = {"schema": 250, "labels": 40, "rerank": 30, "answer": 150, "judge": 50}
@@ -79,7 +78,7 @@ class CountedLLM:
         """Nothing is kept open."""
 
 
-def estimate(kg: KnowledgeGraph, plan: Plan, settings: Settings) -> list[Estimate]:
+def estimate(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> list[Estimate]:
     """One estimate a model and stage; none where the plan asks no model.
 
     Up to `SAMPLE` questions of each system are retrieved and prepared, and their prompts counted. A
@@ -94,7 +93,7 @@ def estimate(kg: KnowledgeGraph, plan: Plan, settings: Settings) -> list[Estimat
     return list(found.values())
 
 
-def _of_system(kg: KnowledgeGraph, plan: Plan, system: System, settings: Settings) -> Iterator[Estimate]:
+def _of_system(kg: KnowledgeGraph, plan: RunPlan, system: System, settings: Settings) -> Iterator[Estimate]:
     guided = plan.asks_in_retrieval(system)
     if not (guided or plan.answers):
         return
@@ -136,7 +135,7 @@ def _together(one: Estimate, other: Estimate, settings: Settings) -> Estimate:
     return _estimate(one.model, one.stage, requests, tokens, settings)
 
 
-def _judging(question: Question) -> Request:
+def _judging(question: BenchmarkQuestion) -> Request:
     """A request to judge, with the gold standing for an answer of its length."""
     return judge_request(asked(question), question.answers, "", "; ".join(question.answers))
 

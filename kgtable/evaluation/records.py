@@ -1,9 +1,4 @@
-"""What a run keeps of each question, and the file in which an unfinished run keeps it.
-
-The file is JSON Lines: a first line with the fingerprint of the settings, then one line a question,
-written at once. A line for which a model was paid is forced to disk, others once in a while. A line
-that a crash cut short is dropped when the run is resumed.
-"""
+"""What a run has used, by stage: requests, tokens and dollars."""
 
 from __future__ import annotations
 
@@ -11,13 +6,13 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from kgtable.errors import BenchmarkError, UsageError
-from kgtable.graph.storage import storage_errors
+from kgtable.storage import storage_errors
 
 FORCED_EVERY = 1.0
 """Seconds after which records that cost nothing are forced to disk: each time takes milliseconds."""
@@ -161,3 +156,34 @@ class RecordFile:
             if paid or now - self._forced > FORCED_EVERY:
                 os.fsync(self._handle.fileno())
                 self._forced = now
+
+
+Used = dict[str, Any]
+_COUNTED = ("requests", "prompt_tokens", "completion_tokens", "cost_usd")
+
+
+def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> Used:
+    """Two usages together, as `UsageMeter.to_json` gives them; what is not known of either stays None.
+
+    >>> added({"requests": 1, "cost_usd": 0.5}, {"requests": 1, "cost_usd": None})["cost_usd"] is None
+    True
+    """
+    stages = [usage.get("stages", {}) for usage in (one, other)]
+    names = dict.fromkeys((*stages[0], *stages[1]))
+    return _sum(one, other) | {
+        "stages": {name: _sum(stages[0].get(name, {}), stages[1].get(name, {})) for name in names}
+    }
+
+
+def spent(records: Iterable[Record]) -> Used:
+    """Requests, tokens and dollars of all records, and of each stage under ``stages``."""
+    total: Used = {**dict.fromkeys(_COUNTED, 0), "stages": {}}
+    for record in records:
+        if record.usage.get("requests"):
+            total = added(total, record.usage)
+    return total
+
+
+def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> Used:
+    pairs = {name: (one.get(name, 0), other.get(name, 0)) for name in _COUNTED}
+    return {name: None if a is None or b is None else a + b for name, (a, b) in pairs.items()}

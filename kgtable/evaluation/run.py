@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtable.errors import LLMError, LLMPendingError
-from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.plan import Plan, graph_state
-from kgtable.evaluation.ranking import ranking_scores
-from kgtable.evaluation.records import PREPARATION, Record, RecordFile
-from kgtable.evaluation.spending import added, spent
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.evaluated_systems import System
+from kgtable.evaluation.records import PREPARATION, Record, RecordFile, added, spent
+from kgtable.evaluation.run_plan import RunPlan, graph_state
+from kgtable.evaluation.scoring import ranking_scores
 from kgtable.evaluation.stages import Stages
-from kgtable.evaluation.systems import System
 
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph
+
 
 STOP_AFTER = 5
 """So many questions in a row that the endpoint failed, and the run stops to be resumed later."""
@@ -39,7 +39,7 @@ class Run:
     `preparations` tell what was done before a system's first question.
     """
 
-    plan: Plan
+    plan: RunPlan
     records: tuple[Record, ...]
     preparations: tuple[Record, ...] = ()
 
@@ -54,7 +54,7 @@ class Run:
 
 def execute(
     kg: KnowledgeGraph,
-    plan: Plan,
+    plan: RunPlan,
     stages: Stages,
     *,
     workers: int = 1,
@@ -80,7 +80,7 @@ def execute(
     return _run(plan, found)
 
 
-def _run(plan: Plan, found: Sequence[Record]) -> Run:
+def _run(plan: RunPlan, found: Sequence[Record]) -> Run:
     preparations = tuple(record for record in found if record.question == PREPARATION)
     return Run(plan, _ranked(plan, [r for r in found if r.question != PREPARATION]), preparations)
 
@@ -90,7 +90,7 @@ def _forget(record: Record) -> None:
 
 
 def _records(
-    plan: Plan,
+    plan: RunPlan,
     stages: Stages,
     known: Mapping[tuple[str, str], Record],
     workers: int,
@@ -146,7 +146,7 @@ def _prepared_again(before: Record | None, now: Record) -> Record:
 
 
 def _in_parallel(
-    work: Callable[[Question], Record | None], questions: Sequence[Question], workers: int
+    work: Callable[[BenchmarkQuestion], Record | None], questions: Sequence[BenchmarkQuestion], workers: int
 ) -> Iterator[Record | None]:
     """The results as they come; only a few questions are ever begun beyond those that ended."""
     pool = ThreadPoolExecutor(workers)
@@ -164,7 +164,7 @@ def _in_parallel(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ranked(plan: Plan, records: Sequence[Record]) -> tuple[Record, ...]:
+def _ranked(plan: RunPlan, records: Sequence[Record]) -> tuple[Record, ...]:
     """The records with the metrics of ranking, which are computed for all questions of a system at once."""
     done: list[Record] = []
     for system in plan.systems:

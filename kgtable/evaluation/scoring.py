@@ -3,12 +3,109 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from kgtable.errors import MissingExtraError
 from kgtable.evaluation.answer_metrics import contained, exact_match, number_of, numbers_match, token_f1
-from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.retrieval_metrics import cell_scores, table_scores
+from kgtable.evaluation.benchmark import BenchmarkQuestion, Cell
 from kgtable.retrieval.result import Retrieval
+
+
+def recall(found: Sequence[str], gold: Sequence[str], k: int) -> float:
+    """The share of the gold tables among the first `k` found.
+
+    >>> recall(["a", "b", "c"], ["b", "d"], 2)
+    0.5
+    """
+    wanted = set(gold)
+    return len(wanted.intersection(found[:k])) / len(wanted) if wanted else 0.0
+
+
+def precision(found: Sequence[str], gold: Sequence[str], k: int) -> float:
+    """The share of gold tables among the first `k` found; 0 where nothing was found.
+
+    >>> precision(["a", "b", "c"], ["b", "d"], 2)
+    0.5
+    """
+    first = found[:k]
+    return len(set(gold).intersection(first)) / len(first) if first else 0.0
+
+
+def any_found(found: Sequence[str], gold: Sequence[str], k: int) -> float:
+    """1 where at least one gold table is among the first `k`."""
+    return float(not set(gold).isdisjoint(found[:k]))
+
+
+def all_found(found: Sequence[str], gold: Sequence[str], k: int) -> float:
+    """1 where every gold table is among the first `k`."""
+    return float(bool(gold) and set(gold) <= set(found[:k]))
+
+
+def table_scores(
+    question: BenchmarkQuestion, found: Sequence[str], cutoffs: Sequence[int]
+) -> dict[str, float]:
+    """Recall, precision and accuracy in both readings at each cutoff.
+
+    Where any one gold table is enough (`any_of`), finding one is full recall.
+    """
+    scores: dict[str, float] = {}
+    for k in cutoffs:
+        one = any_found(found, question.tables, k)
+        scores[f"recall@{k}"] = one if question.any_of else recall(found, question.tables, k)
+        scores[f"precision@{k}"] = precision(found, question.tables, k)
+        scores[f"any@{k}"] = one
+        scores[f"all@{k}"] = one if question.any_of else all_found(found, question.tables, k)
+    return scores
+
+
+def cell_scores(
+    question: BenchmarkQuestion, found: Sequence[Cell], budgets: Sequence[int]
+) -> dict[str, float]:
+    """The share of the gold cells among the first triples, for each budget of triples.
+
+    >>> question = Question("q", "?", cells=(("t", 1, 0), ("t", 1, 2)))
+    >>> cell_scores(question, [("t", 1, 0), ("t", 2, 0), ("t", 1, 2)], [1, 3])
+    {'cells@1': 0.5, 'cells@3': 1.0}
+    """
+    ranks = {cell: rank for rank, cell in reversed(list(enumerate(found)))}
+    wanted = set(question.cells)
+    return {
+        f"cells@{budget}": sum(ranks.get(cell, budget) < budget for cell in wanted) / len(wanted)
+        for budget in budgets
+    }
+
+
+NDCG_AT = 10
+
+
+def ranking_scores(
+    questions: Sequence[BenchmarkQuestion], found: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, float]]:
+    """``mrr`` and ``ndcg@10`` by question id, for the questions that have gold tables.
+
+    `found` are the table ids by question id, best first; a question that is absent found nothing.
+    Raises `MissingExtraError` without ir-measures.
+    """
+    try:
+        import ir_measures
+    except ImportError:
+        raise MissingExtraError("Evaluation", "eval") from None
+    names = {ir_measures.RR: "mrr", ir_measures.nDCG @ NDCG_AT: f"ndcg@{NDCG_AT}"}
+    judged = [question for question in questions if question.tables]
+    gold = [
+        ir_measures.Qrel(question.id, table, 1) for question in judged for table in sorted({*question.tables})
+    ]
+    run = [
+        ir_measures.ScoredDoc(question.id, table, -float(rank))
+        for question in judged
+        for rank, table in enumerate(dict.fromkeys(found.get(question.id, ())))
+    ]
+    scores = {question.id: dict.fromkeys(names.values(), 0.0) for question in judged}
+    if run:
+        for metric in ir_measures.iter_calc(list(names), gold, run):
+            scores[metric.query_id][names[metric.measure]] = float(metric.value)
+    return scores
+
 
 CUTOFFS = (1, 3, 5, 10, 20, 25, 30)
 BUDGETS = (100, 300, 1_000, 3_000, 11_000)
@@ -19,7 +116,7 @@ _TRUE = re.compile(r"^\W*(yes|true|correct|supported|entailed|1)\b", re.IGNORECA
 _FALSE = re.compile(r"^\W*(no|not|false|incorrect|refuted|unsupported|0)\b", re.IGNORECASE)
 
 
-def retrieval_scores(question: Question, found: Retrieval, k: int) -> dict[str, float]:
+def retrieval_scores(question: BenchmarkQuestion, found: Retrieval, k: int) -> dict[str, float]:
     """Table metrics where there are gold tables, cell metrics where there are gold cells.
 
     ``cells@n`` counts traced gold cells, ``matched_cells@n`` those that were only matched by text. Budgets
@@ -41,25 +138,25 @@ def retrieval_scores(question: Question, found: Retrieval, k: int) -> dict[str, 
     return scores
 
 
-def traced(question: Question) -> bool:
+def traced(question: BenchmarkQuestion) -> bool:
     """Whether the question's gold cells are traced, all of them."""
     kinds = str(question.extra.get("cells_from") or "").split("+")
     return all(kind in TRACED for kind in kinds)
 
 
-def is_fact(question: Question) -> bool:
+def is_fact(question: BenchmarkQuestion) -> bool:
     """Whether the question is a statement to be verified."""
     return "label" in question.extra
 
 
-def asked(question: Question) -> str:
+def asked(question: BenchmarkQuestion) -> str:
     """The question as it is put to an answerer: statements are asked for their truth."""
     if is_fact(question):
         return f"Is this statement true? Answer yes or no. Statement: {question.text}"
     return question.text
 
 
-def answer_scores(question: Question, text: str, value: str | None = None) -> dict[str, float]:
+def answer_scores(question: BenchmarkQuestion, text: str, value: str | None = None) -> dict[str, float]:
     """The metrics of an answer; all 0 for an empty one.
 
     A statement has ``fact`` alone. ``numeric`` is there where every gold value is a number. ``match`` is

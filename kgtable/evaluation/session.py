@@ -3,28 +3,74 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgtable.answering.graph_tables import GraphTables
+from kgtable.answering.table_sources import GraphTables
 from kgtable.config import Settings
-from kgtable.errors import BenchmarkError, UsageError
-from kgtable.evaluation.answers import Answerer, model_answerer, rule_answerer
-from kgtable.evaluation.batching import BatchLLM
-from kgtable.evaluation.plan import Plan
+from kgtable.errors import BenchmarkError, LLMError, LLMPendingError, UsageError
+from kgtable.evaluation.evaluated_systems import Answerer, System, model_answerer, rule_answerer
 from kgtable.evaluation.run import Progress, Run, execute, quiet
+from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.stages import Stages
 from kgtable.evaluation.summary import result_json
-from kgtable.evaluation.systems import System
-from kgtable.graph.storage import storage_errors, whole_file
 from kgtable.llm import connect
+from kgtable.llm.batch import completion_of, raw_results, write_batch
 from kgtable.llm.metering import MeteredLLM
-from kgtable.llm.protocol import LLM
+from kgtable.llm.protocol import LLM, Completion, OnText, Request
+from kgtable.storage import storage_errors, whole_file
 
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph
+
+
+_ID_LENGTH = 40
+
+
+class BatchLLM:
+    """An `LLM` that replies from the results of batches and collects the requests that have none.
+
+    Raises `LLMReplyError` for a result file that is none.
+    """
+
+    def __init__(self, model: str, results: Sequence[Path] = ()) -> None:
+        self.model = model
+        self.pending: dict[str, Request] = {}
+        self._results: dict[str, Mapping[str, Any]] = {}
+        self._lock = threading.Lock()
+        for path in results:
+            with storage_errors(path):
+                self._results.update(raw_results(path))
+
+    def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """The reply in the results. Raises `LLMPendingError` where there is none, or its `LLMError`."""
+        identity = request.fingerprint(self.model, "batch:")[:_ID_LENGTH]
+        result = self._results.get(identity)
+        if result is None:
+            with self._lock:
+                self.pending[identity] = request
+            raise LLMPendingError("This request waits for the batch.")
+        outcome = completion_of(identity, dict(result), request)
+        if isinstance(outcome, LLMError):
+            raise outcome
+        if on_text is not None:
+            on_text(outcome.text)
+        return outcome
+
+    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """As `complete`."""
+        return self.complete(request, on_text=on_text)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def export(self, path: Path) -> int:
+        """Writes the pending requests as OpenAI Batch JSONL, in a stable order; how many they were."""
+        with storage_errors(path):
+            return write_batch(sorted(self.pending.items()), self.model, path)
 
 
 @dataclass(frozen=True)
@@ -88,7 +134,7 @@ class Models:
 
 def evaluate(
     kg: KnowledgeGraph,
-    plan: Plan,
+    plan: RunPlan,
     settings: Settings,
     *,
     batches: Batches | None = None,
@@ -127,7 +173,7 @@ def evaluate(
 
 
 def _answerers(
-    kg: KnowledgeGraph, plan: Plan, settings: Settings, models: Models
+    kg: KnowledgeGraph, plan: RunPlan, settings: Settings, models: Models
 ) -> Callable[[System], Answerer]:
     source = GraphTables(kg.store, kg.names)
 

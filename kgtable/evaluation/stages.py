@@ -8,29 +8,30 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kgtable.answering.answer import Answer
-from kgtable.errors import (
-    LLMAuthError,
-    LLMPendingError,
-    LLMRateLimitError,
-    LLMUnreachableError,
-    StorageError,
+from kgtable.errors import LLMAuthError, LLMPendingError, LLMRateLimitError, LLMUnreachableError, StorageError
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.evaluated_systems import (
+    RERANK,
+    WEIGHTS,
+    Answerer,
+    System,
+    answer_json,
+    judge_request,
+    put,
 )
-from kgtable.evaluation.answers import Answerer, answer_json, put
-from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.judge import WEIGHTS, judge_request
-from kgtable.evaluation.plan import Plan
 from kgtable.evaluation.records import PREPARATION, Failure, Record
+from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import CUTOFFS, answer_scores, asked, retrieval_scores
-from kgtable.evaluation.systems import RERANK, System
 from kgtable.llm.metering import measured
 from kgtable.llm.protocol import LLM
 from kgtable.llm.usage import UsageMeter
-from kgtable.retrieval.methods import Choice
+from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, ScoredTriple
-from kgtable.retrieval.written_schemas import STAGE as SCHEMA
+from kgtable.retrieval.schemas import STAGE as SCHEMA
 
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph
+
 
 REFUSED = {"labels_refused": "labels", "rerank_refused": "rerank"}
 """Where a retrieval's trace says that a reply was unusable and rules stood in, and the stage it was."""
@@ -53,7 +54,7 @@ class Stages:
     def __init__(
         self,
         kg: KnowledgeGraph,
-        plan: Plan,
+        plan: RunPlan,
         answerers: Callable[[System], Answerer] | None = None,
         *,
         judge: LLM | None = None,
@@ -86,7 +87,7 @@ class Stages:
             usage=meter.to_json(),
         )
 
-    def record(self, system: System, question: Question) -> Record | None:
+    def record(self, system: System, question: BenchmarkQuestion) -> Record | None:
         """The record of one question, or None where a request of it waits for a batch."""
         work = _Work(system, question)
         try:
@@ -161,7 +162,7 @@ class Stages:
 class _Work:
     """What has become of a question so far."""
 
-    def __init__(self, system: System, question: Question) -> None:
+    def __init__(self, system: System, question: BenchmarkQuestion) -> None:
         self.system, self.question = system, question
         self.scores: dict[str, float] = {}
         self.failures: list[Failure] = []

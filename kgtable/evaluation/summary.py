@@ -1,15 +1,94 @@
-"""Means with intervals out of a run's records, failures by cause, and two systems compared."""
+"""Summary of a run: means with bootstrap intervals, failures by cause, two systems compared, as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from kgtable.errors import UsageError
-from kgtable.evaluation.records import Record
+from kgtable.evaluation.records import Record, spent
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.statistics import Comparison, Interval, compare, mean_interval
+
+Numbers = npt.NDArray[np.float64]
+
+SEED = 20_240_229
+RESAMPLES = 2_000
+LEVEL = 0.95
+DRAWS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its confidence interval, and over how many questions."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The mean difference of two runs on the same questions, and how often a resample turned it.
+
+    `p` is the two-sided bootstrap p-value; `wins`, `losses` and `ties` count questions.
+    """
+
+    difference: Interval
+    p: float
+    wins: int
+    losses: int
+    ties: int
+
+
+def mean_interval(scores: Sequence[float]) -> Interval:
+    """The mean of one score a question with its percentile bootstrap interval, seed fixed.
+
+    >>> mean_interval([1.0, 1.0])
+    Interval(mean=1.0, low=1.0, high=1.0, n=2)
+    """
+    if not scores:
+        return Interval(0.0, 0.0, 0.0, 0)
+    means = _resampled_means(np.asarray(scores, dtype=np.float64))
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(np.mean(scores)), float(low), float(high), len(scores))
+
+
+def compare(first: Sequence[float], second: Sequence[float]) -> Comparison:
+    """How `second` differs from `first`, question by question.
+
+    Raises `ValueError` where the runs do not have the same number of questions.
+    """
+    if len(first) != len(second):
+        raise ValueError("the two runs have different numbers of questions")
+    differences = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+    interval = mean_interval([float(value) for value in differences])
+    if not differences.size or not differences.any():
+        return Comparison(interval, 1.0, 0, 0, len(differences))
+    means = _resampled_means(differences)
+    tail = min(float(np.mean(means <= 0)), float(np.mean(means >= 0)))
+    return Comparison(
+        interval,
+        min(1.0, 2 * max(tail, 1 / RESAMPLES)),
+        int((differences > 0).sum()),
+        int((differences < 0).sum()),
+        int((differences == 0).sum()),
+    )
+
+
+def _resampled_means(values: Numbers) -> Numbers:
+    random = np.random.default_rng(SEED)
+    at_once = max(1, DRAWS_AT_ONCE // len(values))
+    means = [
+        values[random.integers(0, len(values), (min(at_once, RESAMPLES - start), len(values)))].mean(axis=1)
+        for start in range(0, RESAMPLES, at_once)
+    ]
+    return np.concatenate(means)
+
 
 NAMES: Mapping[str, str] = {
     "mrr": "MRR",
@@ -148,3 +227,76 @@ def _place(metric: str) -> tuple[int, int, str]:
         return _ORDER.index(kind), int(number or 0), metric
     named = list(NAMES)
     return len(_ORDER) + (named.index(metric) if metric in named else len(named)), 0, metric
+
+
+SHOWN = (
+    "recall@1",
+    "recall@5",
+    "recall@10",
+    "recall@30",
+    "all@30",
+    "mrr",
+    "ndcg@10",
+    "no_table",
+    "exact",
+    "contained",
+    "f1",
+    "numeric",
+    "fact",
+    "match",
+    "verified",
+    "judged",
+    "agreement",
+)
+
+
+def run_lines(run: Run) -> Iterator[str]:
+    """The means of each system with their intervals, then failures, time and cost."""
+    plan = run.plan
+    counts = f"{len(plan.questions):,} questions, {plan.tables:,} tables, k = {plan.k:,}"
+    yield f"{plan.benchmark}, {plan.split}: {counts}"
+    for system in plan.systems:
+        records = run.of(system)
+        yield f"\n{system.name}"
+        for name, found in means(records).items():
+            if name in SHOWN or name.startswith(("cells@", "matched_cells@")):
+                interval = f"{found.mean:.3f}  [{found.low:.3f}, {found.high:.3f}]"
+                yield f"  {metric_name(name):<22} {interval}  of {found.n:,}"
+        everything = run.with_preparation(system)
+        for cause, ids in causes(everything).items():
+            more = "" if len(ids) <= 3 else ", …"
+            yield f"  failed, {cause}: {len(ids):,} ({', '.join(ids[:3])}{more})"
+        for stage, times in latency(records).items():
+            yield f"  {stage}: {times['median']:.1f} ms median, {times['p95']:.1f} ms at the 95th percentile"
+        used = spent(everything)
+        if used["requests"]:
+            yield f"  {_used(used)}"
+            if len(used["stages"]) > 1:
+                yield from (f"    {stage}: {_used(part)}" for stage, part in used["stages"].items())
+    first = plan.systems[0]
+    for other in plan.systems[1:]:
+        yield f"\n{other.name} against {first.name}"
+        yield from _differences(compare_records(run.of(first), run.of(other)))
+
+
+def _used(used: Mapping[str, Any]) -> str:
+    cost = "unknown" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}"
+    return f"{used['requests']:,} requests, cost {cost}"
+
+
+def comparison_lines(earlier: Mapping[str, Any], run: Run) -> Iterator[str]:
+    """Each system of a run against the same one of an earlier result, or against its first."""
+    for system in run.plan.systems:
+        name, records = records_of(earlier, system.name)
+        yield f"\n{system.name} against {name} of {earlier.get('benchmark')}, {earlier.get('split')}, before"
+        yield from _differences(compare_records(records, run.of(system)))
+
+
+def _differences(found: Mapping[str, Comparison]) -> Iterator[str]:
+    for name, comparison in found.items():
+        if name in SHOWN or name.startswith(("cells@", "matched_cells@")):
+            d, turned = comparison.difference, f"better {comparison.wins:,}, worse {comparison.losses:,}"
+            yield (
+                f"  {metric_name(name):<22} {d.mean:+.3f}  [{d.low:+.3f}, {d.high:+.3f}]  "
+                f"p = {comparison.p:.3f}, {turned}, equal {comparison.ties:,}"
+            )

@@ -18,12 +18,10 @@ from typing import Any
 from kgtable.errors import RetrievalError
 from kgtable.index.embedding import load_embedder
 from kgtable.resources import cache_folder
-from kgtable.retrieval.bm25 import BM25Retriever
-from kgtable.retrieval.dense import DenseRetriever
-from kgtable.retrieval.whole_tables import Scores, TableTexts
-from kgtable.tables.formats import TableFormat
+from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever, Scores, TableTexts
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.linearize import TableFormat
 from kgtable.tables.model import Context, Grid, Source, Table
-from kgtable.tables.structure import make_table
 
 Batch = Mapping[str, Sequence[Any]]
 KEYS = ("database_id", "table_id", "table")

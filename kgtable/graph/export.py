@@ -1,4 +1,4 @@
-"""A graph back to files: RDF in any format, or one CSV file a table."""
+"""Export of a graph as RDF, and of its tables as CSV, data frames and HTML."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from kgtable.graph.ordering import collect, plain_blocks, table_blocks
-from kgtable.graph.reading_back import read_table
-from kgtable.graph.storage import storage_errors, whole_file
 from kgtable.graph.store import TripleStore
+from kgtable.graph.table_decoder import read_table
 from kgtable.graph.terms import Namespaces, encode
-from kgtable.graph.writing import Format, writer_for
+from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, writer_for
+from kgtable.storage import storage_errors, whole_file
 from kgtable.tables.model import Table
 
 if TYPE_CHECKING:
     import rdflib
+
 
 _LONGEST_NAME = 120
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import rdflib
 
+
 WIDEST_COLUMN = 60
 """Characters of a value shown in a text table before it is cut."""
 

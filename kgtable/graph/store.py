@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import GraphNotFoundError, QueryError, StorageError
-from kgtable.graph.binding import Bindable, to_term
+from kgtable.graph.sparql_text import Bindable, to_term
 
 _TRIPLE = attrgetter("triple")
 

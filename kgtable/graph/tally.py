@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgtable.graph.blocks import Block, Filled
-from kgtable.graph.terms import RDF_TYPE, Term
+from kgtable.graph.terms import RDF_TYPE, Block, FilledBlock, Term
 
 _COUNTED_AT_ONCE = 5_000
 
@@ -77,7 +76,7 @@ def counted(batches: Iterable[Sequence[Block]], tally: Tally) -> Iterator[Sequen
             predicates.update(met)
             met.clear()
         for _, pairs in batch:
-            if type(pairs) is Filled:
+            if type(pairs) is FilledBlock:
                 continue
             met += [predicate for predicate, _ in pairs]
             for predicate, value in pairs:

@@ -1,28 +1,93 @@
 """Validation by SHACL: QUDT's own shapes of quantity values and kgtable's shapes, through pySHACL.
 
 Each graph of a store is looked at by itself. pySHACL judges one node of each form (see
-`kgtable.graph.forms`): a folder of thousands of tables comes down to some hundred nodes. What it finds
+`kgtable.graph.shacl`): a folder of thousands of tables comes down to some hundred nodes. What it finds
 is then reported for every node of that form, with file, row and column.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import rdflib
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Store
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, Store
 
-from kgtable.graph.findings import ValidationReport, Violation, violation_of
-from kgtable.graph.forms import RDF_TYPE, ClassesOf, ShapeVision, Term, Value
-from kgtable.graph.judging import Example, Finding, judge, load_shapes
-from kgtable.graph.opening import opened
+from kgtable.errors import GraphError
+from kgtable.graph.shacl import (
+    RDF_TYPE,
+    ClassesOf,
+    Finding,
+    NodeExample,
+    NodeValue,
+    ShapeTerm,
+    ShapeVision,
+    judge,
+    load_shapes,
+)
 from kgtable.graph.terms import QUDT, UNIT
-from kgtable.tables.units import units
+from kgtable.graph.validation_report import ValidationReport, Violation, violation_of
+from kgtable.values.units import units
+
+
+@contextmanager
+def opened(source: Store | Path | rdflib.Graph) -> Iterator[Store]:
+    """A store on disk with the statements of the source, which keeps those of one subject together.
+
+    A store's directory is opened as it is; files, rdflib graphs and stores that may be in memory are
+    copied to a temporary one. Raises `GraphError` where a file or directory is missing, of no known
+    kind, or cannot be parsed.
+    """
+    if isinstance(source, Path) and source.is_dir():
+        yield _read_only(source)
+        return
+    with tempfile.TemporaryDirectory(prefix="kgtable-") as folder:
+        store = Store(folder)
+        if isinstance(source, Path):
+            _load(store, source)
+        else:
+            text = _nquads(source)
+            store.bulk_load(text, format=RdfFormat.N_QUADS)
+        yield store
+        del store
+
+
+def _nquads(source: Store | rdflib.Graph) -> bytes:
+    if isinstance(source, Store):
+        return source.dump(format=RdfFormat.N_QUADS) or b""
+    format_ = "nquads" if isinstance(source, rdflib.Dataset) else "nt"
+    return source.serialize(format=format_, encoding="utf-8")
+
+
+def _read_only(directory: Path) -> Store:
+    try:
+        return Store.read_only(str(directory))
+    except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
+        raise GraphError(
+            f"{directory} cannot be opened as a store: {error}.",
+            hint="Give an RDF file or a store's directory.",
+        ) from error
+
+
+def _load(store: Store, path: Path) -> None:
+    format_ = RdfFormat.from_extension(path.suffix.lstrip(".").lower())
+    if format_ is None:
+        raise GraphError(
+            f"{path}: the suffix names no RDF format.", hint="Use .ttl, .trig, .nt, .nq, .jsonld or .rdf."
+        )
+    try:
+        store.bulk_load(path=str(path), format=format_)
+    except SyntaxError as error:
+        raise GraphError(f"{path}, line {error.lineno}: {error.msg}.") from error
+    except OSError as error:
+        raise GraphError(f"{path} cannot be read: {error.strerror or error}.") from error
+
 
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
@@ -37,7 +102,7 @@ _TYPE = NamedNode(RDF_TYPE)
 class _Seen:
     graph: GraphName
     subject: NamedNode | BlankNode
-    values: list[Value]
+    values: list[NodeValue]
     classes_of: ClassesOf
 
 
@@ -49,7 +114,7 @@ def validate(source: Store | Path | rdflib.Graph, *, most: int = MOST_LISTED) ->
     shapes = load_shapes()
     vision = ShapeVision(shapes)
     with opened(source) as store:
-        examples: dict[str, Example] = {}
+        examples: dict[str, NodeExample] = {}
         counts: Counter[str] = Counter()
         for node in _typed_nodes(store, vision):
             form = vision.form(node.subject, node.values, node.classes_of)
@@ -78,11 +143,11 @@ def _typed_nodes(store: Store, vision: ShapeVision) -> Iterator[_Seen]:
                 yield _Seen(graph, subject, values, classes_of)
 
 
-def _classes_in(store: Store, graph: GraphName) -> Callable[[Term], tuple[str, ...]]:
+def _classes_in(store: Store, graph: GraphName) -> Callable[[ShapeTerm], tuple[str, ...]]:
     """A function that gives the classes a graph states of a node; units of QUDT are qudt:Unit anywhere."""
-    remembered: dict[Term, tuple[str, ...]] = {}
+    remembered: dict[ShapeTerm, tuple[str, ...]] = {}
 
-    def classes_of(node: Term) -> tuple[str, ...]:
+    def classes_of(node: ShapeTerm) -> tuple[str, ...]:
         if isinstance(node, Literal):
             return ()
         found = remembered.get(node)
@@ -102,9 +167,9 @@ def _classes_in(store: Store, graph: GraphName) -> Callable[[Term], tuple[str, .
     return classes_of
 
 
-def _example(node: _Seen, vision: ShapeVision) -> Example:
+def _example(node: _Seen, vision: ShapeVision) -> NodeExample:
     classes = {value: node.classes_of(value) for iri, value in node.values if vision.looks_at_classes(iri)}
-    return Example(node.subject, node.values, classes)
+    return NodeExample(node.subject, node.values, classes)
 
 
 def _violations(

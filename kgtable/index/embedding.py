@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 from collections.abc import Sequence
 from functools import cache
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -56,11 +57,11 @@ def load_embedder(name: str = DEFAULT) -> Embedder | None:
 
         return MiniLM.load()
     if kind == "st" and model:
-        from kgtable.index.sentence_models import SentenceModel
+        pass
 
         return SentenceModel.load(model)
     if kind == "openai" and model:
-        from kgtable.index.hosted import HostedModel
+        from kgtable.index.remote_models import HostedModel
 
         return HostedModel.connect(model)
     raise EmbeddingError(
@@ -84,3 +85,33 @@ def normalise(vectors: npt.NDArray[np.floating]) -> Matrix:
     rows = np.asarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0), dtype=np.float32)
+
+
+class SentenceModel:
+    """A model of the sentence-transformers library, from its hub name or a local folder."""
+
+    def __init__(self, name: str, model: Any) -> None:
+        self.name = f"st:{name}"
+        self._model = model
+        self.dimension = int(model.get_embedding_dimension())
+
+    @classmethod
+    def load(cls, name: str) -> SentenceModel:
+        """Raises `MissingExtraError` without the library, `EmbeddingError` if the model cannot be had."""
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingExtraError(f"The embedding 'st:{name}'", "embeddings")
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            return cls(name, SentenceTransformer(name))
+        except Exception as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise EmbeddingError(
+                f"The sentence-transformers model {name!r} cannot be loaded: {reason}",
+                hint="Give a model name of the Hugging Face hub, or a folder with a saved model.",
+            ) from error
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """One row of length 1 a text; texts beyond the model's own limit are cut by it."""
+        vectors = self._model.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
+        return normalise(vectors.reshape(len(texts), self.dimension))

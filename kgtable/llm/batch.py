@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from kgtable.errors import LLMError, LLMReplyError
-from kgtable.llm.conversation import Reply, understand
-from kgtable.llm.dialect import Dialect
-from kgtable.llm.faults import Fault, fault_from_response
+from kgtable.llm.conversation import ModelReply, understand
+from kgtable.llm.faults import ChatDialect, RequestFault, fault_from_response
 from kgtable.llm.protocol import Completion, Request
 from kgtable.llm.repair import ReplyFault
 from kgtable.llm.usage import Usage
@@ -30,7 +29,7 @@ def write_batch(requests: Iterable[tuple[str, Request]], model: str, path: str |
             if identity in seen:
                 raise LLMError(f"Two requests of the batch have the id {identity!r}.")
             seen.add(identity)
-            body = Dialect().body(model, request)
+            body = ChatDialect().body(model, request)
             line = {"custom_id": identity, "method": "POST", "url": _URL, "body": body}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
     return len(seen)
@@ -74,8 +73,10 @@ def completion_of(identity: str, result: dict[str, Any], request: Request) -> Co
     response = result.get("response") or {}
     status = int(response.get("status_code") or 0)
     body = json.dumps(response.get("body") if response else {"error": result.get("error")})
-    outcome: Reply | Fault = read_reply(body) if status == 200 else fault_from_response(status, {}, body)
-    if isinstance(outcome, Fault):
+    outcome: ModelReply | RequestFault = (
+        read_reply(body) if status == 200 else fault_from_response(status, {}, body)
+    )
+    if isinstance(outcome, RequestFault):
         return LLMReplyError(f"Request {identity} of the batch failed: {outcome.message}.")
     usage = Usage(1, outcome.prompt_tokens, outcome.completion_tokens, None)
     try:

@@ -1,4 +1,4 @@
-"""Completions kept on disk: one SQLite file of JSON, so that a question asked twice is paid for once."""
+"""Completions kept on disk, and a trace of every prompt and reply."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ import contextlib
 import json
 import logging
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from kgtable.config import ModelEndpoint
+from kgtable.errors import StorageError
+from kgtable.llm.conversation import ModelReply
+from kgtable.llm.faults import RequestFault
 from kgtable.llm.protocol import Completion
 from kgtable.llm.usage import Usage
 
@@ -60,3 +68,40 @@ class CompletionCache:
             with connection:
                 connection.execute(_CREATE)
                 yield connection
+
+
+class Trace:
+    """Appends attempts to a JSONL file, from any number of threads. Keys are never part of it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+
+    def write(
+        self,
+        endpoint: ModelEndpoint,
+        stage: str,
+        body: Mapping[str, Any],
+        outcome: ModelReply | RequestFault,
+        seconds: float,
+    ) -> None:
+        """One attempt and its outcome. Raises `StorageError` where the file cannot be written."""
+        record = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "stage": stage,
+            "base_url": endpoint.base_url,
+            "request": body,
+            "reply" if isinstance(outcome, ModelReply) else "fault": asdict(outcome),
+            "ms": round(seconds * 1000, 1),
+        }
+        line = json.dumps(record, ensure_ascii=False)
+        if endpoint.key is not None:
+            line = endpoint.key.scrub(line)
+        try:
+            with self._lock, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            raise StorageError(
+                f"The trace file {self.path} cannot be written: {error.strerror or error}.",
+                hint="Name another with KGTABLE_TRACE.",
+            ) from error

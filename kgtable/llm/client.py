@@ -1,8 +1,11 @@
-"""The client of any endpoint that speaks OpenAI's chat API, blocking and async alike."""
+"""The model that the settings name."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import re
 import threading
 import time
 import weakref
@@ -10,17 +13,150 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kgtable.config import Endpoint
-from kgtable.llm.cache import CompletionCache
-from kgtable.llm.conversation import Outcome, Policy, Send, Speaker
-from kgtable.llm.dialect import Dialect
-from kgtable.llm.protocol import Completion, OnText, Request
-from kgtable.llm.trace import Trace
-from kgtable.llm.transport import Tap, open_async_client, open_client, post, post_async
+from kgtable.config import ModelEndpoint, Settings
+from kgtable.errors import ConfigError
+from kgtable.llm.cache import CompletionCache, Trace
+from kgtable.llm.conversation import ModelReply, Outcome, RetryPolicy, Send, Speaker
+from kgtable.llm.faults import FORMS, ChatDialect, RequestFault, fault_from_response
+from kgtable.llm.protocol import LLM, Completion, OnText, Request
 from kgtable.llm.usage import price
+from kgtable.llm.wire import StreamReader, read_reply
+from kgtable.resources import cache_folder
 
 if TYPE_CHECKING:
     import openai
+
+
+_NO_KEY = "none"
+_ERROR_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
+
+
+class Tap:
+    """Passes streamed text on, for the first attempt only that brings any: text cannot be unsaid."""
+
+    def __init__(self, on_text: OnText | None) -> None:
+        self._on_text = on_text
+        self._ran = False
+
+    @property
+    def open(self) -> bool:
+        """Whether the next attempt is to be streamed."""
+        return self._on_text is not None and not self._ran
+
+    def close(self) -> None:
+        """No further attempt is streamed."""
+        self._ran = True
+
+    def __call__(self, piece: str) -> None:
+        self._ran = True
+        if self._on_text is not None:
+            self._on_text(piece)
+
+
+def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
+    """A blocking client that sends nothing to the endpoint but its own key, and never retries by itself."""
+    import openai
+
+    client = openai.OpenAI(**_arguments(endpoint, timeout))
+    if not endpoint.is_openai:
+        client.organization = client.project = None
+    return client
+
+
+def open_async_client(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOpenAI:
+    """The async twin of `open_client`."""
+    import openai
+
+    client = openai.AsyncOpenAI(**_arguments(endpoint, timeout))
+    if not endpoint.is_openai:
+        client.organization = client.project = None
+    return client
+
+
+def post(client: openai.OpenAI, body: Mapping[str, Any], tap: Tap) -> ModelReply | RequestFault:
+    """One attempt, streamed where `tap` is open."""
+    try:
+        if not tap.open:
+            response = client.chat.completions.with_raw_response.create(**body)
+            return read_reply(response.http_response.text)
+        reader = StreamReader(tap)
+        with client.chat.completions.with_streaming_response.create(**_streamed(body)) as streamed:
+            for line in streamed.iter_lines():
+                reader.take_line(line)
+        return reader.reply()
+    except Exception as error:
+        fault = _fault(error)
+    return post(client, body, tap) if _dislikes_streams(fault, tap) else fault
+
+
+async def post_async(
+    client: openai.AsyncOpenAI, body: Mapping[str, Any], tap: Tap
+) -> ModelReply | RequestFault:
+    """The async twin of `post`."""
+    try:
+        if not tap.open:
+            response = await client.chat.completions.with_raw_response.create(**body)
+            return read_reply(response.http_response.text)
+        reader = StreamReader(tap)
+        async with client.chat.completions.with_streaming_response.create(**_streamed(body)) as streamed:
+            async for line in streamed.iter_lines():
+                reader.take_line(line)
+        return reader.reply()
+    except Exception as error:
+        fault = _fault(error)
+    return await post_async(client, body, tap) if _dislikes_streams(fault, tap) else fault
+
+
+def _arguments(endpoint: ModelEndpoint, timeout: float) -> dict[str, Any]:
+    return {
+        "api_key": endpoint.key.reveal() if endpoint.key else _NO_KEY,
+        "base_url": endpoint.base_url,
+        "timeout": timeout,
+        "max_retries": 0,
+    }
+
+
+def _streamed(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {**body, "stream": True, "stream_options": {"include_usage": True}}
+
+
+def _dislikes_streams(fault: RequestFault, tap: Tap) -> bool:
+    """Whether a streamed attempt was refused for being one; the tap is closed then."""
+    refused = tap.open and fault.status in (400, 422) and "stream" in fault.message.lower()
+    if refused:
+        tap.close()
+    return refused
+
+
+def _fault(error: Exception) -> RequestFault:
+    """The fault that an exception of the client stands for; raises it again where it is none of those."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        return fault_from_response(error.status_code, error.response.headers, _body(error))
+    if isinstance(error, openai.APITimeoutError):
+        return RequestFault("the time limit passed", timed_out=True)
+    if isinstance(error, openai.APIConnectionError):
+        return RequestFault(_cause(error))
+    if isinstance(error, openai.OpenAIError):
+        return RequestFault(str(error) or type(error).__name__, 502)
+    # the transport below the client (httpx, under either of its names) breaks off while a body is read
+    if type(error).__module__.partition(".")[0].startswith(("httpx", "httpcore")):
+        return RequestFault(_cause(error), timed_out="Timeout" in type(error).__name__)
+    raise error
+
+
+def _body(error: openai.APIStatusError) -> str:
+    with contextlib.suppress(Exception):
+        return error.response.text
+    return json.dumps(error.body) if error.body is not None else error.message
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason a connection failed for, in a few words."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return _ERROR_NUMBER.sub("", str(error) or type(error).__name__).rstrip(".")
 
 
 class ChatModel:
@@ -35,10 +171,10 @@ class ChatModel:
     def __init__(
         self,
         model: str,
-        endpoint: Endpoint,
+        endpoint: ModelEndpoint,
         *,
         timeout: float = 120.0,
-        policy: Policy | None = None,
+        policy: RetryPolicy | None = None,
         concurrency: int = 8,
         structured: str = "schema",
         cache: CompletionCache | None = None,
@@ -48,7 +184,7 @@ class ChatModel:
         self.model, self.endpoint = model, endpoint
         self._timeout, self._cache, self._trace = timeout, cache, trace
         pricing = partial(price, own=prices, shipped=endpoint.is_openai)
-        self._speaker = Speaker(model, endpoint, Dialect(structured), policy or Policy(), pricing)
+        self._speaker = Speaker(model, endpoint, ChatDialect(structured), policy or RetryPolicy(), pricing)
         self._concurrency = max(1, concurrency)
         self._slots = threading.BoundedSemaphore(self._concurrency)
         self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
@@ -131,3 +267,29 @@ class ChatModel:
     def _record(self, request: Request, body: Mapping[str, Any], outcome: Outcome, started: float) -> None:
         if self._trace is not None and outcome is not None:
             self._trace.write(self.endpoint, request.stage, body, outcome, time.perf_counter() - started)
+
+
+def connect(settings: Settings) -> LLM | None:
+    """The settings' model, or None where they name none that can be reached. Sends nothing yet."""
+    if not settings.uses_llm:
+        return None
+    if settings.structured not in FORMS:
+        raise ConfigError(f"structured = {settings.structured!r} is none of: {', '.join(FORMS)}.")
+    return ChatModel(
+        settings.model,
+        settings.endpoint,
+        timeout=settings.timeout,
+        policy=RetryPolicy(retries=settings.retries),
+        concurrency=settings.concurrency,
+        structured=settings.structured,
+        cache=_cache(settings.llm_cache),
+        trace=Trace(settings.trace) if settings.trace else None,
+        prices=settings.prices,
+    )
+
+
+def _cache(setting: str) -> CompletionCache | None:
+    """The cache that is set: none, the one in the user's cache folder (``on``), or a file."""
+    if setting.lower() in ("", "off"):
+        return None
+    return CompletionCache(cache_folder() / "replies.sqlite" if setting.lower() == "on" else setting)

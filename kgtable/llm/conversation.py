@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from kgtable.config import Endpoint
+from kgtable.config import ModelEndpoint
 from kgtable.errors import LLMError, LLMRateLimitError, LLMReplyError
-from kgtable.llm.dialect import Dialect
-from kgtable.llm.faults import Fault
+from kgtable.llm.faults import ChatDialect, RequestFault
 from kgtable.llm.protocol import Completion, Message, Request
 from kgtable.llm.repair import ReplyFault, read_object
 from kgtable.llm.usage import Usage
@@ -24,7 +23,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """A complete answer of the endpoint. `finish` is its reason to stop; token counts where it told them."""
 
     text: str
@@ -37,7 +36,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send this body and report the `Reply` or `Fault`."""
+    """Send this body and report the `ModelReply` or `RequestFault`."""
 
     body: dict[str, Any]
 
@@ -50,7 +49,7 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RetryPolicy:
     """How often and how patiently to try again: the n-th wait is `pause` · 2ⁿ seconds, or as the server asks.
 
     A server that asks for more than `longest_pause` is not waited for.
@@ -61,9 +60,9 @@ class Policy:
     longest_pause: float = 60.0
 
 
-Step: TypeAlias = Send | Pause
-Outcome: TypeAlias = Reply | Fault | None
-Course: TypeAlias = Generator[Step, Outcome, Completion]
+ConversationStep: TypeAlias = Send | Pause
+Outcome: TypeAlias = ModelReply | RequestFault | None
+Course: TypeAlias = Generator[ConversationStep, Outcome, Completion]
 Pricing: TypeAlias = Callable[[str, int | None, int | None], Decimal | None]
 
 
@@ -71,7 +70,7 @@ class Speaker:
     """The state shared by the conversations with one model at one endpoint: the dialect learnt so far."""
 
     def __init__(
-        self, model: str, endpoint: Endpoint, dialect: Dialect, policy: Policy, pricing: Pricing
+        self, model: str, endpoint: ModelEndpoint, dialect: ChatDialect, policy: RetryPolicy, pricing: Pricing
     ) -> None:
         self.model, self.endpoint, self.dialect = model, endpoint, dialect
         self.policy, self.pricing = policy, pricing
@@ -96,13 +95,15 @@ class Speaker:
             error.usage = usage if usage.requests else None
             raise
 
-    def _ask(self, request: Request, said: tuple[Message, ...]) -> Generator[Step, Outcome, Reply]:
+    def _ask(
+        self, request: Request, said: tuple[Message, ...]
+    ) -> Generator[ConversationStep, Outcome, ModelReply]:
         """One reply of the endpoint, over as many attempts as the policy and the dialect allow."""
         attempts, dialect = 0, self.dialect
         while True:
             body = dialect.body(self.model, request, said)
             outcome = yield Send(body)
-            if isinstance(outcome, Reply):
+            if isinstance(outcome, ModelReply):
                 self.dialect = dialect
                 return outcome
             assert outcome is not None
@@ -115,7 +116,7 @@ class Speaker:
                 raise outcome.to_error(self.endpoint, attempts)
             yield Pause(self._pause(outcome, attempts))
 
-    def _pause(self, fault: Fault, attempts: int) -> float:
+    def _pause(self, fault: RequestFault, attempts: int) -> float:
         wait = fault.retry_after
         if wait is None:
             return min(self.policy.pause * 2.0 ** (attempts - 1), self.policy.longest_pause)
@@ -126,12 +127,12 @@ class Speaker:
             )
         return wait
 
-    def _usage(self, reply: Reply) -> Usage:
+    def _usage(self, reply: ModelReply) -> Usage:
         tokens = reply.prompt_tokens, reply.completion_tokens
         return Usage(1, *tokens, self.pricing(reply.model or self.model, *tokens))
 
 
-def understand(reply: Reply, request: Request) -> dict[str, Any] | None:
+def understand(reply: ModelReply, request: Request) -> dict[str, Any] | None:
     """The object in the reply, None where none was asked for. Raises `ReplyFault` where it is unusable."""
     if reply.refusal or reply.finish == "content_filter":
         why = reply.refusal or "its content filter stopped it."
@@ -152,7 +153,7 @@ def understand(reply: Reply, request: Request) -> dict[str, Any] | None:
         raise
 
 
-def _correction(reply: Reply, fault: ReplyFault) -> tuple[Message, ...]:
+def _correction(reply: ModelReply, fault: ReplyFault) -> tuple[Message, ...]:
     """What is added to the conversation so that the model can mend its reply."""
     asked: Message = {
         "role": "user",
@@ -163,7 +164,7 @@ def _correction(reply: Reply, fault: ReplyFault) -> tuple[Message, ...]:
     return ({"role": "assistant", "content": reply.text}, asked)
 
 
-def _unusable(reply: Reply, fault: ReplyFault) -> LLMReplyError:
+def _unusable(reply: ModelReply, fault: ReplyFault) -> LLMReplyError:
     start = " ".join(reply.text.split())[:_SHOWN]
     shown = f" It begins: {start!r}." if start else ""
     return LLMReplyError(

@@ -1,4 +1,4 @@
-"""What went wrong with a request, as the HTTP answer or the connection tells it."""
+"""Failures of a request, and what an endpoint does not understand of the chat API."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import email.utils
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from kgtable.config import Endpoint
-from kgtable.errors import (
-    LLMAuthError,
-    LLMError,
-    LLMRateLimitError,
-    LLMReplyError,
-    LLMUnreachableError,
-)
+from kgtable.config import ModelEndpoint
+from kgtable.errors import LLMAuthError, LLMError, LLMRateLimitError, LLMReplyError, LLMUnreachableError
+from kgtable.llm.protocol import Message, Request, Schema
 
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _SHOWN = 300
@@ -24,7 +20,7 @@ GARBLED = "garbled"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class RequestFault:
     """A request that failed: the HTTP status, or None where no complete answer came.
 
     `retry_after` is the number of seconds the server asked to wait, if it did.
@@ -43,7 +39,7 @@ class Fault:
             return False
         return self.status is None or self.status in _RETRIED
 
-    def to_error(self, endpoint: Endpoint, attempts: int) -> LLMError:
+    def to_error(self, endpoint: ModelEndpoint, attempts: int) -> LLMError:
         """The error to raise, naming the endpoint and a next step, never the key."""
         where = endpoint.base_url
         said = endpoint.key.scrub(self.message) if endpoint.key else self.message
@@ -83,10 +79,10 @@ class Fault:
         )
 
 
-def fault_from_response(status: int, headers: Mapping[str, str], body: str) -> Fault:
+def fault_from_response(status: int, headers: Mapping[str, str], body: str) -> RequestFault:
     """The fault that an HTTP error answer stands for."""
     message, code = _error_of(body)
-    return Fault(message, status, code, retry_after(headers))
+    return RequestFault(message, status, code, retry_after(headers))
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -119,7 +115,7 @@ def _error_of(body: str) -> tuple[str, str]:
         return " ".join(body.split())[:_SHOWN] or "no message", ""
 
 
-def _key_hint(endpoint: Endpoint) -> str:
+def _key_hint(endpoint: ModelEndpoint) -> str:
     if endpoint.key is not None:
         return "Check that the key is valid for this endpoint and model."
     if endpoint.is_openai:
@@ -128,3 +124,56 @@ def _key_hint(endpoint: Endpoint) -> str:
         "No key was given for this base URL: set KGTABLE_BASE_URL and KGTABLE_API_KEY together "
         "(a key is sent only to the base URL it was given for)."
     )
+
+
+FORMS = ("schema", "object", "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatDialect:
+    """How a request is put: the way to ask for JSON, and the parameters the endpoint knows."""
+
+    form: str = FORMS[0]
+    limit_name: str = "max_tokens"
+    without: frozenset[str] = frozenset()
+
+    def body(self, model: str, request: Request, said: tuple[Message, ...] = ()) -> dict[str, Any]:
+        """The JSON body of the HTTP request; `said` is what followed in the conversation so far."""
+        messages = [*request.messages, *said]
+        body: dict[str, Any] = {"model": model, "messages": messages}
+        if request.schema is not None:
+            if self.form == "schema":
+                body["response_format"] = {"type": "json_schema", "json_schema": _named(request.schema)}
+            else:
+                messages[0] = _with_form(messages[0], request.schema)
+                if self.form == "object":
+                    body["response_format"] = {"type": "json_object"}
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.max_tokens is not None:
+            body[self.limit_name] = request.max_tokens
+        return {name: value for name, value in body.items() if name not in self.without}
+
+    def after(self, fault: RequestFault, body: Mapping[str, Any]) -> ChatDialect | None:
+        """The dialect to try next after a refused request, or None where nothing is left to change."""
+        if fault.status not in (400, 404, 415, 422, 501) or fault.code == "context_length_exceeded":
+            return None
+        said = fault.message.lower()
+        if "max_completion_tokens" in said and "max_tokens" in body:
+            return replace(self, limit_name="max_completion_tokens")
+        if "temperature" in said and "temperature" in body:
+            return replace(self, without=self.without | {"temperature"})
+        if "response_format" in body and fault.status != 404:
+            return replace(self, form=FORMS[FORMS.index(self.form) + 1])
+        return None
+
+
+def _named(schema: Schema) -> dict[str, Any]:
+    return {"name": str(schema.get("title", "reply")), "strict": True, "schema": schema}
+
+
+def _with_form(message: Message, schema: Schema) -> Message:
+    """The first message with the form of the reply spelt out, for servers that cannot enforce it."""
+    form = json.dumps(schema, ensure_ascii=False)
+    told = f"Reply with one JSON object and nothing else. It must fit this JSON Schema:\n{form}"
+    return {"role": message["role"], "content": f"{message['content']}\n\n{told}"}

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from kgtable.config import Endpoint
+from kgtable.config import ModelEndpoint
 from kgtable.errors import LLMError, LLMReplyError
-from kgtable.llm.conversation import Outcome, Policy, Reply, Send, Speaker
-from kgtable.llm.dialect import Dialect
+from kgtable.llm.client import Tap
+from kgtable.llm.conversation import ModelReply, Outcome, RetryPolicy, Send, Speaker
+from kgtable.llm.faults import ChatDialect
 from kgtable.llm.protocol import Completion, OnText, Request
-from kgtable.llm.transport import Tap
 
 Scripted: TypeAlias = str | Mapping[str, Any] | LLMError
 Script: TypeAlias = Iterable[Scripted] | Callable[[Request], Scripted]
@@ -36,7 +36,9 @@ class ScriptedLLM:
         self._make = script if callable(script) else None
         self._replies = iter(()) if callable(script) else iter(script)
         self._lock = threading.Lock()
-        self._speaker = Speaker(model, Endpoint("scripted:"), Dialect(), Policy(), lambda *_: None)
+        self._speaker = Speaker(
+            model, ModelEndpoint("scripted:"), ChatDialect(), RetryPolicy(), lambda *_: None
+        )
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """The next reply of the script. Raises `LLMReplyError` where the script has ended."""
@@ -53,7 +55,7 @@ class ScriptedLLM:
             if tap.open:
                 for word in text.splitlines(keepends=True):
                     tap(word)
-            outcome = Reply(text)
+            outcome = ModelReply(text)
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """As `complete`."""

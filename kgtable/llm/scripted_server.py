@@ -72,7 +72,7 @@ class WithoutFormats:
 
 
 Act: TypeAlias = str | Mapping[str, Any] | Say | Fail | Raw | Hang | Drop | WithoutFormats
-Script: TypeAlias = Sequence[Act] | Callable[[Mapping[str, Any]], Act]
+ServerScript: TypeAlias = Sequence[Act] | Callable[[Mapping[str, Any]], Act]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Received:
 class ScriptedServer:
     """The server, running in a thread between `__enter__` and `__exit__`; `requests` are those it got."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: ServerScript) -> None:
         self._script = script
         self._lock = threading.Lock()
         self.closing = threading.Event()

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgtable.llm.conversation import Reply
-from kgtable.llm.faults import GARBLED, Fault, fault_from_response
+from kgtable.llm.conversation import ModelReply
+from kgtable.llm.faults import GARBLED, RequestFault, fault_from_response
 
 
-def read_reply(text: str) -> Reply | Fault:
+def read_reply(text: str) -> ModelReply | RequestFault:
     """The reply in the body of a successful HTTP answer; a fault where it is not a chat completion."""
     try:
         body = json.loads(text)
@@ -21,9 +21,9 @@ def read_reply(text: str) -> Reply | Fault:
         refusal = str(message.get("refusal") or "")
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         start = " ".join(text.split())[:120]
-        return Fault(f"the answer is not a chat completion: {start!r}", 502, GARBLED)
+        return RequestFault(f"the answer is not a chat completion: {start!r}", 502, GARBLED)
     usage = body.get("usage")
-    return Reply(
+    return ModelReply(
         content,
         str(choice.get("finish_reason") or "stop"),
         refusal,
@@ -42,7 +42,7 @@ class StreamReader:
     finish: str = ""
     usage: Mapping[str, Any] | None = None
     model: str = ""
-    fault: Fault | None = None
+    fault: RequestFault | None = None
 
     def take(self, chunk: Mapping[str, Any]) -> str:
         """One chunk, as decoded JSON; gives the text in it."""
@@ -67,19 +67,23 @@ class StreamReader:
                 return
             piece = self.take(chunk)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            self.fault = Fault(f"the stream holds what is not a chunk: {line[5:60].strip()!r}", 502, GARBLED)
+            self.fault = RequestFault(
+                f"the stream holds what is not a chunk: {line[5:60].strip()!r}", 502, GARBLED
+            )
             return
         if piece:
             self.text.append(piece)
             self.on_text(piece)
 
-    def reply(self) -> Reply | Fault:
+    def reply(self) -> ModelReply | RequestFault:
         """The whole reply; a fault where the stream ended without saying that it was complete."""
         if self.fault is not None:
             return self.fault
         if not self.finish:
-            return Fault("the stream broke off")
-        return Reply("".join(self.text), self.finish, "".join(self.refusal), *_tokens(self.usage), self.model)
+            return RequestFault("the stream broke off")
+        return ModelReply(
+            "".join(self.text), self.finish, "".join(self.refusal), *_tokens(self.usage), self.model
+        )
 
 
 def _content(content: Any) -> str:

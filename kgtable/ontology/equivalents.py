@@ -20,8 +20,8 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from kgtable.ontology.facts import Summary
-from kgtable.ontology.periods import is_temporal
+from kgtable.ontology.column_stats import Summary
+from kgtable.values.periods import is_temporal
 
 Embed: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts → float32 vectors of length one, a row for each."""

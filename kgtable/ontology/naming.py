@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import quote
 
-from kgtable.ontology.periods import is_temporal
 from kgtable.tables.model import Column
+from kgtable.values.periods import is_temporal
 
 LONGEST_NAME: Final = 100
 """Characters of a local name before it is cut and closed with a hash."""

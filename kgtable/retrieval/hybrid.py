@@ -1,30 +1,103 @@
-"""`hybrid`: the thesis's SPARQL-based hybrid retrieval (section 4.4), ranked without a model call each."""
+"""`hybrid` on an engine without kgtable's index: candidates by ``CONTAINS``, then the same scores."""
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from functools import partial
+from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyoxigraph as ox
 
 from kgtable.errors import LLMReplyError
+from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import CellAddress, Namespaces
-from kgtable.index.corpus import NONE
-from kgtable.index.opened import GraphIndex
+from kgtable.index.build import write_lexical
+from kgtable.index.contents import read_content
+from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.embedding import Matrix
+from kgtable.index.open import GraphIndex
+from kgtable.index.postings import Integers, distinct, ranges
 from kgtable.llm.protocol import LLM
-from kgtable.retrieval.candidates import matching_cells
-from kgtable.retrieval.expansion import expand
-from kgtable.retrieval.filling import fill
-from kgtable.retrieval.labels import extract_labels, question_labels
-from kgtable.retrieval.query import Query, cosines
+from kgtable.resources import read_shipped
+from kgtable.retrieval.question_terms import Query, cosines, extract_labels, plain_labels, question_labels
+from kgtable.retrieval.ranking import Scored, Weights, score
 from kgtable.retrieval.rerank import reranked
 from kgtable.retrieval.result import Retrieval, ScoredTable
-from kgtable.retrieval.scoring import Scored, score
-from kgtable.retrieval.weights import Weights
+from kgtable.retrieval.triples import fill
+
+CONTAINS_QUERIES = ("subjects", "predicates", "objects", "quantities", "printed", "groups")
+"""The parts of the substring search, one query each: ``queries/contains-<part>.rq``."""
+
+
+def matching_cells(labels: Iterable[str], index: GraphIndex) -> Integers:
+    """Numbers of the cells the folded labels lead to, by the index, rising."""
+    corpus = index.corpus
+    places = corpus.places
+    texts = index.lexical.containing(labels)
+    rows = distinct(np.concatenate([corpus.text_labels.of(texts), corpus.text_groups.of(texts)]))
+    of_rows = ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])
+    return distinct(np.concatenate([corpus.text_cells.of(texts), of_rows, _of_columns(texts, corpus)]))
+
+
+def _of_columns(texts: Integers, corpus: Corpus) -> Integers:
+    """The cells of the body in columns of these names."""
+    places = corpus.places
+    columns = distinct(corpus.text_columns.of(texts))
+    tables = distinct(places.column_table[columns])
+    first, last = places.table_row_start[tables], places.table_row_start[tables + 1]
+    cells = ranges(places.row_cell_start[first], places.row_cell_start[last])
+    wanted = np.zeros(len(places.column_number), dtype=np.bool_)
+    wanted[columns] = True
+    cells = cells[wanted[places.cell_column[cells]]]
+    return np.asarray(cells[~places.row_is_header[places.cell_row[cells]]])
+
+
+def containing_cells(
+    labels: Iterable[str], store: TripleStore, names: Namespaces
+) -> dict[str, set[CellAddress]]:
+    """The cells each folded label leads to, by ``CONTAINS``: the plain way of the thesis, on any engine."""
+    found: dict[str, set[CellAddress]] = {label: set() for label in labels}
+    block = [(str(ox.Literal(label)),) for label in found]
+    for part in CONTAINS_QUERIES if block else ():
+        solutions = store.query(with_values(read_shipped(f"queries/contains-{part}.rq"), block))
+        assert isinstance(solutions, ox.QuerySolutions)
+        for label, table, row, column in solutions:
+            id = names.parse_table_iri(table.value)
+            if id is not None:
+                found[label.value].add(CellAddress(id, int(row.value), int(column.value)))
+    return found
+
+
+NEAREST = 5
+"""Terms taken from each of the three vocabularies, as in the thesis."""
+
+
+def expand(asked: Matrix | None, index: GraphIndex, count: int = NEAREST) -> dict[str, tuple[str, ...]]:
+    """The `count` subjects, predicates and groups nearest to any of the vectors `asked`.
+
+    `asked` holds the question's vector and may hold those of its labels, shape (n, dimension). Without
+    vectors the vocabularies give nothing.
+    """
+    if asked is None or index.vectors is None:
+        return {}
+    expanded: dict[str, tuple[str, ...]] = {}
+    for kind in ("subjects", "predicates", "groups"):
+        texts, cosines = index.vectors.nearest(kind, asked, count)
+        best: dict[int, float] = {}
+        for text, cosine in zip(texts.ravel().tolist(), cosines.ravel().tolist(), strict=True):
+            best[text] = max(cosine, best.get(text, -1.0))
+        ranked = sorted(best, key=lambda text: (-best[text], text))[:count]
+        expanded[kind] = tuple(index.corpus.texts[text] for text in ranked)
+    return expanded
+
 
 TABLES_KEPT = 100
 LEAST_COSINE = 0.3
@@ -158,3 +231,66 @@ class Clock:
             ended = time.perf_counter()
             self.times[step] = (ended - started) * 1e3
             self.times["total"] = (ended - self._started) * 1e3
+
+
+TABLES_READ = 30
+"""Tables that are fetched and scored, those with the rarest labels first."""
+
+MOST_LABELS = 8
+"""Labels searched for: each is compared with every text of the graph."""
+
+
+class IndexlessRetriever:
+    """The thesis's substring search by SPARQL on any engine; the best tables are indexed for the question.
+
+    There are no vectors, so nothing is expanded. With a model it names the labels and orders tables.
+    """
+
+    name = "hybrid"
+
+    def __init__(
+        self, store: TripleStore, names: Namespaces, *, llm: LLM | None = None, rerank: bool = True
+    ) -> None:
+        self._store, self._names = store, names
+        self._llm, self._rerank = llm, rerank
+
+    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> IndexlessRetriever:
+        """The same retriever with another language model, or none."""
+        return IndexlessRetriever(self._store, self._names, llm=llm, rerank=rerank)
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples of the tables that labels of the question lead to, the best first.
+
+        Raises what the engine's queries raise, and a leaf of `LLMError`.
+        """
+        clock, trace = Clock(), dict[str, Any]()
+        with clock("labels"):
+            labels = question_labels(question, self._llm, plain_labels, trace)
+        with clock("contains"):
+            found = containing_cells(labels[:MOST_LABELS], self._store, self._names)
+        trace |= {"labels": labels, "contains": {label: len(cells) for label, cells in found.items()}}
+        tables = likeliest(found)
+        if not tables:
+            return Retrieval(question, (), (), clock.times, self.name, trace)
+        with tempfile.TemporaryDirectory(prefix="kgtable-") as folder:
+            with clock("tables"):
+                index = self._index(tables, Path(folder))
+            hybrid = HybridRetriever(self._store, self._names, index, llm=self._llm, rerank=self._rerank)
+            return hybrid.retrieve_labelled(question, labels, k, clock, trace)
+
+    def _index(self, tables: Iterable[str], folder: Path) -> GraphIndex:
+        contents = (read_content(self._store, id, self._names) for id in tables)
+        write_lexical(contents, folder)
+        return GraphIndex(folder)
+
+
+def likeliest(found: Mapping[str, Set[CellAddress]], count: int = TABLES_READ) -> list[str]:
+    """The ids of at most `count` tables by the labels found in them; a label in few tables counts most."""
+    tables = {label: {cell.table for cell in cells} for label, cells in found.items()}
+    everywhere = len(set().union(*tables.values())) if tables else 0
+    scores: dict[str, float] = defaultdict(float)
+    for holding in tables.values():
+        for id in holding:
+            scores[id] += log(1 + everywhere / len(holding))
+    ranked = sorted(scores, key=lambda id: (-scores[id], id))
+    return ranked[:count]

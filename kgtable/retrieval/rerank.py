@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgtable.graph.reading_back import read_table
 from kgtable.graph.store import TripleStore
+from kgtable.graph.table_decoder import read_table
 from kgtable.graph.terms import Namespaces
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 from kgtable.index.postings import Integers
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
-from kgtable.retrieval.query import Query
-from kgtable.retrieval.scoring import Scored
+from kgtable.retrieval.question_terms import Query
+from kgtable.retrieval.ranking import Scored
 from kgtable.tables.model import Table
 
 TABLES_SHOWN = 30

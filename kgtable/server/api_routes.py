@@ -14,8 +14,8 @@ from kgtable.server import requests
 from kgtable.server.frames import Head
 from kgtable.server.openapi import document
 from kgtable.server.problems import Problem
-from kgtable.server.process import Frame
-from kgtable.server.responses import not_modified
+from kgtable.server.process import WorkerFrame
+from kgtable.server.requests import not_modified
 from kgtable.server.state import ServerState
 
 LONGEST_QUESTION = 2_000
@@ -157,7 +157,7 @@ class Api:
         """What happens on the way to an answer, the answer, or the problem that came instead."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 
-        def told(frame: Frame) -> None:
+        def told(frame: WorkerFrame) -> None:
             queue.put_nowait(_event(frame[0]["name"], frame[1]))
 
         async def work() -> None:

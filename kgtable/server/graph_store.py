@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from kgtable.server import requests
 from kgtable.server.negotiation import accepts_gzip
 from kgtable.server.problems import Problem
-from kgtable.server.responses import not_modified, send_answer, send_empty
+from kgtable.server.requests import not_modified, send_answer, send_empty
 from kgtable.server.security import require_write_token
 from kgtable.server.state import ServerState
 

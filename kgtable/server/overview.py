@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.api import KnowledgeGraph
+from kgtable.build.catalogue import TableRecord
+from kgtable.build.description import examples
 from kgtable.config import load_settings
-from kgtable.graph.catalogue import TableRecord
-from kgtable.graph.self_description import examples
-from kgtable.ontology.facts import ColumnFact
+from kgtable.ontology.column_stats import ColumnFact
 from kgtable.resources import read_shipped
 from kgtable.server.frames import Head
 

@@ -1,4 +1,4 @@
-"""The pages for people, the files they load, and the IRIs of the data that dereference here."""
+"""What went wrong with a request, for programs as problem details and for people as a page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from kgtable.server import negotiation, requests
 from kgtable.server.negotiation import GRAPH, HTML, Offer
-from kgtable.server.problems import Problem
+from kgtable.server.problems import KINDS, Problem
 from kgtable.server.security import COOKIE, same_secret
 from kgtable.server.state import ServerState
 
@@ -179,3 +179,17 @@ def _html(request: Request, content: bytes) -> Response:
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type="text/html; charset=utf-8")
+
+
+_OFFERS = (Offer("application/problem+json", ("application/json",), None), Offer(HTML, (), None))
+
+
+def problem_response(problem: Problem, accept: str) -> Response:
+    """The problem as the ``Accept`` header likes it: a page for browsers, else problem details."""
+    offer = negotiation.choose(accept, _OFFERS)
+    if offer is None or offer.media_type != HTML:
+        return problem.response()
+    values = {"title": KINDS[problem.kind].title, "detail": problem.detail, "status": str(problem.status)}
+    content = page("problem", {name: escape(value) for name, value in values.items()})
+    headers = {"cache-control": "no-store", **problem.headers}
+    return Response(content, problem.status, headers, offer.content_type)

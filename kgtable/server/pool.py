@@ -16,9 +16,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from kgtable.server.frames import Head
+from kgtable.server.options import Lanes
 from kgtable.server.problems import Problem, busy
-from kgtable.server.process import Frame, Job, WorkerDiedError, WorkerProcess
-from kgtable.server.settings import Lanes
+from kgtable.server.process import WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
 
 _LOG = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class Pool:
         self._spawning: set[asyncio.Task[None]] = set()
         self._refusals: dict[WorkerProcess, Problem] = {}
         self._watches: dict[WorkerProcess, asyncio.Task[None]] = {}
-        self._queue: deque[Job] = deque()
+        self._queue: deque[WorkerJob] = deque()
         self._ticker: asyncio.TimerHandle | None = None
         self._mean = 0.0
         self._closing = False
@@ -111,9 +111,9 @@ class Pool:
         view: View | None = None,
         body: bytes = b"",
         *,
-        events: Callable[[Frame], None] | None = None,
+        events: Callable[[WorkerFrame], None] | None = None,
         abandoned: Callable[[], Awaitable[None]] | None = None,
-    ) -> Frame:
+    ) -> WorkerFrame:
         """The answer to a job. Raises `Problem` if it is refused, overruns, or its process dies.
 
         `abandoned` waits until nobody wants the answer any more; it is only asked for slow jobs.
@@ -124,7 +124,7 @@ class Pool:
             self.counts.refused += 1
             raise busy(f"{len(self._queue)} requests are waiting already.")
         loop = asyncio.get_running_loop()
-        job = Job(head, body, seconds, loop.create_future(), loop.time(), events, abandoned)
+        job = WorkerJob(head, body, seconds, loop.create_future(), loop.time(), events, abandoned)
         if view is not None:
             job.version, job.opening = view.version, view.opening()
         self._queue.append(job)

@@ -14,7 +14,7 @@ PROBLEM_TYPE = "https://w3id.org/kgtable/problems#"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """A kind of problem: its name, its HTTP status and its title."""
 
     name: str
@@ -25,29 +25,29 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("bad-request", 400, "The request is malformed"),
-        Kind("syntax-error", 400, "The query or update has a syntax error"),
-        Kind("bad-data", 400, "The RDF in the request cannot be read"),
-        Kind("unauthorized", 401, "A token is needed"),
-        Kind("forbidden", 403, "This is not allowed here"),
-        Kind("remote-access", 403, "The request would make the server fetch something"),
-        Kind("not-found", 404, "There is nothing here"),
-        Kind("method-not-allowed", 405, "The method does not fit this address"),
-        Kind("not-acceptable", 406, "None of the accepted formats can be given"),
-        Kind("request-timeout", 408, "The request did not arrive in time"),
-        Kind("conflict", 409, "What is there stands in the way"),
-        Kind("too-large", 413, "The request is too large"),
-        Kind("unsupported-media-type", 415, "The request's content type is not understood"),
-        Kind("misdirected", 421, "This server does not answer to that host name"),
-        Kind("evaluation-error", 500, "The store could not evaluate the request"),
-        Kind("internal-error", 500, "The server made a mistake"),
-        Kind("timeout", 503, "The request took too long"),
-        Kind("memory-limit", 503, "The request needed too much memory"),
-        Kind("result-too-large", 503, "The result is too large"),
-        Kind("busy", 503, "The server is busy"),
-        Kind("crashed", 503, "The process that worked on the request died"),
-        Kind("unavailable", 503, "The graph cannot be used right now"),
-        Kind("storage-full", 507, "The write could not be stored"),
+        ProblemKind("bad-request", 400, "The request is malformed"),
+        ProblemKind("syntax-error", 400, "The query or update has a syntax error"),
+        ProblemKind("bad-data", 400, "The RDF in the request cannot be read"),
+        ProblemKind("unauthorized", 401, "A token is needed"),
+        ProblemKind("forbidden", 403, "This is not allowed here"),
+        ProblemKind("remote-access", 403, "The request would make the server fetch something"),
+        ProblemKind("not-found", 404, "There is nothing here"),
+        ProblemKind("method-not-allowed", 405, "The method does not fit this address"),
+        ProblemKind("not-acceptable", 406, "None of the accepted formats can be given"),
+        ProblemKind("request-timeout", 408, "The request did not arrive in time"),
+        ProblemKind("conflict", 409, "What is there stands in the way"),
+        ProblemKind("too-large", 413, "The request is too large"),
+        ProblemKind("unsupported-media-type", 415, "The request's content type is not understood"),
+        ProblemKind("misdirected", 421, "This server does not answer to that host name"),
+        ProblemKind("evaluation-error", 500, "The store could not evaluate the request"),
+        ProblemKind("internal-error", 500, "The server made a mistake"),
+        ProblemKind("timeout", 503, "The request took too long"),
+        ProblemKind("memory-limit", 503, "The request needed too much memory"),
+        ProblemKind("result-too-large", 503, "The result is too large"),
+        ProblemKind("busy", 503, "The server is busy"),
+        ProblemKind("crashed", 503, "The process that worked on the request died"),
+        ProblemKind("unavailable", 503, "The graph cannot be used right now"),
+        ProblemKind("storage-full", 507, "The write could not be stored"),
     )
 }
 

@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 
 from kgtable.server.frames import Decoder, Head, encode
 
-Frame: TypeAlias = tuple[Head, bytes]
+WorkerFrame: TypeAlias = tuple[Head, bytes]
 
 _STARTER = "kgtable.server.worker"
 
@@ -35,7 +35,7 @@ class WorkerDiedError(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class WorkerJob:
     """Something for a process to do, and where its answer goes.
 
     `seconds` is how long it may take, `since` the loop's time when it began to wait. `events` hears of
@@ -46,15 +46,15 @@ class Job:
     head: Head
     body: bytes
     seconds: float
-    answer: asyncio.Future[Frame]
+    answer: asyncio.Future[WorkerFrame]
     since: float
-    events: Callable[[Frame], None] | None = None
+    events: Callable[[WorkerFrame], None] | None = None
     abandoned: Callable[[], Awaitable[None]] | None = None
     version: str | None = None
     opening: Head | None = None
     copies: int = 1
 
-    def finish(self, frame: Frame) -> None:
+    def finish(self, frame: WorkerFrame) -> None:
         """Gives the answer to whoever still waits for it."""
         if not self.answer.done():
             self.answer.set_result(frame)
@@ -87,7 +87,7 @@ class WorkerProcess(asyncio.Protocol):
     """
 
     def __init__(self, role: str, memory: int, keeper: Keeper) -> None:
-        self.jobs: deque[Job] = deque()
+        self.jobs: deque[WorkerJob] = deque()
         self.started = 0.0
         self.opened: str | None = None
         self.slow = self.stalled = self.ending = False
@@ -139,7 +139,7 @@ class WorkerProcess(asyncio.Protocol):
             self._bury()
             raise
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: WorkerJob) -> None:
         """Sends a job, to be done after those sent before."""
         if not self.jobs:
             self.started = self._loop.time()

@@ -1,4 +1,4 @@
-"""Starting the server: checks of the options, the listening socket, and the event loop."""
+"""Serving a graph directory: what ``kgtable serve`` and `KnowledgeGraph.serve` do."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TextIO
 
 import uvicorn
 
+from kgtable.build.generations import POINTER
+from kgtable.build.pipeline import start_empty
 from kgtable.errors import ServerError
 from kgtable.server.app import Server
+from kgtable.server.options import DefaultGraph, ServerSettings
 from kgtable.server.security import is_loopback
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import Source
-from kgtable.server.state import ServerState
+from kgtable.server.state import GraphFolder, ServerState, StoreSource
 
 GRACE_SECONDS = 10
 """How long requests that are under way may take when the server is told to stop."""
@@ -63,7 +65,7 @@ def address(listener: socket.socket) -> str:
 
 def run(
     settings: ServerSettings,
-    source: Source,
+    source: StoreSource,
     *,
     log: TextIO | None = sys.stdout,
     ready: Callable[[str], None] = lambda url: None,
@@ -96,3 +98,46 @@ def make_server(app: Server) -> uvicorn.Server:
             backlog=1_024,
         )
     )
+
+
+def serve(
+    directory: Path | str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7878,
+    writable: bool = False,
+    token: str | None = None,
+    default_graph: str = "union",
+) -> None:
+    """Serves the graph in a directory until the process is told to stop, as ``kgtable serve`` does.
+
+    Raises `ServerError` if it cannot, and what opening the graph raises.
+    """
+    settings = ServerSettings(host, port, writable, token, DefaultGraph(default_graph))
+    serve_directory(Path(directory), settings, log=None, say=lambda line: sys.stderr.write(line + "\n"))
+
+
+def serve_directory(
+    directory: Path, settings: ServerSettings, *, log: TextIO | None, say: Callable[[str], object]
+) -> None:
+    """Serves the graph in a directory until told to stop; `say` gets lines for the person who started it.
+
+    A writable server makes an empty graph in a new or empty directory. Raises `ServerError`, and what
+    opening the graph raises.
+    """
+    asked_for = settings.token
+    settings = with_token(settings)
+    if settings.writable and not (directory / POINTER).exists():
+        start_empty(directory)
+    source = GraphFolder(directory)
+
+    def ready(url: str) -> None:
+        say(f"kgtable serves {directory} at {url} (SPARQL at {url}sparql). Ctrl+C ends it.")
+        if not is_loopback(settings.host):
+            say(f"Warning: other machines can reach this server on {settings.host}. Reading needs the token.")
+        if settings.token is not None and asked_for is None:
+            say(f"Token: {settings.token}")
+        if not is_loopback(settings.host):
+            say(f"In a browser: {url}?token=TOKEN")
+
+    run(settings, source, log=log, ready=ready)

@@ -11,9 +11,9 @@ from urllib.parse import parse_qs
 
 from starlette.types import Scope
 
+from kgtable.server.options import ServerSettings
 from kgtable.server.problems import Problem
 from kgtable.server.requests import text
-from kgtable.server.settings import ServerSettings
 
 COOKIE = "kgtable-token"
 

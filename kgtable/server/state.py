@@ -4,18 +4,150 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
-from collections.abc import Awaitable, Callable
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
 
-from kgtable.server.answer_cache import Answer, AnswerCache
+from kgtable.build.generations import POINTER, GraphDirectory
+from kgtable.errors import GraphVersionError, KgtableError, ServerError
+from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
 from kgtable.server.frames import Head
-from kgtable.server.metrics import Metrics
+from kgtable.server.monitoring import Metrics
+from kgtable.server.options import ServerSettings
 from kgtable.server.pool import Pool, View, single_file
 from kgtable.server.problems import Problem
-from kgtable.server.process import Frame, WorkerDiedError
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import Source
+from kgtable.server.process import WorkerDiedError, WorkerFrame
+
+WIDELY_USED = {
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "quantitykind": "http://qudt.org/vocab/quantitykind/",
+    "sd": "http://www.w3.org/ns/sparql-service-description#",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+}
+"""Prefixes queries may use beside those of the dataset itself."""
+
+
+class StoreSource(Protocol):
+    """Something with a store that can be served."""
+
+    def view(self) -> View:
+        """The store as it is now. Raises `Problem` where there is none. Cheap: asked on every request."""
+        ...
+
+
+class StoreFolder:
+    """A bare Oxigraph store, without a graph directory around it."""
+
+    def __init__(self, path: Path, prefixes: Mapping[str, str] | None = None) -> None:
+        self._view = View(str(path), "1", {**WIDELY_USED, **FIXED_PREFIXES, **(prefixes or {})})
+
+    def view(self) -> View:
+        """The store; only the server itself can change it."""
+        return self._view
+
+
+class GraphFolder:
+    """A graph directory: its pointer is looked at on each request and read when it has changed.
+
+    Raises `ServerError` for a directory that points to an endpoint, `GraphNotFoundError` and
+    `GraphVersionError` as `GraphDirectory` does.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._directory = GraphDirectory(path)
+        self._pointer = str(path / POINTER)
+        if self._directory.endpoint() is not None:
+            raise ServerError(
+                f"The graph in {path} is kept by another SPARQL endpoint.",
+                hint="Use that endpoint, or build the graph into a directory of its own.",
+            )
+        self._stamp = self._look()
+        self._view = self._read()
+
+    def view(self) -> View:
+        """The current generation's store."""
+        stamp = self._look()
+        if stamp != self._stamp:
+            try:
+                self._view, self._stamp = self._read(), stamp
+            except KgtableError as error:
+                raise Problem("unavailable", str(error)) from error
+        return self._view
+
+    def _look(self) -> tuple[int, int]:
+        try:
+            status = os.stat(self._pointer)
+        except OSError:
+            return 0, 0
+        return status.st_mtime_ns, status.st_ino
+
+    def _read(self) -> View:
+        generation = self._directory.current()
+        prefixes = {**WIDELY_USED, **Namespaces(generation.base).prefixes}
+        try:
+            made = generation.catalogue_path.stat().st_mtime_ns
+        except OSError as error:
+            raise GraphVersionError(
+                f"The catalogue {generation.catalogue_path} is missing.",
+                hint="Build the graph again in an empty directory.",
+            ) from error
+        version = f"{generation.number}-{made:x}"
+        return View(str(generation.store_path), version, prefixes, str(self._directory.path.absolute()))
+
+
+ENTRY_LIMIT = 256 * 1024
+"""Longer answers are not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedResponse:
+    """A response that can be given again: its content type, encoding and bytes."""
+
+    content_type: bytes
+    encoding: bytes | None
+    body: bytes
+
+
+class AnswerCache:
+    """The answers used last, up to a number of bytes in all; nothing survives a new version."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._size = 0
+        self._version: str | None = None
+        self._answers: OrderedDict[Hashable, CachedResponse] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, version: str, key: Hashable) -> CachedResponse | None:
+        """The answer given to the same request on the same version of the graph."""
+        if version != self._version:
+            return None
+        answer = self._answers.get(key)
+        if answer is not None:
+            self._answers.move_to_end(key)
+        return answer
+
+    def put(self, version: str, key: Hashable, answer: CachedResponse) -> None:
+        """Keeps an answer, and lets go of the ones used longest ago."""
+        if len(answer.body) > ENTRY_LIMIT or not self._capacity:
+            return
+        if version != self._version:
+            self._answers.clear()
+            self._size, self._version = 0, version
+        old = self._answers.pop(key, None)
+        self._size += len(answer.body) - (len(old.body) if old else 0)
+        self._answers[key] = answer
+        while self._size > self._capacity:
+            _, dropped = self._answers.popitem(last=False)
+            self._size -= len(dropped.body)
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,7 +161,7 @@ class ServerState:
     """
 
     settings: ServerSettings
-    source: Source
+    source: StoreSource
     readers: Pool = field(init=False)
     writer: Pool | None = field(init=False)
     explorers: Pool = field(init=False)
@@ -55,15 +187,15 @@ class ServerState:
 
     async def read(
         self, job: Head, view: View, abandoned: Callable[[], Awaitable[None]] | None = None
-    ) -> tuple[Answer, bool]:
+    ) -> tuple[CachedResponse, bool]:
         """A reader's answer, and whether the same job would get it again. Raises `Problem`."""
         frame = await self.readers.run(job, self.settings.limits.query_seconds, view, abandoned=abandoned)
         head, body = _sound(frame)
         encoding = head.get("encoding")
-        answer = Answer(head["type"].encode("latin-1"), encoding.encode() if encoding else None, body)
+        answer = CachedResponse(head["type"].encode("latin-1"), encoding.encode() if encoding else None, body)
         return answer, not head.get("volatile")
 
-    async def explore(self, job: Head, events: Callable[[Frame], None] | None = None) -> bytes:
+    async def explore(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
         """The JSON that an operation on the open graph gives. Raises `Problem`."""
         view = self.view()
         if view.directory is None:
@@ -110,7 +242,7 @@ class ServerState:
             await self.writer.close()
 
 
-def _sound(frame: Frame) -> Frame:
+def _sound(frame: WorkerFrame) -> WorkerFrame:
     """The frame, unless it tells of a problem."""
     head, body = frame
     if "problem" in head:

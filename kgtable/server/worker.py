@@ -12,11 +12,33 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kgtable.server import frames
+from kgtable.server.execution import Evaluator
 from kgtable.server.frames import Decoder, Head
 from kgtable.server.problems import Problem
+
+if TYPE_CHECKING:
+    pass
+
+
+class Reader:
+    """Keeps one store open, and opens another one when a job comes with ``open``."""
+
+    def __init__(self) -> None:
+        self._evaluator: Evaluator | None = None
+
+    def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
+        """The bytes of the response to a query or a graph read."""
+        opening = job.get("open")
+        if opening is not None:
+            self._evaluator = None
+            self._evaluator = Evaluator(opening["path"], opening["prefixes"])
+        if self._evaluator is None:
+            raise ValueError("The first job of a reader must open a store.")
+        return self._evaluator.answer(job)
+
 
 GRACE_SECONDS = 2.0
 """How much longer than its limit a job may run before the process ends itself."""
@@ -76,16 +98,16 @@ def bound(memory: int) -> None:
 
 def _role(name: str) -> Any:
     if name == "read":
-        from kgtable.server.reader import Reader
+        pass
 
         return Reader()
     if name == "explore":
         from kgtable.server.explorer import Explorer
 
         return Explorer()
-    from kgtable.server.writer import Writer
+    from kgtable.server.writer import StoreWriter
 
-    return Writer()
+    return StoreWriter()
 
 
 def main(arguments: list[str]) -> None:

@@ -1,4 +1,8 @@
-"""The role of the one worker that writes: updates and graphs, each in one transaction."""
+"""The worker that writes: updates and graphs, each in one transaction, with datasets given by the protocol.
+
+SPARQL 1.1 Protocol, section 2.2.3: the parameters act as if the update's operations with a WHERE
+clause had these USING clauses. The engine has no such argument, so the clauses are written in.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,81 @@ import email
 import email.policy
 import errno
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from kgtable.build.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError
-from kgtable.graph.generation import LOCK, GraphDirectory
-from kgtable.graph.sparql_tokens import AmbiguousTextError
-from kgtable.graph.storage import exclusive_lock
-from kgtable.server import rewriting
-from kgtable.server.evaluation import refuse_remote, syntax_problem
+from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
+from kgtable.server.execution import refuse_remote, syntax_problem
 from kgtable.server.frames import Head
 from kgtable.server.problems import Problem
+from kgtable.storage import exclusive_lock
 
 if TYPE_CHECKING:
     from kgtable.server.worker import Emit
+
+
+class DatasetConflictError(ValueError):
+    """The update names its dataset itself, with USING or WITH."""
+
+
+def with_dataset(update: str, default: Sequence[str], named: Sequence[str]) -> str:
+    """The update with USING clauses for the given graphs before the WHERE of each operation.
+
+    >>> with_dataset("DELETE WHERE { ?s ?p 1 }", ["http://g"], [])
+    'DELETE { ?s ?p 1 } USING <http://g> WHERE { ?s ?p 1 }'
+
+    Raises `DatasetConflictError` if an operation has USING or WITH, `AmbiguousTextError` if the
+    text cannot be read safely.
+    """
+    if not default and not named:
+        return update
+    parts = [f"USING <{iri}>" for iri in default] + [f"USING NAMED <{iri}>" for iri in named]
+    clause = " ".join(parts) + " "
+    words = list(tokens(update))
+    output: list[str] = []
+    done = 0
+    for place, (token, depth) in enumerate(zip(words, _depths(words), strict=True)):
+        if depth:
+            continue
+        if token.is_word("USING", "WITH"):
+            raise DatasetConflictError(f"{token.text.upper()} may not be combined with using-graph-uri.")
+        if token.is_word("WHERE"):
+            output.append(update[done : token.start])
+            if place and words[place - 1].is_word("DELETE"):
+                output.append(_template(update, words, place) + " ")
+            output.append(clause)
+            done = token.start
+    return "".join(output) + update[done:]
+
+
+def _depths(words: Sequence[Token]) -> list[int]:
+    """How many braces are open at each token."""
+    depths, depth = [], 0
+    for token in words:
+        if token.kind == "sign" and token.text == "}":
+            depth = max(0, depth - 1)
+        depths.append(depth)
+        if token.kind == "sign" and token.text == "{":
+            depth += 1
+    return depths
+
+
+def _template(update: str, words: Sequence[Token], where: int) -> str:
+    """The braced pattern after the WHERE of ``DELETE WHERE``."""
+    depth = 0
+    for token in words[where + 1 :]:
+        if token.kind == "sign" and token.text in "{}":
+            depth += 1 if token.text == "{" else -1
+            if depth == 0:
+                return update[words[where + 1].start : token.start + 1]
+    return ""
+
 
 LOG_LIMIT = 8 << 20
 """Readers replay the write-ahead log when they open the store: beyond this many bytes it is folded in."""
@@ -38,7 +99,7 @@ _REFUSALS = {
 """What the engine says of an update it cannot carry out, and the problem that is."""
 
 
-class Writer:
+class StoreWriter:
     """Holds the graph and its store for the time of one write, so that a build can have its turn."""
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
@@ -95,9 +156,9 @@ def _update(store: ox.Store, job: Head) -> None:
     text = job["update"]
     refuse_remote(text, job.get("allowed", ()))
     try:
-        text = rewriting.with_dataset(text, job["default_graphs"], job["named_graphs"])
+        text = with_dataset(text, job["default_graphs"], job["named_graphs"])
         store.update(text, base_iri=job["base"], prefixes=job["prefixes"])
-    except (rewriting.DatasetConflictError, AmbiguousTextError) as error:
+    except (DatasetConflictError, AmbiguousTextError) as error:
         raise Problem("bad-request", str(error)) from None
     except SyntaxError as error:
         raise syntax_problem(error) from None

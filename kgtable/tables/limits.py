@@ -1,14 +1,22 @@
-"""Bounds on what a single file may cost, so that a hostile or broken one cannot exhaust the machine."""
+"""Reading the bytes of a file within limits: plain, gzip, ZIP-based."""
 
 from __future__ import annotations
 
+import gzip
+import zipfile
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import IO, cast
+
+from kgtable.errors import EmptyTableError, UnreadableTableError
+from kgtable.tables.discovery import TableFile
 
 MEBIBYTE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReadLimits:
     """How far reading goes before it streams, or gives up with a clear error.
 
     `stream_above`: bytes from which a delimited, JSON Lines or columnar file is streamed.
@@ -37,3 +45,130 @@ class Limits:
         if unpacked > self.max_unpacked:
             return True
         return unpacked > self.ratio_from and unpacked > packed * self.max_ratio
+
+
+CHUNK = 1 << 20
+
+
+def open_content(file: TableFile) -> IO[bytes]:
+    """The file opened for reading bytes, unpacked if its name ends in ``.gz``."""
+    if file.compressed:
+        return cast(IO[bytes], gzip.open(file.path, "rb"))
+    return file.path.open("rb")
+
+
+def chunks(file: TableFile, limits: ReadLimits) -> Iterator[bytes]:
+    """The content piece by piece.
+
+    Raises `UnreadableTableError` where the file cannot be read or unpacks beyond the limits.
+    """
+    try:
+        packed = file.path.stat().st_size
+        with open_content(file) as stream:
+            size = 0
+            while chunk := stream.read(CHUNK):
+                size += len(chunk)
+                if file.compressed and limits.unpacks_too_far(packed, size):
+                    raise UnreadableTableError(
+                        f"{packed:,} bytes unpack to more than {size:,}.",
+                        path=file.relative,
+                        hint="Unpack it yourself if you trust it, or raise the limits.",
+                    )
+                yield chunk
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file, error) from error
+
+
+def read_bytes(file: TableFile, limits: ReadLimits) -> bytes:
+    """All of the content. Raises `EmptyTableError` for a file of no bytes, and as `chunks` does."""
+    content = b"".join(chunks(file, limits))
+    if not content:
+        raise EmptyTableError(
+            "the file is empty.", path=file.relative, hint="Remove it, or put a table into it."
+        )
+    return content
+
+
+def unreadable(file: TableFile, error: BaseException, hint: str = "") -> UnreadableTableError:
+    """The error for a file that the system or a library refuses to read."""
+    if isinstance(error, OSError) and error.strerror:
+        reason = error.strerror[0].lower() + error.strerror[1:]
+        return UnreadableTableError(
+            f"the file cannot be read: {reason}.",
+            path=file.relative,
+            hint=hint or "Check that it exists and that you may read it.",
+        )
+    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return UnreadableTableError(
+        f"the file cannot be read: {reason}.", path=file.relative, hint=hint or "Is it complete?"
+    )
+
+
+def content_size(file: TableFile, limits: ReadLimits) -> int:
+    """How many bytes the content has; a compressed file is unpacked once to find out."""
+    try:
+        size = file.path.stat().st_size
+    except OSError as error:
+        raise unreadable(file, error) from error
+    return sum(map(len, chunks(file, limits))) if file.compressed else size
+
+
+_LOCAL_HEADER = 30
+
+
+def check_archive(file: TableFile, limits: ReadLimits) -> None:
+    """Raises `UnreadableTableError` where the archive is damaged, encrypted or unpacks too far.
+
+    Every member is unpacked once and counted, because the sizes that an archive states may lie.
+    """
+    try:
+        with zipfile.ZipFile(file.path) as archive, file.path.open("rb") as raw:
+            members = archive.infolist()
+            packed = file.path.stat().st_size
+            _allow(file, limits, packed, sum(member.file_size for member in members))
+            total = 0
+            for member in members:
+                if member.flag_bits & 1:
+                    raise UnreadableTableError(
+                        "the workbook is protected by a password.",
+                        path=file.relative,
+                        hint="Save it without a password.",
+                    )
+                for size in _unpacked(raw, member):
+                    total += size
+                    _allow(file, limits, packed, total)
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+        raise UnreadableTableError(
+            "the workbook is damaged or cut off.",
+            path=file.relative,
+            hint="Get a complete copy, or open and save it again in a spreadsheet program.",
+        ) from error
+
+
+def _allow(file: TableFile, limits: ReadLimits, packed: int, unpacked: int) -> None:
+    if limits.unpacks_too_far(packed, unpacked):
+        raise UnreadableTableError(
+            f"{packed:,} bytes unpack to {unpacked:,} or more.",
+            path=file.relative,
+            hint="Save its table as CSV if you trust it, or raise the limits.",
+        )
+
+
+def _unpacked(raw: IO[bytes], member: zipfile.ZipInfo) -> Iterator[int]:
+    """The sizes of the pieces that a member truly unpacks to."""
+    raw.seek(member.header_offset)
+    header = raw.read(_LOCAL_HEADER)
+    if len(header) < _LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+        raise zipfile.BadZipFile("a member is missing")
+    raw.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
+    if member.compress_type == zipfile.ZIP_STORED:
+        yield member.compress_size
+        return
+    if member.compress_type != zipfile.ZIP_DEFLATED:
+        raise NotImplementedError(member.compress_type)
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    while not inflate.eof:
+        piece = inflate.unconsumed_tail or raw.read(CHUNK)
+        if not piece:
+            raise EOFError
+        yield len(inflate.decompress(piece, CHUNK))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgtable.tables.model import Context, Notice
-from kgtable.tables.text import sound_text
+from kgtable.values.text import sound_text
 
 _ONE = {"title": ("title",), "caption": ("caption",)}
 _MANY = {

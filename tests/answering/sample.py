@@ -7,11 +7,11 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kgtable.answering.evidence import Evidence, Quantity
-from kgtable.answering.memory_tables import MemoryTables
+from kgtable.answering.evidence import CellQuantity, Evidence
+from kgtable.answering.table_sources import MemoryTables
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table
-from kgtable.tables.numbers import parse_number
+from kgtable.values.numbers import parse_number
 
 ACCOUNTS = (
     ("EUR million", "2018", "2019"),
@@ -58,15 +58,15 @@ def table(
     return Table(Grid(id, Source(f"tables/{id}.csv"), rows, width, Context(title=title)), structure)
 
 
-def quantities(table: Table, unit: str, scale: str | None, power: int) -> dict[tuple[int, int], Quantity]:
+def quantities(table: Table, unit: str, scale: str | None, power: int) -> dict[tuple[int, int], CellQuantity]:
     found = {}
     for row, cells in table.body():
         for column, text in enumerate(cells):
             number = parse_number(text)
             if number is not None and number.unit == "PERCENT":
-                found[row, column] = Quantity(number.value, "PERCENT", None)
+                found[row, column] = CellQuantity(number.value, "PERCENT", None)
             elif number is not None:
-                found[row, column] = Quantity(number.value * Decimal(10) ** power, unit, scale)
+                found[row, column] = CellQuantity(number.value * Decimal(10) ** power, unit, scale)
     return found
 
 

@@ -8,31 +8,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.arithmetic import Term
+from kgtable.answering.arithmetic import CalculationFault, Operand
 from kgtable.answering.arithmetic import calculate as calculate_with
-from kgtable.answering.calculation_tokens import CalculationFault
 
-CELLS = {"T1.r1.c1": Term(Fraction(1200), "CCY_EUR"), "T1.r2.c1": Term(Fraction(300), "CCY_EUR")}
+CELLS = {"T1.r1.c1": Operand(Fraction(1200), "CCY_EUR"), "T1.r2.c1": Operand(Fraction(300), "CCY_EUR")}
 
 
 class Cells:
     """Every cell that is not in `CELLS` holds a bare five."""
 
-    def __init__(self, more: dict[str, Term] | None = None) -> None:
+    def __init__(self, more: dict[str, Operand] | None = None) -> None:
         self.cells = CELLS | (more or {})
         self.count: list[str] = []
 
-    def cell(self, cell_id: str) -> Term:
-        return self.cells.get(cell_id, Term(Fraction(5)))
+    def cell(self, cell_id: str) -> Operand:
+        return self.cells.get(cell_id, Operand(Fraction(5)))
 
     def counted(self, cell_id: str) -> None:
         self.count.append(cell_id)
 
-    def literal(self, number: Decimal) -> Term:
-        return Term(Fraction(number))
+    def literal(self, number: Decimal) -> Operand:
+        return Operand(Fraction(number))
 
 
-def calculate(expression: str, **more: Term) -> Term | bool:
+def calculate(expression: str, **more: Operand) -> Operand | bool:
     return calculate_with(expression, Cells(more))
 
 
@@ -48,7 +47,7 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> str:
 @given(expressions())
 def test_results_are_those_of_exact_arithmetic(expression: str) -> None:
     expected = eval(expression)
-    assert calculate(expression) == Term(Fraction(expected))
+    assert calculate(expression) == Operand(Fraction(expected))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ def test_results_are_those_of_exact_arithmetic(expression: str) -> None:
 )
 def test_forms_that_models_write(expression: str, result: Fraction) -> None:
     found = calculate(expression)
-    assert isinstance(found, Term)
+    assert isinstance(found, Operand)
     assert found.number == result
 
 
@@ -86,13 +85,13 @@ def test_forms_that_models_write(expression: str, result: Fraction) -> None:
 )
 def test_units_are_carried_along(expression: str, unit: str) -> None:
     found = calculate(expression)
-    assert isinstance(found, Term)
+    assert isinstance(found, Operand)
     assert found.unit == unit
 
 
 def test_cells_that_are_counted_may_hold_text() -> None:
     cells = Cells()
-    assert calculate_with("count(T3.r1.c0, T3.r2.c0)", cells) == Term(Fraction(2))
+    assert calculate_with("count(T3.r1.c0, T3.r2.c0)", cells) == Operand(Fraction(2))
     assert cells.count == ["T3.r1.c0", "T3.r2.c0"]
 
 
@@ -123,7 +122,7 @@ def test_a_comparison_is_true_or_false() -> None:
 )
 def test_what_is_no_arithmetic_is_refused(expression: str, says: str) -> None:
     with pytest.raises(CalculationFault, match=says):
-        calculate(expression, **{"T2.r1.c1": Term(Fraction(1), "CCY_USD")})
+        calculate(expression, **{"T2.r1.c1": Operand(Fraction(1), "CCY_USD")})
 
 
 @given(st.text(alphabet="0123456789+-*/^().,<>=; sumaxT.rc", max_size=60))

@@ -11,8 +11,8 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.answer import Answer
-from kgtable.answering.asking import LONGEST_QUESTION
-from kgtable.answering.offline import RULES
+from kgtable.answering.ask import LONGEST_QUESTION
+from kgtable.answering.offline.answerer import RULES
 from kgtable.errors import (
     AnswerError,
     GraphNotFoundError,

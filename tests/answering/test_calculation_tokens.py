@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.calculation_tokens import CalculationFault, read_tokens
+from kgtable.answering.arithmetic import CalculationFault, read_tokens
 
 
 def texts(expression: str) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.comparable import contains, decimal_string, number_of, plain, unit_of
 from kgtable.answering.evidence import Cell
+from kgtable.answering.grounding import contains, decimal_string, number_of, plain, unit_of
 
 CELL = Cell("http://e/", "t", 1, 1, "1,200", "t.csv")
 

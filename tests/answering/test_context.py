@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.context import Kind, Unit, by_row, make_context
+from kgtable.answering.context import ContextUnit, Kind, by_row, make_context
 from kgtable.answering.evidence import Evidence
 from kgtable.errors import AnswerError
 from tests.answering.sample import evidence, retrieval, triple
@@ -19,12 +19,12 @@ class Words:
     kind: Kind = "triples"
 
     def __init__(self, *sizes: tuple[int, float]) -> None:
-        self._units = [Unit("accounts", size, (), score) for size, score in sizes]
+        self._units = [ContextUnit("accounts", size, (), score) for size, score in sizes]
 
-    def units(self, evidence: Evidence) -> Sequence[Unit]:
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
         return self._units
 
-    def render(self, units: Sequence[Unit], evidence: Evidence) -> str:
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         return " ".join("x" for unit in units for _ in range(unit.row or 0))
 
 
@@ -63,10 +63,10 @@ def test_what_was_cut_is_told() -> None:
     units = by_row(retrieval("?").triples)
 
     class Rows(Words):
-        def units(self, evidence: Evidence) -> Sequence[Unit]:
+        def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
             return units
 
-        def render(self, units: Sequence[Unit], evidence: Evidence) -> str:
+        def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
             return " ".join("x" for _ in units)
 
     report = make_context(evidence(), Rows(), 2, words).report()

@@ -13,10 +13,10 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS, presentation
 from kgtable.answering.prompting import PromptSetting
-from kgtable.config import Endpoint, Settings
+from kgtable.config import ModelEndpoint, Settings
 from kgtable.errors import AnswerError, ConfigError, LLMReplyError
 from kgtable.llm.client import ChatModel
-from kgtable.llm.conversation import Policy
+from kgtable.llm.conversation import RetryPolicy
 from kgtable.llm.protocol import LLM, Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.llm.scripted_server import Act, Say, ScriptedServer, WithoutFormats
@@ -64,7 +64,7 @@ def test_every_setting_and_presentation_leads_to_the_answer(setting: PromptSetti
     model = ScriptedLLM(reply_to)
     assert_good(generator(model, layout=presentation(name), setting=setting).answer(found))
     with ScriptedServer(reply_to) as server:
-        real = ChatModel("tiny", Endpoint(server.base_url), policy=Policy(retries=0), timeout=5.0)
+        real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
         answer = asyncio.run(generator(real, layout=presentation(name), setting=setting).answer_async(found))
         assert_good(answer)
     body = server.requests[0].body
@@ -105,7 +105,7 @@ def test_what_is_not_found_is_said() -> None:
 )
 def test_a_wrong_answer_is_not_verified(reply: dict[str, Any], reason: str) -> None:
     with ScriptedServer([reply]) as server:
-        real = ChatModel("tiny", Endpoint(server.base_url), policy=Policy(retries=0), timeout=5.0)
+        real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
         answer = generator(real).answer(evidence(QUESTION))
         real.close()
     assert answer.found
@@ -120,14 +120,14 @@ def test_a_wrong_answer_is_not_verified(reply: dict[str, Any], reason: str) -> N
 )
 def test_an_unusable_reply_is_an_error(act: Act) -> None:
     with ScriptedServer([act]) as server:
-        real = ChatModel("tiny", Endpoint(server.base_url), policy=Policy(retries=0), timeout=5.0)
+        real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
         with pytest.raises(LLMReplyError):
             asyncio.run(generator(real).answer_async(evidence(QUESTION)))
 
 
 def test_a_server_without_structured_output_will_do() -> None:
     with ScriptedServer([WithoutFormats(GOOD)]) as server:
-        real = ChatModel("tiny", Endpoint(server.base_url), policy=Policy(retries=0), timeout=5.0)
+        real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
         assert_good(generator(real).answer(evidence(QUESTION)))
         real.close()
     assert len(server.requests) == 3
@@ -136,7 +136,7 @@ def test_a_server_without_structured_output_will_do() -> None:
 def test_only_the_answers_text_is_streamed() -> None:
     pieces: list[str] = []
     with ScriptedServer([GOOD | {"answer": "31 ships\nat Skarv"}]) as server:
-        real = ChatModel("tiny", Endpoint(server.base_url), policy=Policy(retries=0), timeout=5.0)
+        real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
         generator(real).answer(evidence(QUESTION), on_text=pieces.append)
         real.close()
     assert "".join(pieces) == "31 ships\nat Skarv"

@@ -6,13 +6,12 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.graph_tables import GraphTables
-from kgtable.answering.memory_tables import MemoryTables
+from kgtable.answering.table_sources import GraphTables, MemoryTables
 from kgtable.errors import GraphNotFoundError
 from kgtable.retrieval.result import Retrieval, ScoredTable
-from kgtable.tables.folder import read_file
-from kgtable.tables.structure import make_table
-from kgtable.tables.walk import find_files
+from kgtable.tables.discovery import find_files
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.loader import read_file
 
 CSV = """Norrvik Ltd,,
 EUR million,2018,2019

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from kgtable.answering.comparable import decimal_string
-from kgtable.answering.grounding import Grounding, check
+from kgtable.answering.grounding import Grounding, check, decimal_string
 from kgtable.answering.reply import Draft
 from tests.answering.sample import evidence
 

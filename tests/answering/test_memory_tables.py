@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from kgtable.answering.evidence import Quantity
-from kgtable.answering.memory_tables import MemoryTables, quantities_of
+from kgtable.answering.evidence import CellQuantity
+from kgtable.answering.table_sources import MemoryTables, quantities_of
 from kgtable.errors import GraphNotFoundError
 from kgtable.graph.terms import Namespaces
-from kgtable.tables.structure import make_table
+from kgtable.tables.layout.detect import make_table
 from tests.answering.sample import ACCOUNTS_TABLE, grid
 
 MONEY = make_table(
@@ -18,10 +18,10 @@ MONEY = make_table(
 
 def test_numbers_that_are_not_given_are_read_from_the_cells() -> None:
     assert quantities_of(MONEY) == {
-        (1, 1): Quantity(Decimal(1_200_000), "CCY_USD", "T"),
-        (1, 2): Quantity(Decimal(5), "PERCENT", None),
+        (1, 1): CellQuantity(Decimal(1_200_000), "CCY_USD", "T"),
+        (1, 2): CellQuantity(Decimal(5), "PERCENT", None),
     }
-    given = {(1, 1): Quantity(Decimal(7), "KiloGM")}
+    given = {(1, 1): CellQuantity(Decimal(7), "KiloGM")}
     assert MemoryTables([MONEY], {"money": given}).quantities("money") == given
     assert MemoryTables([MONEY]).quantities("money") == quantities_of(MONEY)
 

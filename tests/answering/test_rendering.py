@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgtable.answering.answer import Alternative, Answer, Citation
-from kgtable.answering.rendering import as_text, headline
+from kgtable.answering.answer import Alternative, Answer, Citation, as_text, headline
 from tests.answering.sample import evidence
 
 CELL = evidence().resolve("T1.r1.c2")

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from kgtable.answering.evidence import Quantity
-from kgtable.answering.rows import body_rows, row_of
+from kgtable.answering.evidence import CellQuantity
+from kgtable.answering.table_sources import body_rows, row_of
 from tests.answering.sample import ACCOUNTS, ACCOUNTS_TABLE, PORTS_TABLE, table
 
-NUMBER = Quantity(Decimal(5))
+NUMBER = CellQuantity(Decimal(5))
 
 
 def test_groups_are_no_rows_of_the_body() -> None:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from kgtable.answering.stated import agrees, speaks_of_falling, stated_numbers
+from kgtable.answering.grounding import agrees, speaks_of_falling, stated_numbers
 
 
 def agree(text: str, actual: float | str, power: int = 0, *, unsigned: bool = False) -> bool:

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.streaming import AnswerStream
+from kgtable.answering.reply import AnswerStream
 
 
 @given(st.text(), st.text(), st.integers(1, 7), st.booleans())

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.subtable import SubTable
+from kgtable.answering.presentations import SubTable
 from tests.answering.sample import SOURCE, evidence, retrieval, triple
 
 

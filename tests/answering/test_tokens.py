@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.tokens import estimate_tokens
+from kgtable.answering.context import estimate_tokens
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.evidence import Evidence
-from kgtable.answering.memory_tables import MemoryTables
-from kgtable.answering.wording import (
+from kgtable.answering.context import (
     LONGEST_TEXT,
     local_name,
     measure,
@@ -16,8 +14,10 @@ from kgtable.answering.wording import (
     titles,
     unit_word,
 )
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.table_sources import MemoryTables
 from kgtable.retrieval.result import Retrieval, ScoredTable
-from kgtable.tables.structure import make_table
+from kgtable.tables.layout.detect import make_table
 from tests.answering.sample import evidence, grid, table, triple
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.answering.zero_shot import read_zero_shot, zero_shot_request
+from kgtable.answering.ask import read_zero_shot, zero_shot_request
 from kgtable.llm.scripted import ScriptedLLM
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kgtable import api
-from kgtable.answering.graph_tables import GraphTables
+from kgtable.answering.table_sources import GraphTables
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 
 

@@ -39,7 +39,8 @@ def test_mistakes_end_with_two_and_a_line(arguments: list[str]) -> None:
 def test_commands_import_only_their_own_module() -> None:
     code = (
         "import sys; from kgtable.cli.main import main; main(['info', '--help'], standalone_mode=False);"
-        "print([name for name in ('pandas', 'rdflib', 'pyshacl', 'kgtable.cli.serve', 'kgtable.cli.ask')"
+        "print([name for name in ('pandas', 'rdflib', 'pyshacl', 'kgtable.cli.serve_command',"
+        " 'kgtable.cli.ask_commands')"
         " if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

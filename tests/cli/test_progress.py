@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kgtable.cli.progress import ProgressLine
+from kgtable.cli.graph_commands import ProgressLine
 
 
 class Terminal(io.StringIO):

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kgtable import api
-from kgtable.graph.build import start_empty
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import GraphFolder
+from kgtable.build.pipeline import start_empty
+from kgtable.server.options import ServerSettings
+from kgtable.server.state import GraphFolder
 from tests.cli.test_graph import run
 from tests.server.serving import TOKEN, running
 

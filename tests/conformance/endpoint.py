@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgtable.server.settings import DefaultGraph, ServerSettings
+from kgtable.server.options import DefaultGraph, ServerSettings
 from tests.server.serving import TOKEN, WRITER, Running, running, store_with
 
 

@@ -13,7 +13,7 @@ import httpx
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server.settings import ServerSettings
+from kgtable.server.options import ServerSettings
 from tests.conformance.manifests import RDFS, Manifest, find_suite
 from tests.conformance.record import Record
 from tests.server.serving import TOKEN, WRITER, Running, running, store_with

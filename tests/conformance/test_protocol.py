@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.server.settings import DefaultGraph, ServerSettings
+from kgtable.server.options import DefaultGraph, ServerSettings
 from tests.conformance.manifests import Manifest, ProtocolTest, Request, find_suite
 from tests.conformance.record import Record
 from tests.server.serving import TOKEN, WRITER, Running, running, store_with

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server.settings import ServerSettings
+from kgtable.server.options import ServerSettings
 from tests.conformance.manifests import RDF, Manifest, find_suite
 from tests.conformance.record import Record
 from tests.server.serving import Running, running, store_with

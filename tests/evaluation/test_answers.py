@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 
 import kgtable
-from kgtable.answering.graph_tables import GraphTables
+from kgtable.answering.table_sources import GraphTables
 from kgtable.config import Settings
-from kgtable.evaluation.answers import answer_json, model_answerer, put, rule_answerer
-from kgtable.evaluation.systems import System
+from kgtable.evaluation.evaluated_systems import System, answer_json, model_answerer, put, rule_answerer
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval
 from tests.evaluation.sample import answer

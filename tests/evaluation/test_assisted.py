@@ -12,14 +12,13 @@ import pytest
 import kgtable
 from kgtable.errors import LLMUnreachableError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.plan import Plan, make_plan
-from kgtable.evaluation.printed import run_lines
+from kgtable.evaluation.evaluated_systems import LABELS, RERANK, RULES, System
+from kgtable.evaluation.records import spent
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.run_plan import RunPlan, make_plan
 from kgtable.evaluation.session import Batches, evaluate
-from kgtable.evaluation.spending import spent
-from kgtable.evaluation.summary import causes, means, result_json
-from kgtable.evaluation.systems import LABELS, RERANK, RULES, System
+from kgtable.evaluation.summary import causes, means, result_json, run_lines
 from kgtable.llm.scripted_server import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
 from tests.evaluation.test_session import batch_line_of, settings_for
@@ -56,7 +55,7 @@ def reply(body: Mapping[str, Any]) -> Say | Fail:
 
 
 def run_over_http(
-    graph: kgtable.KnowledgeGraph, plan: Plan, script: Callable[..., Any] = reply, **options: Any
+    graph: kgtable.KnowledgeGraph, plan: RunPlan, script: Callable[..., Any] = reply, **options: Any
 ) -> tuple[Run, list[str]]:
     asked: list[str] = []
 

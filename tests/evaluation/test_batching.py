@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import LLMError, LLMPendingError, LLMReplyError, StorageError
-from kgtable.evaluation.batching import BatchLLM
+from kgtable.evaluation.session import BatchLLM
 from kgtable.llm.protocol import Request
 
 SCHEMA = {"type": "object", "required": ["total"]}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from kgtable.evaluation.charts import COLOURS, bar_chart, line_chart
+from kgtable.evaluation.report import COLOURS, bar_chart, line_chart
 
 HOSTILE = '"><script>alert(1)</script>&\u202e'
 

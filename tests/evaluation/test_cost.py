@@ -6,8 +6,8 @@ import kgtable
 from kgtable.config import load_settings
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.cost import REPLY_TOKENS, estimate
-from kgtable.evaluation.plan import make_plan
-from kgtable.evaluation.systems import System, systems
+from kgtable.evaluation.evaluated_systems import System, systems
+from kgtable.evaluation.run_plan import make_plan
 
 PRICES = {"m": {"input": 2.0, "output": 10.0}}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import ConfigError, KgtableError, UsageError
-from kgtable.evaluation.grid import read_grid
-from kgtable.evaluation.systems import System, systems
+from kgtable.evaluation.evaluated_systems import System, systems
+from kgtable.evaluation.run_plan import read_grid
 
 
 def test_a_grid_is_the_product_of_its_lists_where_they_apply(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 import kgtable
 from kgtable.errors import BenchmarkError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.plan import graph_state, make_plan
-from kgtable.evaluation.systems import System
+from kgtable.evaluation.evaluated_systems import System
+from kgtable.evaluation.run_plan import graph_state, make_plan
 from tests.evaluation.sample import QUESTIONS, write_benchmark
 
 BM25 = (System("bm25"),)

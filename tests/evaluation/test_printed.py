@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgtable.evaluation.printed import comparison_lines, run_lines
+from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import PREPARATION, Record
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.summary import result_json
-from kgtable.evaluation.systems import System
+from kgtable.evaluation.summary import comparison_lines, result_json, run_lines
 from tests.evaluation.test_summary import PLAN, RECORDS, SCHEMA
 
 PAID = {"requests": 2, "prompt_tokens": 9, "completion_tokens": 1, "cost_usd": 0.25}

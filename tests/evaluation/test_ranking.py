@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.ranking import ranking_scores
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.scoring import ranking_scores
 
-QUESTIONS = (Question("a", "?", tables=("x", "y")), Question("b", "?", tables=("z",)), Question("c", "?"))
+QUESTIONS = (
+    BenchmarkQuestion("a", "?", tables=("x", "y")),
+    BenchmarkQuestion("b", "?", tables=("z",)),
+    BenchmarkQuestion("c", "?"),
+)
 
 
 def test_against_scikit_learn_and_by_hand() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import StorageError
-from kgtable.evaluation.benchmark import Question
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import Record
 from kgtable.evaluation.report import PROMPT_SHOWN, report_html, write_report
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.systems import System
 from tests.evaluation.test_summary import PLAN, RECORDS, SCHEMA
 
 EVIL = "</script><script>x()</script>"
@@ -47,7 +47,7 @@ def test_formats_and_retrievers_make_a_heat_map() -> None:
 
 
 def test_text_of_all_kinds_cannot_leave_its_place() -> None:
-    question = Question(EVIL, EVIL, (EVIL,), (EVIL,))
+    question = BenchmarkQuestion(EVIL, EVIL, (EVIL,), (EVIL,))
     plan = replace(PLAN, benchmark=EVIL, questions=(question,))
     record = replace(RECORDS[0], question=EVIL, tables=(EVIL,), prompt=EVIL, triples=(EVIL,))
     page = report_html(Run(plan, (record,)))
@@ -74,5 +74,5 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_lone_surrogates_do_not_break_it(tmp_path: Path) -> None:
-    plan = replace(PLAN, questions=(Question("q1", "\ud800"),))
+    plan = replace(PLAN, questions=(BenchmarkQuestion("q1", "\ud800"),))
     write_report(Run(plan, RECORDS[:1]), tmp_path / "r.html")

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import P, R
 
-from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.retrieval_metrics import cell_scores, precision, recall, table_scores
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.scoring import cell_scores, precision, recall, table_scores
 
 TABLES = st.lists(st.sampled_from("abcdefgh"), max_size=8, unique=True)
 
@@ -23,9 +23,9 @@ def test_recall_and_precision_agree_with_ir_measures(found: list[str], gold: lis
 
 
 def test_one_gold_table_is_enough_where_the_question_says_so() -> None:
-    question = Question("q", "?", tables=("a", "b"), any_of=True)
+    question = BenchmarkQuestion("q", "?", tables=("a", "b"), any_of=True)
     assert table_scores(question, ["b"], [1])["recall@1"] == 1.0
-    strict = Question("q", "?", tables=("a", "b"))
+    strict = BenchmarkQuestion("q", "?", tables=("a", "b"))
     assert table_scores(strict, ["b"], [1]) == {
         "recall@1": 0.5,
         "precision@1": 1.0,
@@ -35,11 +35,11 @@ def test_one_gold_table_is_enough_where_the_question_says_so() -> None:
 
 
 def test_nothing_found_counts_as_zero() -> None:
-    question = Question("q", "?", tables=("a",), cells=(("a", 1, 1),))
+    question = BenchmarkQuestion("q", "?", tables=("a",), cells=(("a", 1, 1),))
     assert set(table_scores(question, [], [1, 5]).values()) == {0.0}
     assert cell_scores(question, [], [10]) == {"cells@10": 0.0}
 
 
 def test_a_cell_found_twice_counts_at_its_first_place() -> None:
-    question = Question("q", "?", cells=(("a", 1, 1),))
+    question = BenchmarkQuestion("q", "?", cells=(("a", 1, 1),))
     assert cell_scores(question, [("a", 1, 1), ("a", 1, 1)], [1]) == {"cells@1": 1.0}

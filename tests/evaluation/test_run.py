@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from kgtable.errors import LLMError, LLMPendingError
-from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.plan import Plan
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run import STOP_AFTER, execute
-from kgtable.evaluation.systems import System
+from kgtable.evaluation.run_plan import RunPlan
 
-QUESTIONS = tuple(Question(f"q{number}", "?", tables=("t",)) for number in range(20))
-PLAN = Plan("small", "dev", QUESTIONS, (System("bm25"), System("dense")))
+QUESTIONS = tuple(BenchmarkQuestion(f"q{number}", "?", tables=("t",)) for number in range(20))
+PLAN = RunPlan("small", "dev", QUESTIONS, (System("bm25"), System("dense")))
 PAID = {"requests": 1, "cost_usd": 0.5}
 GRAPH: Any = SimpleNamespace(names=SimpleNamespace(base="http://x/"), catalogue=SimpleNamespace(tables={}))
 
@@ -34,7 +34,7 @@ class Stages:
         self.prepared.append(system.name)
         return Record(system.name, PREPARATION, usage={"requests": 1, "cost_usd": 1.0})
 
-    def record(self, system: System, question: Question) -> Record:
+    def record(self, system: System, question: BenchmarkQuestion) -> Record:
         with self._lock:
             self.asked.append(question.id)
         if question.id in self.failing:

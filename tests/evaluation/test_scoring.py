@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.evaluation.benchmark import Question
+from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores, asked, readings, retrieval_scores, verdict_of
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 
@@ -17,23 +17,23 @@ FOUND = Retrieval("?", (triple("a", 1, 1), triple("b", 2, 0)), (ScoredTable("a",
 def test_traced_cells_are_counted_apart_from_matched_ones() -> None:
     cells = (("b", 2, 0), ("c", 1, 1))
     strict = retrieval_scores(
-        Question("q", "?", (), ("b",), cells, extra={"cells_from": "squall"}), FOUND, 1_000
+        BenchmarkQuestion("q", "?", (), ("b",), cells, extra={"cells_from": "squall"}), FOUND, 1_000
     )
     assert (strict["recall@1"], strict["recall@3"], strict["cells@100"]) == (0.0, 1.0, 0.5)
-    mixed = Question("q", "?", (), ("b",), cells, extra={"cells_from": "squall+answer"})
+    mixed = BenchmarkQuestion("q", "?", (), ("b",), cells, extra={"cells_from": "squall+answer"})
     loose = retrieval_scores(mixed, FOUND, 1_000)
     assert loose["matched_cells@1000"] == 0.5
     assert not any(name.startswith("cells@") for name in loose)
 
 
 def test_budgets_end_at_what_was_asked_for() -> None:
-    question = Question("q", "?", cells=(("b", 2, 0),), extra={"cells_from": "sql"})
+    question = BenchmarkQuestion("q", "?", cells=(("b", 2, 0),), extra={"cells_from": "sql"})
     names = {name for name in retrieval_scores(question, FOUND, 200) if name.startswith("cells")}
     assert names == {"cells@100", "cells@200"}
 
 
 def test_nothing_found_is_zero_and_counted_as_failed() -> None:
-    question = Question("q", "?", tables=("z",), cells=(("z", 1, 1),), extra={"cells_from": "sql"})
+    question = BenchmarkQuestion("q", "?", tables=("z",), cells=(("z", 1, 1),), extra={"cells_from": "sql"})
     scores = retrieval_scores(question, FOUND, 100)
     assert (scores["no_table"], scores["no_cell"], scores["recall@30"]) == (1.0, 1.0, 0.0)
 
@@ -52,12 +52,12 @@ def test_nothing_found_is_zero_and_counted_as_failed() -> None:
     ],
 )
 def test_answers(text: str, gold: tuple[str, ...], scale: str, expected: dict[str, float]) -> None:
-    scores = answer_scores(Question("q", "?", gold, extra={"scale": scale}), text)
+    scores = answer_scores(BenchmarkQuestion("q", "?", gold, extra={"scale": scale}), text)
     assert expected.items() <= scores.items()
 
 
 def test_the_resolved_value_of_an_answer_counts_as_well() -> None:
-    question = Question("q", "?", ("1234",), extra={"scale": "million"})
+    question = BenchmarkQuestion("q", "?", ("1234",), extra={"scale": "million"})
     assert answer_scores(question, "about one billion", "1234000000")["numeric"] == 1.0
 
 
@@ -66,7 +66,7 @@ def test_the_resolved_value_of_an_answer_counts_as_well() -> None:
     [("Yes.", 1, 1.0), ("No, in 1903.", 0, 1.0), ("False", 1, 0.0), ("I cannot tell", 0, 0.0), ("", 0, 0.0)],
 )
 def test_statements(text: str, label: int, right: float) -> None:
-    fact = Question("q", "It rained.", ("0",), extra={"label": label})
+    fact = BenchmarkQuestion("q", "It rained.", ("0",), extra={"label": label})
     assert answer_scores(fact, text) == {"fact": right, "match": right}
     assert asked(fact).endswith("Statement: It rained.")
 

@@ -14,13 +14,13 @@ import kgtable
 from kgtable.config import load_settings
 from kgtable.errors import BenchmarkError, LLMError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.plan import Plan, make_plan
+from kgtable.evaluation.evaluated_systems import systems
+from kgtable.evaluation.records import spent
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.run_plan import RunPlan, make_plan
 from kgtable.evaluation.session import Batches, evaluate, write_result
-from kgtable.evaluation.spending import spent
 from kgtable.evaluation.summary import causes, means, result_json
-from kgtable.evaluation.systems import systems
 from kgtable.llm.scripted_server import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
 
@@ -55,12 +55,12 @@ def reply(body: Mapping[str, Any]) -> Say | Fail:
     return Say(ANSWERS[question])
 
 
-def plan_for(graph: kgtable.KnowledgeGraph, benchmark: Benchmark, **options: Any) -> Plan:
+def plan_for(graph: kgtable.KnowledgeGraph, benchmark: Benchmark, **options: Any) -> RunPlan:
     return make_plan(graph, benchmark, systems(("bm25",), formats=("markdown",)), **options)
 
 
 def run_over_http(
-    graph: kgtable.KnowledgeGraph, plan: Plan, script: Callable[..., Any], **options: Any
+    graph: kgtable.KnowledgeGraph, plan: RunPlan, script: Callable[..., Any], **options: Any
 ) -> Run:
     with ScriptedServer(script) as server:
         workers = options.pop("concurrency", 8)

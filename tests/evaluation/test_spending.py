@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtable.evaluation.spending import added
+from kgtable.evaluation.records import added
 
 counts = st.fixed_dictionaries(
     {

@@ -10,10 +10,10 @@ import kgtable
 from kgtable.answering.answer import Answer
 from kgtable.errors import LLMError, LLMPendingError, LLMRateLimitError, StorageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.plan import Plan, make_plan
+from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import PREPARATION
+from kgtable.evaluation.run_plan import RunPlan, make_plan
 from kgtable.evaluation.stages import Stages
-from kgtable.evaluation.systems import System
 from kgtable.llm.metering import MeteredLLM
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval
@@ -22,7 +22,7 @@ BM25 = System("bm25", "csv")
 
 
 @pytest.fixture
-def plan(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> Plan:
+def plan(graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark) -> RunPlan:
     return make_plan(graph, benchmark_folder, (BM25,), judge=True)
 
 
@@ -40,7 +40,7 @@ def judging(verdict: str | LLMError) -> MeteredLLM:
     return MeteredLLM(ScriptedLLM(lambda _: reply))
 
 
-def test_a_question_goes_through_all_stages(graph: kgtable.KnowledgeGraph, plan: Plan) -> None:
+def test_a_question_goes_through_all_stages(graph: kgtable.KnowledgeGraph, plan: RunPlan) -> None:
     stages = Stages(graph, plan, answering("44"), judge=judging("partial"))
     prepared = stages.prepare(BM25)
     assert (prepared.question, list(prepared.ms)) == (PREPARATION, ["preparation"])
@@ -57,7 +57,7 @@ def test_a_question_goes_through_all_stages(graph: kgtable.KnowledgeGraph, plan:
     ("error", "passing"), [(ZeroDivisionError("by nought"), False), (LLMRateLimitError("slow down"), True)]
 )
 def test_a_stage_that_breaks_leaves_the_question_in_every_mean(
-    graph: kgtable.KnowledgeGraph, plan: Plan, error: Exception, passing: bool
+    graph: kgtable.KnowledgeGraph, plan: RunPlan, error: Exception, passing: bool
 ) -> None:
     stages = Stages(graph, plan, answering(error), judge=judging("exact"))
     stages.prepare(BM25)
@@ -71,7 +71,7 @@ def test_a_stage_that_breaks_leaves_the_question_in_every_mean(
 
 
 def test_a_retrieval_that_breaks_is_not_answered(
-    graph: kgtable.KnowledgeGraph, plan: Plan, monkeypatch: pytest.MonkeyPatch
+    graph: kgtable.KnowledgeGraph, plan: RunPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stages = Stages(graph, plan, answering("44"), judge=judging("exact"))
     stages.prepare(BM25)
@@ -84,7 +84,7 @@ def test_a_retrieval_that_breaks_is_not_answered(
 
 
 def test_a_judge_that_fails_gives_nothing_and_agrees_with_nobody(
-    graph: kgtable.KnowledgeGraph, plan: Plan
+    graph: kgtable.KnowledgeGraph, plan: RunPlan
 ) -> None:
     stages = Stages(graph, plan, answering("44"), judge=judging(LLMRateLimitError("no")))
     stages.prepare(BM25)
@@ -96,7 +96,7 @@ def test_a_judge_that_fails_gives_nothing_and_agrees_with_nobody(
 
 
 def test_what_waits_for_a_batch_has_no_record_and_a_full_disk_ends_the_run(
-    graph: kgtable.KnowledgeGraph, plan: Plan
+    graph: kgtable.KnowledgeGraph, plan: RunPlan
 ) -> None:
     waiting = Stages(graph, plan, answering(LLMPendingError("waits")))
     waiting.prepare(BM25)
@@ -108,7 +108,7 @@ def test_what_waits_for_a_batch_has_no_record_and_a_full_disk_ends_the_run(
 
 
 def test_refusals_in_retrieval_are_failures_that_are_answered_all_the_same(
-    graph: kgtable.KnowledgeGraph, plan: Plan, monkeypatch: pytest.MonkeyPatch
+    graph: kgtable.KnowledgeGraph, plan: RunPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     retrieve = type(graph).retrieve
 

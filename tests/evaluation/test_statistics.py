@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.evaluation.statistics import compare, mean_interval
+from kgtable.evaluation.summary import compare, mean_interval
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 

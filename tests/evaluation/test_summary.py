@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import UsageError
-from kgtable.evaluation.benchmark import Question
-from kgtable.evaluation.plan import Plan
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.summary import (
     causes,
     compare_records,
@@ -16,7 +17,6 @@ from kgtable.evaluation.summary import (
     records_of,
     result_json,
 )
-from kgtable.evaluation.systems import System
 
 GONE = Failure("answer", "LLMUnreachableError", "port 1234 refused")
 RECORDS = (
@@ -24,7 +24,9 @@ RECORDS = (
     Record("bm25", "q2", (), {"recall@5": 0.0, "recall@10": 0.5}, failures=(GONE,), ms={"retrieval": 9.0}),
 )
 SCHEMA = Record("bm25", PREPARATION, failures=(Failure("schema", "LLMReplyError", "empty", table="ports"),))
-PLAN = Plan("small", "dev", (Question("q1", "?"), Question("q2", "?")), (System("bm25"),))
+PLAN = RunPlan(
+    "small", "dev", (BenchmarkQuestion("q1", "?"), BenchmarkQuestion("q2", "?")), (System("bm25"),)
+)
 
 
 def test_each_metric_is_averaged_over_the_questions_that_have_it() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import UsageError
-from kgtable.evaluation.systems import System, systems
+from kgtable.evaluation.evaluated_systems import System, systems
 
 
 def test_choices_go_only_where_they_make_sense() -> None:

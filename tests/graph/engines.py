@@ -17,9 +17,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from kgtable.graph.build import start_empty
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import GraphFolder
+from kgtable.build.pipeline import start_empty
+from kgtable.server.options import ServerSettings
+from kgtable.server.state import GraphFolder
 from tests.server.serving import TOKEN, running
 
 ENGINES = ("kgtable", "oxigraph")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgtable.graph.conversion import Settings, TableConversion
-from kgtable.graph.generation import GraphDirectory
+from kgtable.build.convert import ConversionOptions, TableConversion
+from kgtable.build.generations import GraphDirectory
 from kgtable.graph.terms import Namespaces
-from kgtable.graph.writing import Format, writer_for
+from kgtable.graph.writers import Format, writer_for
 from kgtable.tables.model import Grid, Source
 
 NAMES = Namespaces()
@@ -21,7 +21,7 @@ def grid(*rows: tuple[str, ...], id: str = "t", **more: object) -> Grid:
 
 def text_of(table: Grid, format: Format = Format.NQUADS) -> str:
     """A whole document with one table."""
-    settings = Settings(NAMES, format)
+    settings = ConversionOptions(NAMES, format)
     writer = writer_for(format, NAMES)
     return writer.start() + "".join(TableConversion(table, settings)) + writer.end()
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.graph.areas import areas_text, parse_areas, parse_positions, positions_text
+from kgtable.graph.table_encoder import areas_text, parse_areas, parse_positions, positions_text
 from kgtable.tables.model import Area
 
 position = st.tuples(st.integers(0, 2000), st.integers(0, 800))

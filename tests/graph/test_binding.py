@@ -8,7 +8,7 @@ import pytest
 import rdflib
 
 from kgtable.errors import QueryError
-from kgtable.graph.binding import Bindable, to_term
+from kgtable.graph.sparql_text import Bindable, to_term
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

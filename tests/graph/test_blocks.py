@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.graph.blocks import WHOLE, Filled, Form, Share
+from kgtable.graph.terms import WHOLE, BlockForm, FilledBlock, Share
 
 
 def test_a_filled_form_is_the_sequence_of_its_pairs() -> None:
-    form = Form([("<a>", "<type>"), ("<value>", 1), ("<text>", 0), ("<again>", 1)])
-    filled = Filled(form, ('"seven"', '"7"'))
+    form = BlockForm([("<a>", "<type>"), ("<value>", 1), ("<text>", 0), ("<again>", 1)])
+    filled = FilledBlock(form, ('"seven"', '"7"'))
     assert list(filled) == [("<a>", "<type>"), ("<value>", '"7"'), ("<text>", '"seven"'), ("<again>", '"7"')]
     assert len(filled) == 4
     assert filled[-1] == ("<again>", '"7"')
@@ -16,19 +16,19 @@ def test_a_filled_form_is_the_sequence_of_its_pairs() -> None:
 
 
 def test_forms_without_slots_and_without_pairs() -> None:
-    assert list(Filled(Form([("<a>", "<b>")]), ())) == [("<a>", "<b>")]
-    assert list(Filled(Form([]), ())) == []
+    assert list(FilledBlock(BlockForm([("<a>", "<b>")]), ())) == [("<a>", "<b>")]
+    assert list(FilledBlock(BlockForm([]), ())) == []
 
 
 def test_two_fillings_of_one_form_stay_apart() -> None:
-    form = Form([("<value>", 0)])
-    one, other = Filled(form, ('"1"',)), Filled(form, ('"2"',))
+    form = BlockForm([("<value>", 0)])
+    one, other = FilledBlock(form, ('"1"',)), FilledBlock(form, ('"2"',))
     assert [one[0], other[0]] == [("<value>", '"1"'), ("<value>", '"2"')]
 
 
 def test_a_slot_that_was_not_filled_is_an_error() -> None:
     with pytest.raises(IndexError):
-        list(Filled(Form([("<value>", 1)]), ('"1"',)))
+        list(FilledBlock(BlockForm([("<value>", 1)]), ('"1"',)))
 
 
 def test_first_and_last_share() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtable.build.catalogue import Catalogue, Changes, FileRecord, TableRecord
 from kgtable.errors import GraphVersionError, StorageError
-from kgtable.graph.catalogue import Catalogue, Changes, FileRecord, TableRecord
-from kgtable.ontology.facts import ColumnFact
+from kgtable.ontology.column_stats import ColumnFact
 from kgtable.tables.model import Notice
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)

@@ -4,13 +4,12 @@ from collections import Counter
 
 import pytest
 
-from kgtable.graph.blocks import Block
-from kgtable.graph.cells import CellShaper
-from kgtable.graph.terms import KGT, QUDT, XSD
-from kgtable.ontology.annotation import annotate
-from kgtable.ontology.facts import MISSING, QUANTITY
+from kgtable.graph.cell_encoder import CellShaper
+from kgtable.graph.terms import KGT, QUDT, XSD, Block
+from kgtable.ontology.annotate import annotate
+from kgtable.ontology.column_stats import MISSING, QUANTITY
+from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid
-from kgtable.tables.structure import make_table
 from tests.graph.support import NAMES, grid
 
 MIXED = grid(
@@ -59,7 +58,7 @@ def test_the_counts_are_those_of_the_statements() -> None:
 
 
 def test_counts_stay_true_when_forms_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtable.graph.quantity_forms._MOST_FORMS", 3)
+    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_FORMS", 3)
     rows = [(f"r{n}", str(5 - n), f"{n + 1}%", f"{n + 1} kg") for n in range(9)]
     shaper, blocks, _ = shaped(grid(("Item", "A", "B", "C"), *rows))
     assert shaper.tally().predicates == statements(blocks)

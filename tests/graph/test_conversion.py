@@ -10,28 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.graph.blocks import Share
-from kgtable.graph.conversion import (
-    Job,
-    Settings,
+from kgtable.build.convert import (
+    ConversionJob,
+    ConversionOptions,
     TableConversion,
     plan_jobs,
     run_job,
     run_jobs,
     write_job,
 )
-from kgtable.graph.terms import Namespaces
-from kgtable.graph.writing import Format
-from kgtable.ontology.mapping import Mapping
+from kgtable.graph.terms import Namespaces, Share
+from kgtable.graph.writers import Format
+from kgtable.ontology.mapping import UserMapping
+from kgtable.tables.discovery import find_files
 from kgtable.tables.model import Row
-from kgtable.tables.walk import find_files
 from tests.graph.support import grid
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=12), st.integers(1, 4))
 def test_jobs_hold_every_file_once_and_in_order(sizes: list[int], workers: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kgtable.graph.conversion.SPLIT_ABOVE", 40)
+        patch.setattr("kgtable.build.convert.SPLIT_ABOVE", 40)
         for number, size in enumerate(sizes):
             Path(folder, f"{number:03}.csv").write_bytes(b"a" * size)
         files = [(file, f"digest of {file.id}") for file in find_files([Path(folder)])]
@@ -46,7 +45,7 @@ def test_jobs_hold_every_file_once_and_in_order(sizes: list[int], workers: int) 
 
 def test_nothing_to_convert(tmp_path: Path) -> None:
     assert plan_jobs([], tmp_path, 3) == []
-    assert list(run_jobs([], Settings(), 3)) == []
+    assert list(run_jobs([], ConversionOptions(), 3)) == []
 
 
 class Streamed:
@@ -61,8 +60,8 @@ class Streamed:
 def test_shares_of_a_streamed_table_hold_each_row_once_however_wrong_the_size(size: int) -> None:
     table = grid(("Item", "Amount"), *((f"r{n}", str(n)) for n in range(25)))
     streamed = replace(table, rows=Streamed(tuple(table.rows)))
-    whole = "".join(TableConversion(streamed, Settings()))
-    shares = [TableConversion(streamed, Settings(), Share(part, 3), size) for part in range(3)]
+    whole = "".join(TableConversion(streamed, ConversionOptions()))
+    shares = [TableConversion(streamed, ConversionOptions(), Share(part, 3), size) for part in range(3)]
     assert "".join(piece for share in shares for piece in share) == whole
     counts = [share.record().rows for share in shares]
     assert sum(counts) == 26
@@ -72,9 +71,9 @@ def test_shares_of_a_streamed_table_hold_each_row_once_however_wrong_the_size(si
 def test_shares_of_a_table_together_say_what_the_whole_says() -> None:
     rows = [(f"r{n}", str(n), f"{n} kg") for n in range(11)]
     table = grid(("Item", "Amount", "Mass"), *rows)
-    whole = TableConversion(table, Settings())
+    whole = TableConversion(table, ConversionOptions())
     text = "".join(whole)
-    shares = [TableConversion(table, Settings(), Share(part, 4)) for part in range(4)]
+    shares = [TableConversion(table, ConversionOptions(), Share(part, 4)) for part in range(4)]
     assert "".join(piece for share in shares for piece in share) == text
     records = [share.record() for share in shares]
     assert sum(record.quads for record in records) == whole.record().quads == len(text.splitlines())
@@ -87,24 +86,26 @@ def test_a_file_that_cannot_be_read_leaves_a_record_and_no_text(tmp_path: Path) 
     (tmp_path / "c.csv").write_text("x,y\n3,4\n", encoding="utf-8")
     files = tuple(find_files([tmp_path]))
     out = io.BytesIO()
-    records = list(write_job(Job(files, ("1", "2", "3"), tmp_path / "out"), Settings(), out))
+    records = list(
+        write_job(ConversionJob(files, ("1", "2", "3"), tmp_path / "out"), ConversionOptions(), out)
+    )
     assert [record.error is None for record in records] == [True, False, True]
     assert records[1].tables == ()
     assert b"/b/" not in out.getvalue()
-    alone = Job(files[::2], ("1", "3"), tmp_path / "out")
-    assert run_job(alone, Settings()).records == (records[0], records[2])
+    alone = ConversionJob(files[::2], ("1", "3"), tmp_path / "out")
+    assert run_job(alone, ConversionOptions()).records == (records[0], records[2])
     assert (tmp_path / "out").read_bytes() == out.getvalue()
 
 
 def test_the_key_of_the_settings_changes_with_what_changes_the_text() -> None:
-    conversion = TableConversion(grid(("Year", "Revenue"), ("2019", "1")), Settings())
+    conversion = TableConversion(grid(("Year", "Revenue"), ("2019", "1")), ConversionOptions())
     "".join(conversion)
     facts = conversion.record().facts
-    key = Settings().key(facts)
-    assert Settings().key(facts) == key
-    assert Settings(format=Format.TURTLE).key(facts) == key
-    assert Settings(Namespaces("https://other.example/")).key(facts) != key
-    about_it = Mapping({("Revenue", ""): {"unit": "CCY_EUR"}})
-    about_others = Mapping({("Costs", ""): {"unit": "CCY_EUR"}})
-    assert Settings(mapping=about_it).key(facts) != key
-    assert Settings(mapping=about_others).key(facts) == key
+    key = ConversionOptions().key(facts)
+    assert ConversionOptions().key(facts) == key
+    assert ConversionOptions(format=Format.TURTLE).key(facts) == key
+    assert ConversionOptions(Namespaces("https://other.example/")).key(facts) != key
+    about_it = UserMapping({("Revenue", ""): {"unit": "CCY_EUR"}})
+    about_others = UserMapping({("Costs", ""): {"unit": "CCY_EUR"}})
+    assert ConversionOptions(mapping=about_it).key(facts) != key
+    assert ConversionOptions(mapping=about_others).key(facts) == key

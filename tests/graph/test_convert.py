@@ -6,16 +6,19 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
+from kgtable.build.assembly import convert_tables
+from kgtable.build.convert import ConversionOptions
 from kgtable.errors import UsageError
-from kgtable.graph.conversion import Settings
-from kgtable.graph.convert import convert_tables
-from kgtable.graph.writing import Format
+from kgtable.graph.writers import Format
 
 
 def test_a_document_of_all_tables_and_what_is_said_of_them(folder: Path) -> None:
     out, told = io.BytesIO(), []
     report = convert_tables(
-        [folder], out, Settings(), progress=lambda stage, done, total: told.append((stage, done, total))
+        [folder],
+        out,
+        ConversionOptions(),
+        progress=lambda stage, done, total: told.append((stage, done, total)),
     )
     quads = list(ox.parse(out.getvalue(), format=ox.RdfFormat.N_QUADS))
     graphs = {str(quad.graph_name) for quad in quads}
@@ -32,7 +35,7 @@ def test_the_order_of_the_paths_and_files_given_twice_change_nothing(format: For
     documents = []
     for paths in ([folder], [folder, folder / "planets.csv"]):
         out = io.BytesIO()
-        convert_tables(paths, out, Settings(format=format))
+        convert_tables(paths, out, ConversionOptions(format=format))
         documents.append(out.getvalue())
     assert documents[0] == documents[1]
 
@@ -42,7 +45,7 @@ def test_what_cannot_be_read_is_reported_and_the_rest_written(folder: Path) -> N
     (folder / "empty.csv").write_bytes(b"")
     (folder / "notes.docx").write_bytes(b"not a table")
     out = io.BytesIO()
-    report = convert_tables([folder], out, Settings())
+    report = convert_tables([folder], out, ConversionOptions())
     assert [table.id for table in report.tables] == ["planets"]
     assert sorted(error.partition(":")[0] for error in report.errors) == ["empty.csv", "income.csv"]
     assert any("notes.docx" in str(notice) for notice in report.notices)
@@ -52,5 +55,5 @@ def test_what_cannot_be_read_is_reported_and_the_rest_written(folder: Path) -> N
 def test_without_a_table_nothing_is_written(tmp_path: Path) -> None:
     out = io.BytesIO()
     with pytest.raises(UsageError, match=r"no tables in .*\.csv"):
-        convert_tables([tmp_path], out, Settings())
+        convert_tables([tmp_path], out, ConversionOptions())
     assert out.getvalue() == b""

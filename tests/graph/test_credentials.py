@@ -7,7 +7,7 @@ from urllib.request import Request, parse_http_list, parse_keqv_list
 import pytest
 
 from kgtable.errors import ConfigError
-from kgtable.graph.credentials import ORIGINS, TOKEN, USER, Credentials, Login, credentials_for
+from kgtable.graph.remote.http import ORIGINS, TOKEN, USER, Credentials, Login, credentials_for
 
 SECRET = {TOKEN: "s3cret"}
 REQUEST = Request("http://127.0.0.1:8890/store?graph=urn%3Ax", data=b"x", method="PUT")

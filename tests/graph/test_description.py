@@ -4,19 +4,18 @@ from collections import Counter
 
 import pyoxigraph as ox
 
-from kgtable.graph.blocks import Block
-from kgtable.graph.catalogue import TableRecord
-from kgtable.graph.conversion import Settings, TableConversion
-from kgtable.graph.description import dataset_blocks, ontology_blocks
-from kgtable.graph.terms import RDF_TYPE, VOID
-from kgtable.graph.writing import LineWriter
+from kgtable.build.catalogue import TableRecord
+from kgtable.build.convert import ConversionOptions, TableConversion
+from kgtable.build.description import dataset_blocks, ontology_blocks
+from kgtable.graph.terms import RDF_TYPE, VOID, Block
+from kgtable.graph.writers import LineWriter
 from tests.graph.support import NAMES, grid
 
 VOID_TRIPLES = ox.NamedNode(f"{VOID}triples")
 
 
 def record(id: str, *rows: tuple[str, ...]) -> tuple[TableRecord, str]:
-    conversion = TableConversion(grid(*rows, id=id), Settings())
+    conversion = TableConversion(grid(*rows, id=id), ConversionOptions())
     text = "".join(conversion)
     return conversion.record(), text
 

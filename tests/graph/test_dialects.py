@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import UsageError
-from kgtable.graph.dialects import DIALECTS, dialect_named
+from kgtable.graph.remote.dialects import DIALECTS, dialect_named
 
 
 def test_every_dialect_is_found_by_its_name() -> None:

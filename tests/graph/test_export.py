@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable import api
+from kgtable.build.load import fill_store
 from kgtable.errors import StorageError
 from kgtable.graph.export import csv_text, safe_file_name, to_dataset, write_csv, write_csv_folder, write_rdf
-from kgtable.graph.loading import fill_store
 from kgtable.graph.store import EmbeddedStore
-from kgtable.graph.writing import Format
+from kgtable.graph.writers import Format
+from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid
-from kgtable.tables.structure import make_table
 from tests.graph.support import NAMES, grid, text_of
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)

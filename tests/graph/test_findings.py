@@ -5,9 +5,9 @@ import json
 import pyoxigraph as ox
 import pytest
 
-from kgtable.graph.findings import ValidationReport, Violation, violation_of
-from kgtable.graph.judging import Finding
+from kgtable.graph.shacl import Finding
 from kgtable.graph.terms import DCTERMS, KGT, QUDT
+from kgtable.graph.validation_report import ValidationReport, Violation, violation_of
 from tests.graph.support import NAMES
 
 FINDING = Finding("Has no unit.", f"{QUDT}hasUnit")

@@ -5,8 +5,7 @@ import rdflib
 from pyoxigraph import Literal, NamedNode
 
 from kgtable.errors import GraphError
-from kgtable.graph.forms import ShapeVision
-from kgtable.graph.judging import load_shapes
+from kgtable.graph.shacl import ShapeVision, load_shapes
 
 PREFIXES = """
 @prefix e: <http://e/> .

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kgtable.build.generations import LOCK, POINTER, GraphDirectory, StoreEndpoint
 from kgtable.errors import GraphLockedError, GraphNotFoundError, GraphVersionError, StorageError
-from kgtable.graph.generation import LOCK, POINTER, Endpoint, GraphDirectory
-from kgtable.graph.storage import exclusive_lock
+from kgtable.storage import exclusive_lock
 
 BASE = "https://data.example/ü#"
 
@@ -76,7 +76,7 @@ def test_a_pointer_that_cannot_be_used(content: str, tmp_path: Path) -> None:
     with pytest.raises(GraphVersionError):
         place.endpoint() or place.current()
     with pytest.raises(GraphVersionError):
-        place.point_to_endpoint(Endpoint("http://e/"))
+        place.point_to_endpoint(StoreEndpoint("http://e/"))
     assert (tmp_path / POINTER).read_text(encoding="utf-8") == content
 
 
@@ -107,10 +107,10 @@ def test_foreign_folders_are_not_touched_hidden_files_do_not_count(tmp_path: Pat
 
 def test_a_directory_for_an_endpoint(tmp_path: Path) -> None:
     place = GraphDirectory(tmp_path / "kg")
-    endpoint = Endpoint("https://e/sparql", "virtuoso", BASE, "https://e/store")
+    endpoint = StoreEndpoint("https://e/sparql", "virtuoso", BASE, "https://e/store")
     place.point_to_endpoint(endpoint)
     assert place.endpoint() == endpoint
-    plain = Endpoint("https://other/sparql")
+    plain = StoreEndpoint("https://other/sparql")
     place.point_to_endpoint(plain)
     assert place.endpoint() == plain
     with pytest.raises(GraphVersionError, match="kgtable push"):

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 from kgtable import api
-from kgtable.graph.catalogue import Catalogue, FileRecord
-from kgtable.graph.generation import Generation
-from kgtable.graph.info import catalogue_info
+from kgtable.build.catalogue import Catalogue, FileRecord
+from kgtable.build.generations import Generation, catalogue_info
 
 
 def test_the_counts_add_up(folder: Path, graph_path: Path) -> None:

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.graph.blocks import Block, Share
-from kgtable.graph.jsonld import JsonLdWriter
-from kgtable.graph.terms import KGT, RDF_TYPE, XSD, text_literal, typed
+from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Share, text_literal, typed
+from kgtable.graph.writers import JsonLdWriter
 from tests.graph.support import NAMES
 
 any_text = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=30)

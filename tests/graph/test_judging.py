@@ -6,7 +6,7 @@ import pytest
 import rdflib
 from pyoxigraph import BlankNode, Literal, NamedNode
 
-from kgtable.graph.judging import Example, Finding, judge, load_shapes
+from kgtable.graph.shacl import Finding, NodeExample, judge, load_shapes
 from kgtable.graph.terms import KGT, QUDT, RDF, XSD
 
 TYPE = f"{RDF}type"
@@ -19,7 +19,7 @@ def shapes() -> rdflib.Graph:
     return load_shapes()
 
 
-def quantity(*more: tuple[str, NamedNode | Literal], subject: str = "http://e/q") -> Example:
+def quantity(*more: tuple[str, NamedNode | Literal], subject: str = "http://e/q") -> NodeExample:
     values = (
         (TYPE, NamedNode(f"{QUDT}QuantityValue")),
         (f"{QUDT}hasUnit", EURO),
@@ -28,7 +28,7 @@ def quantity(*more: tuple[str, NamedNode | Literal], subject: str = "http://e/q"
         (f"{KGT}text", Literal("1")),
         *more,
     )
-    return Example(NamedNode(subject), values, IS_UNIT)
+    return NodeExample(NamedNode(subject), values, IS_UNIT)
 
 
 def number(text: str, datatype: str = "decimal") -> tuple[str, Literal]:
@@ -40,7 +40,7 @@ def test_findings_are_told_by_form(shapes: rdflib.Graph) -> None:
         "sound": quantity(number("1.0")),
         "two values": quantity(number("1.0"), number("2.0")),
         "no decimal": quantity(number("1", "integer")),
-        "blank": Example(BlankNode(), quantity().values, IS_UNIT),
+        "blank": NodeExample(BlankNode(), quantity().values, IS_UNIT),
     }
     found = judge(forms, shapes)
     assert set(found) == {"two values", "no decimal", "blank"}
@@ -52,7 +52,7 @@ def test_findings_are_told_by_form(shapes: rdflib.Graph) -> None:
 
 def test_a_unit_counts_by_its_class_alone(shapes: rdflib.Graph) -> None:
     example = quantity(number("1.0"))
-    unknown = Example(example.subject, example.values, {})
+    unknown = NodeExample(example.subject, example.values, {})
     assert judge({"known": example}, shapes) == {}
     assert [f.property for f in judge({"unknown": unknown}, shapes)["unknown"]] == [f"{QUDT}hasUnit"]
 

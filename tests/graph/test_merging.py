@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.graph.blocks import Share
-from kgtable.graph.catalogue import FileRecord
-from kgtable.graph.conversion import Job, Settings, run_job
-from kgtable.graph.merging import merge_shares
-from kgtable.tables.walk import find_files
+from kgtable.build.assembly import merge_shares
+from kgtable.build.catalogue import FileRecord
+from kgtable.build.convert import ConversionJob, ConversionOptions, run_job
+from kgtable.graph.terms import Share
+from kgtable.tables.discovery import find_files
 
 ROWS = "".join(f"item {row},{row * 7 - 20},{row}%,$ {row} million\n" for row in range(20))
 
@@ -22,8 +22,8 @@ def records(tmp_path: Path) -> list[list[FileRecord]]:
     found = []
     for file in find_files([tmp_path]):
         shares = [Share(), *(Share(part, 3) for part in range(3))]
-        jobs = [Job((file,), ("digest",), tmp_path / "out", share) for share in shares]
-        found.append([run_job(job, Settings()).records[0] for job in jobs])
+        jobs = [ConversionJob((file,), ("digest",), tmp_path / "out", share) for share in shares]
+        found.append([run_job(job, ConversionOptions()).records[0] for job in jobs])
     return found
 
 

@@ -7,7 +7,7 @@ import pytest
 import rdflib
 
 from kgtable.errors import GraphError
-from kgtable.graph.opening import opened
+from kgtable.graph.validate import opened
 
 TURTLE = '@prefix e: <http://e/> . e:s e:p "a\u202e", 1 ; e:q [ e:p "b" ] .'
 QUADS = '<http://e/s> <http://e/p> "a" <http://e/g> .\n<http://e/s> <http://e/p> "b" .\n'

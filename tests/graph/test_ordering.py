@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtable.graph.ordering import collect, plain_blocks, table_blocks, term_text
 from kgtable.graph.terms import KGT, RDF_TYPE, XSD
-from kgtable.graph.writing import Format, writer_for
+from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, term_text, writer_for
 from kgtable.tables.model import Area, Context, Grid
 from tests.graph.support import NAMES, grid, text_of, triples_of
 

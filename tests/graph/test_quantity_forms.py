@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.graph.quantity_forms import Alike, QuantityForms
+from kgtable.graph.cell_encoder import Alike, QuantityForms
 from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, decimal_text, text_literal
-from kgtable.ontology.quantities import Quantity
-from kgtable.ontology.readings import Reading
-from kgtable.tables.numbers import parse_number
+from kgtable.ontology.quantities import Quantity, Reading
+from kgtable.values.numbers import parse_number
 
 EURO = Quantity(Decimal("12.50"), "CCY_EUR", 6, "column", "caption", "share")
 
@@ -61,7 +60,7 @@ def test_values_are_never_written_with_an_exponent(value: Decimal, text: str) ->
 def test_uses_are_counted_by_column_and_reading_also_of_forgotten_forms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kgtable.graph.quantity_forms._MOST_FORMS", 2)
+    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_FORMS", 2)
     forms = QuantityForms()
     reading = Reading("KiloGM")
     for column in (0, 1, 0, 2, 3, 0):

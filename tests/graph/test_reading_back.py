@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtable.build.load import fill_store
 from kgtable.errors import GraphError, GraphNotFoundError
-from kgtable.graph.loading import fill_store
-from kgtable.graph.reading_back import read_table, table_from_triples
 from kgtable.graph.store import EmbeddedStore
-from kgtable.tables.folder import read_folder
+from kgtable.graph.table_decoder import read_table, table_from_triples
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Area, Grid
-from kgtable.tables.structure import make_table
 from tests.graph.support import NAMES, grid, text_of, triples_of
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=12)

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 import pytest
 
+from kgtable.build.generations import StoreEndpoint
 from kgtable.errors import ConfigError, KgtableError, QueryError, RemoteStoreError
-from kgtable.graph.dialects import DESCRIPTION
-from kgtable.graph.generation import Endpoint
-from kgtable.graph.remote import RemoteStore
-from kgtable.graph.wire import Policy
+from kgtable.graph.remote.dialects import DESCRIPTION
+from kgtable.graph.remote.endpoint import RemoteStore
+from kgtable.graph.remote.http import HttpPolicy
 from tests.graph.misbehaving import Answer, Misbehaving
 
 ROWS = [{"x": {"type": "literal", "value": str(number)}} for number in range(3)]
@@ -33,8 +33,8 @@ def server() -> Iterator[Misbehaving]:
 def store(
     server: Misbehaving, dialect: str = "generic", environment: dict[str, str] = NO_CREDENTIALS
 ) -> RemoteStore:
-    endpoint = Endpoint(server.url, dialect, store=server.url + "?x=1")
-    policy = Policy(timeout=5.0, retries=2, sleep=lambda seconds: waits.append(seconds))
+    endpoint = StoreEndpoint(server.url, dialect, store=server.url + "?x=1")
+    policy = HttpPolicy(timeout=5.0, retries=2, sleep=lambda seconds: waits.append(seconds))
     waits.clear()
     return RemoteStore(endpoint, {"e": "http://e/"}, policy=policy, environment=environment)
 
@@ -143,7 +143,7 @@ def test_connections_that_break_off_are_made_again(server: Misbehaving) -> None:
 
 def test_no_answer_in_time(server: Misbehaving) -> None:
     server.answers = [Answer(body=JSON, pause=30.0)]
-    slow = RemoteStore(Endpoint(server.url), policy=Policy(timeout=0.2), environment={})
+    slow = RemoteStore(StoreEndpoint(server.url), policy=HttpPolicy(timeout=0.2), environment={})
     with pytest.raises(RemoteStoreError, match=r"within 0\.2 seconds"):
         slow.query(ASKED)
 
@@ -153,7 +153,7 @@ def test_nobody_there() -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/sparql"
     with pytest.raises(RemoteStoreError, match="cannot be reached"):
-        RemoteStore(Endpoint(url), environment={}).query(ASKED)
+        RemoteStore(StoreEndpoint(url), environment={}).query(ASKED)
 
 
 def test_credentials_go_only_where_they_are_meant_to(server: Misbehaving) -> None:
@@ -165,7 +165,7 @@ def test_credentials_go_only_where_they_are_meant_to(server: Misbehaving) -> Non
     assert sent == ["Bearer s3cret", None, "Basic bWU6czNjcmV0", None]
     assert [asked.method for asked in server.asked] == ["POST", "HEAD", "POST", "POST"]
     away = RemoteStore(
-        Endpoint("https://sparql.example.org/q"), environment={"KGTABLE_SPARQL_TOKEN": "s3cret"}
+        StoreEndpoint("https://sparql.example.org/q"), environment={"KGTABLE_SPARQL_TOKEN": "s3cret"}
     )
     with pytest.raises(ConfigError, match=r"KGTABLE_SPARQL_ORIGIN=https://sparql\.example\.org") as caught:
         away.query(ASKED)
@@ -192,4 +192,4 @@ def test_whole_graphs_by_the_graph_store_protocol(server: Misbehaving) -> None:
     with pytest.raises(KgtableError, match="status 404"):
         remote.put_graph("http://g", TRIPLE)
     with pytest.raises(RemoteStoreError, match="--store"):
-        RemoteStore(Endpoint(server.url), environment={}).put_graph("http://g", TRIPLE)
+        RemoteStore(StoreEndpoint(server.url), environment={}).put_graph("http://g", TRIPLE)

@@ -4,8 +4,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgtable.errors import QueryError
-from kgtable.graph.binding import Bindable
-from kgtable.graph.remote_query import prepare
+from kgtable.graph.remote.endpoint import prepare
+from kgtable.graph.sparql_text import Bindable
 
 DATA = """
 <http://e/a> <http://e/name> "one" ; <http://e/size> 1 .

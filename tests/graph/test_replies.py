@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import KgtableError, QueryError, RemoteStoreError
-from kgtable.graph.dialects import DIALECTS
-from kgtable.graph.replies import LONGEST_MESSAGE, checked, count_rows, parsed, refuse_partial, triples
-from kgtable.graph.wire import Reply
+from kgtable.graph.remote.dialects import DIALECTS
+from kgtable.graph.remote.http import HttpReply
+from kgtable.graph.remote.responses import (
+    LONGEST_MESSAGE,
+    checked,
+    count_rows,
+    parsed,
+    refuse_partial,
+    triples,
+)
 
 URL = "https://e/sparql"
 RESULTS = "application/sparql-results+json"
@@ -19,12 +26,12 @@ ROWS = [{"x": {"type": "literal", "value": str(number)}} for number in range(3)]
 SELECTED = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": ROWS}}).encode()
 
 
-def reply(body: bytes = b"", status: int = 200, type: str = RESULTS, **headers: str) -> Reply:
+def reply(body: bytes = b"", status: int = 200, type: str = RESULTS, **headers: str) -> HttpReply:
     message = Message()
     message["Content-Type"] = type
     for name, value in headers.items():
         message[name.replace("_", "-")] = value
-    return Reply(status, message, body)
+    return HttpReply(status, message, body)
 
 
 @given(
@@ -105,7 +112,7 @@ def test_triples_are_read_whole_or_not_at_all() -> None:
         (reply(), 10_000, "virtuoso"),
     ],
 )
-def test_a_cut_result_is_an_error(answer: Reply, rows: int, dialect: str) -> None:
+def test_a_cut_result_is_an_error(answer: HttpReply, rows: int, dialect: str) -> None:
     with pytest.raises(RemoteStoreError, match=f"only a part of the results, {rows:,} rows"):
         refuse_partial(answer, rows, DIALECTS[dialect], URL)
 

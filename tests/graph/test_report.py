@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from kgtable import api
-from kgtable.graph.catalogue import FileRecord
-from kgtable.graph.report import ConversionReport
+from kgtable.build.catalogue import FileRecord
+from kgtable.build.conversion_report import ConversionReport
 from kgtable.tables.model import Notice
 
 

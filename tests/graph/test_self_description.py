@@ -3,9 +3,9 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgtable.graph.self_description import SH, Example, examples, parse_example, self_description
+from kgtable.build.description import SH, ExampleQuery, examples, parse_example, self_description
 from kgtable.graph.terms import Namespaces
-from kgtable.graph.writing import LineWriter
+from kgtable.graph.writers import LineWriter
 
 NAMES = Namespaces("https://data.example/ü/")
 
@@ -51,14 +51,14 @@ def test_it_is_the_same_each_time() -> None:
 @pytest.mark.parametrize(
     ("text", "example"),
     [
-        ("# Title.\n# More\n#  words.\nASK {}\n", Example("n", "Title.", "More words.", "ASK {}")),
-        ("SELECT * { ?s ?p '#' }", Example("n", "n", "", "SELECT * { ?s ?p '#' }")),
-        ("# Only a title", Example("n", "Only a title", "", "")),
-        ("", Example("n", "n", "", "")),
-        ("\r\n# A\r\nASK {}\r\n# inside\r\n", Example("n", "A", "", "ASK {}\n# inside")),
+        ("# Title.\n# More\n#  words.\nASK {}\n", ExampleQuery("n", "Title.", "More words.", "ASK {}")),
+        ("SELECT * { ?s ?p '#' }", ExampleQuery("n", "n", "", "SELECT * { ?s ?p '#' }")),
+        ("# Only a title", ExampleQuery("n", "Only a title", "", "")),
+        ("", ExampleQuery("n", "n", "", "")),
+        ("\r\n# A\r\nASK {}\r\n# inside\r\n", ExampleQuery("n", "A", "", "ASK {}\n# inside")),
     ],
 )
-def test_examples_are_comments_then_a_query(text: str, example: Example) -> None:
+def test_examples_are_comments_then_a_query(text: str, example: ExampleQuery) -> None:
     assert parse_example("n", text) == example
 
 
@@ -72,4 +72,4 @@ def test_examples_are_comments_then_a_query(text: str, example: Example) -> None
     ],
 )
 def test_the_form_of_an_example(query: str, form: str) -> None:
-    assert Example("n", "t", "", query).form == form
+    assert ExampleQuery("n", "t", "", query).form == form

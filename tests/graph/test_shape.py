@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kgtable.graph.writing import Format
+from kgtable.graph.writers import Format
 from tests.graph.support import grid, text_of
 
 NORMAL = grid(

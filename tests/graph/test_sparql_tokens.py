@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.graph.sparql_tokens import AmbiguousTextError, Token, tokens
+from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=40)
 query_like = st.lists(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import GraphLockedError, StorageError
-from kgtable.graph.storage import append_file, exclusive_lock, link_tree, storage_errors, whole_file
+from kgtable.storage import append_file, exclusive_lock, link_tree, storage_errors, whole_file
 
 
 @pytest.mark.parametrize(

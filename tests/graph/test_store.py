@@ -5,9 +5,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
+from kgtable.build.load import fill_store
 from kgtable.errors import GraphNotFoundError, QueryError, StorageError
-from kgtable.graph.binding import Bindable
-from kgtable.graph.loading import fill_store
+from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore
 
 QUADS = """\

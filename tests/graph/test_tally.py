@@ -6,9 +6,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.graph.blocks import Block, Filled, Form
 from kgtable.graph.tally import Tally, counted
-from kgtable.graph.terms import RDF_TYPE
+from kgtable.graph.terms import RDF_TYPE, Block, BlockForm, FilledBlock
 
 names = st.text(max_size=5)
 plain = st.dictionaries(names, st.integers(1, 2**60), max_size=4).map(Counter)
@@ -50,7 +49,7 @@ def test_blocks_pass_through_and_are_counted_but_forms_are_not() -> None:
     blocks: list[list[Block]] = [
         [("<s>", [(RDF_TYPE, "<A>"), (RDF_TYPE, "<B>"), ("<p>", '"1"')]), ("<t>", [("<p>", '"2"')])],
         [],
-        [("<u>", Filled(Form([(RDF_TYPE, "<A>"), ("<p>", 0)]), ('"3"',)))],
+        [("<u>", FilledBlock(BlockForm([(RDF_TYPE, "<A>"), ("<p>", 0)]), ('"3"',)))],
     ]
     tally = Tally()
     assert list(counted(blocks, tally)) == blocks

@@ -6,15 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import UsageError
-from kgtable.graph.terms import (
-    Namespaces,
-    decimal_text,
-    decode,
-    encode,
-    literal_text,
-    quote,
-    text_literal,
-)
+from kgtable.graph.terms import Namespaces, decimal_text, decode, encode, literal_text, quote, text_literal
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=30)
 

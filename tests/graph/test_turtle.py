@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtable.graph.blocks import Block, Share
-from kgtable.graph.terms import KGT, RDF_TYPE, XSD, text_literal, typed
-from kgtable.graph.turtle import TurtleWriter
+from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Share, text_literal, typed
+from kgtable.graph.writers import TurtleWriter
 from tests.graph.support import NAMES
 
 TABLE = f"<{NAMES.table_iri('t')}>"

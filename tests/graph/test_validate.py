@@ -11,10 +11,10 @@ from rdflib import RDF, RDFS
 from rdflib.namespace import SH
 
 from kgtable.errors import MissingExtraError
-from kgtable.graph.judging import load_shapes
+from kgtable.graph.shacl import load_shapes
 from kgtable.graph.validate import validate
 from kgtable.resources import read_shipped
-from kgtable.tables.units import units
+from kgtable.values.units import units
 from tests.graph.shacl_samples import FAULTS, SOUND
 
 BROKEN = [(text, fault) for text, faults in FAULTS.items() for fault in faults]

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from kgtable.build.catalogue import TableRecord
+from kgtable.build.table_views import Tables, TableView
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.catalogue import TableRecord
-from kgtable.graph.views import Tables, TableView
+from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Table
-from kgtable.tables.structure import make_table
 from tests.graph.support import grid
 
 SCRIPT = "<script>alert(1)</script>"

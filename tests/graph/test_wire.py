@@ -5,8 +5,7 @@ from email.message import Message
 import pytest
 
 from kgtable.errors import RemoteStoreError, UsageError
-from kgtable.graph.credentials import USER, Credentials, Login
-from kgtable.graph.wire import Policy, Reply, checked_url, send
+from kgtable.graph.remote.http import USER, Credentials, HttpPolicy, HttpReply, Login, checked_url, send
 from tests.graph.misbehaving import Answer, Misbehaving
 
 
@@ -39,7 +38,7 @@ def test_any_status_is_an_answer(status: int) -> None:
     with Misbehaving().running() as server:
         server.answers = [Answer(status, "Text/Plain; charset=x", b"words")]
         reply = send(
-            "POST", server.url, body=b"q", headers={"X-Mine": "1"}, policy=Policy(timeout=5.0, retries=0)
+            "POST", server.url, body=b"q", headers={"X-Mine": "1"}, policy=HttpPolicy(timeout=5.0, retries=0)
         )
         assert reply.status == status
         assert server.asked[0].headers["x-mine"] == "1"
@@ -54,14 +53,14 @@ def test_a_redirect_is_not_followed_with_the_credentials() -> None:
             server.url,
             headers={},
             login=Login(Credentials("s3cret")),
-            policy=Policy(timeout=5.0, retries=0),
+            policy=HttpPolicy(timeout=5.0, retries=0),
         )
         assert reply.status == 307
         assert len(server.asked) == 1
         assert not other.asked
 
 
-ONCE = Policy(timeout=5.0, retries=0)
+ONCE = HttpPolicy(timeout=5.0, retries=0)
 
 
 def challenged(nonce: str) -> Answer:
@@ -85,7 +84,7 @@ def test_a_new_challenge_is_answered_once() -> None:
     with Misbehaving().running() as server:
         server.answers = [challenged("a"), challenged("b")]
         login = Login(Credentials("wrong", "me"))
-        reply = send("GET", server.url, headers={}, login=login, policy=Policy(timeout=5.0, retries=3))
+        reply = send("GET", server.url, headers={}, login=login, policy=HttpPolicy(timeout=5.0, retries=3))
         assert reply.status == 401
         assert len(server.asked) == 2
 
@@ -94,12 +93,14 @@ def test_waits_grow_and_end() -> None:
     waits: list[float] = []
     with Misbehaving().running() as server:
         server.answers = [Answer(503), Answer(502, headers={"Retry-After": "later"}), Answer(429)]
-        reply = send("GET", server.url, headers={}, policy=Policy(timeout=5.0, retries=2, sleep=waits.append))
+        reply = send(
+            "GET", server.url, headers={}, policy=HttpPolicy(timeout=5.0, retries=2, sleep=waits.append)
+        )
     assert reply.status == 429
     assert waits == [0.5, 1.0]
 
 
 def test_an_answer_without_a_type() -> None:
-    assert Reply(200, Message(), b"").media_type == ""
+    assert HttpReply(200, Message(), b"").media_type == ""
     with pytest.raises(RemoteStoreError, match="cannot be reached"):
-        send("GET", "http://name.invalid/", headers={}, policy=Policy(timeout=5.0, retries=0))
+        send("GET", "http://name.invalid/", headers={}, policy=HttpPolicy(timeout=5.0, retries=0))

@@ -11,7 +11,7 @@ from rdflib.compare import isomorphic
 
 from kgtable import api
 from kgtable.errors import UsageError
-from kgtable.graph.writing import Format
+from kgtable.graph.writers import Format
 from tests.graph.support import grid, text_of
 
 OXIGRAPH = {
@@ -111,7 +111,7 @@ def test_an_unknown_format_lists_the_known_ones() -> None:
 def test_processes_write_the_same_bytes(
     format: Format, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgtable.graph.conversion.SPLIT_ABOVE", 3_000)
+    monkeypatch.setattr("kgtable.build.convert.SPLIT_ABOVE", 3_000)
     rows = "".join(f"item {row},{row * 7},{row}%\n" for row in range(500))
     (folder / "long.csv").write_text(f"Name,Amount,Share\n{rows}", encoding="utf-8")
     (folder / "broken.csv").write_bytes(b"\x00\x01\x02\xff\xfe\x00" * 99)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.graph.generation import Generation
-from kgtable.index.opened import GraphIndex
+from kgtable.build.generations import Generation
+from kgtable.index.open import GraphIndex
 from tests.index.sample_graph import build, load_words, write_tables
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtable.index.assembly import assemble
+from kgtable.index.build import assemble
 from kgtable.index.corpus import NONE, Corpus
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 
 
 def text(corpus: Corpus, label: str) -> np.ndarray:  # type: ignore[type-arg]

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from kgtable.build.generations import Generation, GraphDirectory
+from kgtable.build.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.build import build_graph
-from kgtable.graph.generation import Generation, GraphDirectory
 from kgtable.index.build import VERSION, ensure_index, index_step, read_about
 from kgtable.index.embedding import Embedder
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
 
 

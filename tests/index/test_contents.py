@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.graph.catalogue import Changes
-from kgtable.graph.generation import Generation
+from kgtable.build.catalogue import Changes
+from kgtable.build.generations import Generation
 from kgtable.index import contents
-from kgtable.index.contents import keep_contents, table_text
-from kgtable.index.reading import TableContent
+from kgtable.index.contents import TableContent, keep_contents, table_text
 
 IDS = ["bridges", "income", "medals"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgtable.build.generations import Generation
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.generation import Generation
 from kgtable.index.corpus import NONE, Corpus, Places, Statistics
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 
 
 @pytest.fixture

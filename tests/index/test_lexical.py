@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.lexical import LexicalIndex, folded, write_grams
-from kgtable.index.strings import Strings, encoded
+from kgtable.index.substring import LexicalIndex, Strings, encoded, folded, write_grams
 
 letters = st.sampled_from("abc\"'*%_-ßİ漢é \0\ud800")
 

@@ -68,7 +68,7 @@ def test_a_failed_export_leaves_nothing_behind(
         (folder / "model.onnx").write_bytes(b"half")
         raise RuntimeError("torn")
 
-    monkeypatch.setattr("kgtable.index.onnx_export.write_minilm", broken)
+    monkeypatch.setattr("kgtable.index.minilm.write_minilm", broken)
     with pytest.raises(RuntimeError, match="torn"):
         MiniLM.load(tmp_path / "export")
     assert list(tmp_path.iterdir()) == []

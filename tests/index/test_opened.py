@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgtable.build.generations import Generation
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.generation import Generation
 from kgtable.index.embedding import Embedder
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 from tests.index.sample_graph import load_words
 
 

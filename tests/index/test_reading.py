@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from kgtable.graph.generation import Generation
+from kgtable.build.generations import Generation
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.reading import TableContent, read_content
+from kgtable.index.contents import TableContent, read_content
 
 
 def content_of(generation: Generation, id: str) -> TableContent:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtable.graph.catalogue import Catalogue
-from kgtable.index.opened import GraphIndex
-from kgtable.index.remembering import RememberingEmbedder
-from kgtable.ontology.facts import by_name
+from kgtable.build.catalogue import Catalogue
+from kgtable.index.build import RememberingEmbedder
+from kgtable.index.open import GraphIndex
+from kgtable.ontology.column_stats import by_name
 from tests.index.sample_graph import WordEmbedder, build
 
 

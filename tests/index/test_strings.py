@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.index.strings import Strings, encoded
+from kgtable.index.substring import Strings, encoded
 
 texts = st.lists(st.text(st.sampled_from("abä\0\ud800 x"), max_size=6), max_size=12, unique=True)
 

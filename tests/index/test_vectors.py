@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.opened import GraphIndex
-from kgtable.index.vectors import (
-    KINDS,
-    VectorCache,
-    Vectors,
-    stored_vectors,
-    write_tables,
-    write_vocabulary,
-)
+from kgtable.index.open import GraphIndex
+from kgtable.index.vectors import KINDS, VectorCache, Vectors, stored_vectors, write_tables, write_vocabulary
 from tests.index.sample_graph import WordEmbedder
 
 

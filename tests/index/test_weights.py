@@ -5,8 +5,8 @@ from collections import Counter
 
 import numpy as np
 
-from kgtable.index.opened import GraphIndex
-from kgtable.index.weights import K1, B
+from kgtable.index.corpus import K1, B
+from kgtable.index.open import GraphIndex
 from kgtable.index.words import terms
 
 DOCUMENTS = {

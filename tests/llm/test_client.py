@@ -13,29 +13,13 @@ from typing import Any
 
 import pytest
 
-from kgtable.config import Endpoint, Secret
-from kgtable.errors import (
-    LLMAuthError,
-    LLMError,
-    LLMRateLimitError,
-    LLMReplyError,
-    LLMUnreachableError,
-)
-from kgtable.llm.cache import CompletionCache
+from kgtable.config import ModelEndpoint, Secret
+from kgtable.errors import LLMAuthError, LLMError, LLMRateLimitError, LLMReplyError, LLMUnreachableError
+from kgtable.llm.cache import CompletionCache, Trace
 from kgtable.llm.client import ChatModel
-from kgtable.llm.conversation import Policy
+from kgtable.llm.conversation import RetryPolicy
 from kgtable.llm.protocol import Completion, OnText, Request
-from kgtable.llm.scripted_server import (
-    Act,
-    Drop,
-    Fail,
-    Hang,
-    Raw,
-    Say,
-    ScriptedServer,
-    WithoutFormats,
-)
-from kgtable.llm.trace import Trace
+from kgtable.llm.scripted_server import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer, WithoutFormats
 
 KEY = "sk-test-0123456789"
 SCHEMA = {
@@ -47,7 +31,7 @@ SCHEMA = {
 }
 PLAIN = Request(({"role": "user", "content": "Say hello."},))
 FORMED = Request(({"role": "user", "content": "Add 1 and 2."},), schema=SCHEMA)
-QUICK = Policy(retries=2, pause=0.01)
+QUICK = RetryPolicy(retries=2, pause=0.01)
 
 Ask = Callable[[ChatModel, Request, OnText | None], Completion]
 
@@ -70,7 +54,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 
 def model_at(server: ScriptedServer, **options: Any) -> ChatModel:
-    endpoint = Endpoint(server.base_url, Secret(KEY))
+    endpoint = ModelEndpoint(server.base_url, Secret(KEY))
     return ChatModel("tiny", endpoint, **({"policy": QUICK, "timeout": 5.0} | options))
 
 
@@ -155,13 +139,13 @@ def test_a_server_that_hangs_is_given_up(ask: Ask) -> None:
         ScriptedServer([Hang()]) as server,
         pytest.raises(LLMUnreachableError, match="did not answer in time"),
     ):
-        ask(model_at(server, timeout=0.1, policy=Policy(retries=1, pause=0.01)), PLAIN, None)
+        ask(model_at(server, timeout=0.1, policy=RetryPolicy(retries=1, pause=0.01)), PLAIN, None)
     assert len(server.requests) == 2
 
 
 def test_an_endpoint_that_is_not_there(ask: Ask) -> None:
     with ScriptedServer(["x"]) as server:
-        gone = Endpoint(server.base_url)
+        gone = ModelEndpoint(server.base_url)
     with pytest.raises(LLMUnreachableError, match="could not be reached"):
         ask(ChatModel("tiny", gone, policy=QUICK), PLAIN, None)
 
@@ -282,7 +266,7 @@ def test_what_the_environment_holds_for_openai_is_not_sent_elsewhere(
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, f"secret-{name}")
     with ScriptedServer(["Hello"]) as server:
-        ask(ChatModel("tiny", Endpoint(server.base_url), policy=QUICK), PLAIN, None)
+        ask(ChatModel("tiny", ModelEndpoint(server.base_url), policy=QUICK), PLAIN, None)
     assert "secret-" not in str(server.requests[0])
 
 

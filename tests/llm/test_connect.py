@@ -8,7 +8,7 @@ import pytest
 
 from kgtable.config import load_settings
 from kgtable.errors import ConfigError
-from kgtable.llm.connect import connect
+from kgtable.llm.client import connect
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted_server import ScriptedServer
 

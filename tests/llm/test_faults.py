@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.config import OPENAI_URL, Endpoint, Secret
-from kgtable.llm.faults import Fault, fault_from_response, retry_after
+from kgtable.config import OPENAI_URL, ModelEndpoint, Secret
+from kgtable.llm.faults import RequestFault, fault_from_response, retry_after
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_the_message_of_any_error_body_is_shown(body: str, message: str) -> None
 @pytest.mark.parametrize(
     ("endpoint", "hint"),
     [
-        (Endpoint(OPENAI_URL), "Set OPENAI_API_KEY"),
-        (Endpoint("http://localhost:1/v1"), "KGTABLE_BASE_URL and KGTABLE_API_KEY together"),
-        (Endpoint("http://localhost:1/v1", Secret("sk")), "key is valid"),
+        (ModelEndpoint(OPENAI_URL), "Set OPENAI_API_KEY"),
+        (ModelEndpoint("http://localhost:1/v1"), "KGTABLE_BASE_URL and KGTABLE_API_KEY together"),
+        (ModelEndpoint("http://localhost:1/v1", Secret("sk")), "key is valid"),
     ],
 )
-def test_a_refused_key_says_which_key_to_give(endpoint: Endpoint, hint: str) -> None:
-    assert hint in Fault("no", 401).to_error(endpoint, 1).hint
+def test_a_refused_key_says_which_key_to_give(endpoint: ModelEndpoint, hint: str) -> None:
+    assert hint in RequestFault("no", 401).to_error(endpoint, 1).hint

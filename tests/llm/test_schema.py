@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kgtable.llm.schema import mismatch
+from kgtable.llm.repair import mismatch
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

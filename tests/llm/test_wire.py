@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.llm.conversation import Reply
-from kgtable.llm.faults import GARBLED, Fault
+from kgtable.llm.conversation import ModelReply
+from kgtable.llm.faults import GARBLED, RequestFault
 from kgtable.llm.wire import StreamReader, read_reply
 
 any_json = st.recursive(
@@ -30,7 +30,7 @@ def completion(message: Any, **more: Any) -> str:
     return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], **more})
 
 
-def streamed(*lines: str) -> tuple[Reply | Fault, list[str]]:
+def streamed(*lines: str) -> tuple[ModelReply | RequestFault, list[str]]:
     pieces: list[str] = []
     reader = StreamReader(pieces.append)
     for line in lines:
@@ -55,7 +55,7 @@ def chunk(content: Any = None, finish: str | None = None, **more: Any) -> str:
 )
 def test_the_text_of_a_reply(message: Any, text: str) -> None:
     found = read_reply(completion(message))
-    assert isinstance(found, Reply)
+    assert isinstance(found, ModelReply)
     assert found.text == text
     assert found.refusal == (message.get("refusal") or "")
 
@@ -63,9 +63,9 @@ def test_the_text_of_a_reply(message: Any, text: str) -> None:
 def test_counts_and_model_where_they_are_told() -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 2**60}
     found = read_reply(completion({"content": "x"}, usage=usage, model="m-1"))
-    assert found == Reply("x", "stop", "", 3, 2**60, "m-1")
+    assert found == ModelReply("x", "stop", "", 3, 2**60, "m-1")
     for odd in (None, [], "many", {"prompt_tokens": "3"}):
-        assert read_reply(completion({"content": "x"}, usage=odd)) == Reply("x")
+        assert read_reply(completion({"content": "x"}, usage=odd)) == ModelReply("x")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_counts_and_model_where_they_are_told() -> None:
 )
 def test_what_is_no_completion_is_a_fault_with_its_beginning(text: str) -> None:
     found = read_reply(text)
-    assert isinstance(found, Fault)
+    assert isinstance(found, RequestFault)
     assert (found.status, found.code) == (502, GARBLED)
     assert len(found.message) < 200
 
@@ -91,8 +91,8 @@ def test_what_is_no_completion_is_a_fault_with_its_beginning(text: str) -> None:
 @given(any_json)
 def test_any_json_is_a_reply_or_a_fault_whole_and_streamed(value: Any) -> None:
     text = json.dumps(value)
-    assert isinstance(read_reply(text), Reply | Fault)
-    assert isinstance(streamed(f"data: {text}", f"data: {text}")[0], Reply | Fault)
+    assert isinstance(read_reply(text), ModelReply | RequestFault)
+    assert isinstance(streamed(f"data: {text}", f"data: {text}")[0], ModelReply | RequestFault)
 
 
 def test_a_stream_is_put_together() -> None:
@@ -101,7 +101,7 @@ def test_a_stream_is_put_together() -> None:
         chunk(finish="length", model="m"),
         'data: {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}}', "data: [DONE]",
     )  # fmt: skip
-    assert found == Reply("one two", "length", "", 1, 2, "m")
+    assert found == ModelReply("one two", "length", "", 1, 2, "m")
     assert pieces == ["one ", "two"]
 
 
@@ -121,6 +121,6 @@ def test_a_stream_is_put_together() -> None:
 )
 def test_a_stream_that_is_not_whole_is_a_fault(lines: list[str], says: str) -> None:
     found, _ = streamed(*lines)
-    assert isinstance(found, Fault)
+    assert isinstance(found, RequestFault)
     assert says in found.message
     assert found.worth_retrying

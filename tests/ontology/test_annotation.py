@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.ontology.annotation import AnnotatedTable, annotate
-from kgtable.ontology.facts import QUANTITY
-from kgtable.ontology.mapping import Mapping
+from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.ontology.column_stats import QUANTITY
+from kgtable.ontology.mapping import UserMapping
+from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.model import Column, Grid, Source, Structure, Table
-from kgtable.tables.values import Kind, type_cell
 
 ROWS = (("Year", "Sales", "Sales", "Code"), ("2011", "574", "173", "12"), ("2012", "602", "170", "34"))
 
@@ -18,7 +18,7 @@ def table(width: int = 4) -> Table:
 
 
 def annotated(**decisions: str) -> AnnotatedTable:
-    return annotate(table(), Mapping({("Sales", ""): decisions}))
+    return annotate(table(), UserMapping({("Sales", ""): decisions}))
 
 
 def quantity(made: AnnotatedTable, row: int, column: int) -> tuple[str, str, str]:
@@ -62,13 +62,13 @@ def test_unit_and_scale_of_the_mapping_win() -> None:
 
 
 @pytest.mark.parametrize(
-    ("datatype", "kind"), [("text", Kind.TEXT), ("number", Kind.NUMBER), ("year", Kind.YEAR)]
+    ("datatype", "kind"), [("text", CellKind.TEXT), ("number", CellKind.NUMBER), ("year", CellKind.YEAR)]
 )
-def test_datatype_of_the_mapping_wins(datatype: str, kind: Kind) -> None:
-    made = annotate(table(), Mapping({("Year", ""): {"datatype": datatype}}))
+def test_datatype_of_the_mapping_wins(datatype: str, kind: CellKind) -> None:
+    made = annotate(table(), UserMapping({("Year", ""): {"datatype": datatype}}))
     assert type_cell("2011", made.styles[0]).kind is kind
 
 
 def test_a_decision_for_other_tables_is_none_here() -> None:
-    mapping = Mapping({("Sales", "other"): {"predicate": "hasRevenue"}})
+    mapping = UserMapping({("Sales", "other"): {"predicate": "hasRevenue"}})
     assert annotate(table(), mapping).predicates == annotate(table()).predicates

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.clues import TableClues, read_clue
-from kgtable.ontology.measures import Measure
+from kgtable.ontology.unit_evidence import TableClues, read_clue
 from kgtable.tables.model import Context
-from kgtable.tables.units import units
+from kgtable.values.measures import Measure
+from kgtable.values.units import units
 from tests.ontology.support import table
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.column_prints import LOOKED_AT, ColumnPrint, column_prints
-from kgtable.tables.units import units
+from kgtable.ontology.unit_evidence import LOOKED_AT, ColumnPrint, column_prints
+from kgtable.values.units import units
 from tests.ontology.support import table
 
 

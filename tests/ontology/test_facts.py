@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.ontology.facts import (
+from kgtable.ontology.column_stats import (
     LONGEST_DISPLAY,
     ColumnFact,
     by_name,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.measures import Measure, denominator, duration_unit, find_measure
+from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 
 NAMES = [
     ("Gross margin %", Measure.PERCENT),

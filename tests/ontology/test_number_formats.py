@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.number_formats import FormatUnit, read_number_format
+from kgtable.values.unit_phrases import FormatUnit, read_number_format
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from rdflib import OWL, RDF, RDFS, XSD
 from rdflib.compare import isomorphic
 
 from kgtable.errors import OntologyError
-from kgtable.ontology.facts import MISSING, QUANTITY, ColumnFact
+from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact
 from kgtable.ontology.owl import generate
 
 EX = rdflib.Namespace("http://example.org/ontology#")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.ontology.periods import is_temporal
+from kgtable.values.periods import is_temporal
 
 
 @pytest.mark.parametrize(

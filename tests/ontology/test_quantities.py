@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.ontology.quantities import Override, Quantity, QuantityResolver
-from kgtable.tables.digits import scaled
+from kgtable.tables.column_profile import profile_columns, type_cell
 from kgtable.tables.model import Context, Table
-from kgtable.tables.units import units
-from kgtable.tables.values import profile_columns, type_cell
+from kgtable.values.numbers import scaled
+from kgtable.values.units import units
 from tests.ontology.support import table
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kgtable.ontology.clues import TableClues, read_clue
-from kgtable.ontology.measures import Measure
-from kgtable.ontology.readings import COUNTED, UNKNOWN, CellContext, Reading, read_context
+from kgtable.ontology.quantities import COUNTED, UNKNOWN, CellContext, Reading, read_context
+from kgtable.ontology.unit_evidence import TableClues, read_clue
 from kgtable.tables.model import Context
+from kgtable.values.measures import Measure
 from tests.ontology.support import table
 
 

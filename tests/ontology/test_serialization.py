@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Triple
 from rdflib.compare import isomorphic
 
-from kgtable.ontology.serialization import in_order, ntriples, rdf_xml, turtle
+from kgtable.ontology.owl import in_order, ntriples, rdf_xml, turtle
 
 PREFIXES = {"e": "http://e/", "rdfs": "http://www.w3.org/2000/01/rdf-schema#"}
 LABEL = NamedNode(PREFIXES["rdfs"] + "label")

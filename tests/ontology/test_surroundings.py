@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.surroundings import LONGEST_TEXT, currency_of_texts, table_statements
+from kgtable.ontology.unit_evidence import LONGEST_TEXT, currency_of_texts, table_statements
 from kgtable.tables.model import Context
-from kgtable.tables.units import units
+from kgtable.values.units import units
 
 any_text = st.text(max_size=60) | st.text("$€in milosthundper,ct(%)0 ", max_size=80)
 

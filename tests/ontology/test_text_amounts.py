@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.text_amounts import scale_of_amounts
+from kgtable.ontology.unit_evidence import scale_of_amounts
 from kgtable.tables.model import Context
 from tests.ontology.support import table
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.unit_clauses import Clause, parse_clause
-from kgtable.tables.currencies import SIGNS, WORDS, currency_unit
-from kgtable.tables.units import currency_codes, units
+from kgtable.values.currencies import SIGNS, WORDS, currency_unit
+from kgtable.values.unit_phrases import Clause, parse_clause
+from kgtable.values.units import currency_codes, units
 
 
 @pytest.mark.parametrize(

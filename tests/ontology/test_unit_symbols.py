@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.unit_symbols import may_name_unit, needs_support, unit_of_symbol
-from kgtable.ontology.units import parse_unit_phrase
-from kgtable.tables.units import units
+from kgtable.values.unit_phrases import may_name_unit, needs_support, parse_unit_phrase, unit_of_symbol
+from kgtable.values.units import units
 from tests.ontology.test_units import TEXTS
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.measures import Measure
-from kgtable.ontology.units import parse_unit_phrase, parse_unit_text
-from kgtable.tables.units import units
+from kgtable.values.measures import Measure
+from kgtable.values.unit_phrases import parse_unit_phrase, parse_unit_text
+from kgtable.values.units import units
 
 TEXTS: list[tuple[str, str | None, int | None]] = [
     ("(in millions, except per share data)", None, 6),

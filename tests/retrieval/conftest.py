@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.graph.generation import Generation
+from kgtable.build.generations import Generation
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 from tests.index.sample_graph import build, load_words, write_tables
 
 

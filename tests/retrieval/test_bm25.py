@@ -4,9 +4,8 @@ import bm25s
 import numpy as np
 import pytest
 
-from kgtable.retrieval.bm25 import BM25Retriever, tokens
-from kgtable.retrieval.whole_tables import TableTexts
-from kgtable.tables.formats import TABLE_FORMATS, TableFormat
+from kgtable.retrieval.whole_table import BM25Retriever, TableTexts, tokens
+from kgtable.tables.linearize import TABLE_FORMATS, TableFormat
 from tests.retrieval.whole_tables_data import TABLES, triples_of
 
 QUESTIONS = ("how many moons does mars have", "pension in 2011", "length of the rhine", "mars mars 2")

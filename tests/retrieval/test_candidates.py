@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.lexical import folded
-from kgtable.index.opened import GraphIndex
-from kgtable.retrieval.candidates import containing_cells, matching_cells
-from kgtable.retrieval.labels import extract_labels
+from kgtable.index.open import GraphIndex
+from kgtable.index.substring import folded
+from kgtable.retrieval.hybrid import containing_cells, matching_cells
+from kgtable.retrieval.question_terms import extract_labels
 from tests.index.sample_graph import build
 
 BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[2].parent / "shared" / "data"))

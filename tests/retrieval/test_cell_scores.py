@@ -5,10 +5,9 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from kgtable.index.opened import GraphIndex
-from kgtable.retrieval.cell_scores import cell_scores
-from kgtable.retrieval.query import Query
-from kgtable.retrieval.weights import CellWeights
+from kgtable.index.open import GraphIndex
+from kgtable.retrieval.question_terms import Query
+from kgtable.retrieval.ranking import CellWeights, cell_scores
 
 NOTHING = CellWeights(**dict.fromkeys((item.name for item in fields(CellWeights)), 0.0))
 

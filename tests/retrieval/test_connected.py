@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import kgtable
 from kgtable.cli.main import main
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.candidates import containing_cells
+from kgtable.retrieval.hybrid import containing_cells
 from tests.graph.engines import ENGINES, running_engine
 from tests.index.sample_graph import write_tables
 from tests.retrieval.test_candidates import by_index

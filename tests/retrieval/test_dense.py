@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from kgtable.index.embedding import Matrix, normalise
-from kgtable.retrieval.bm25 import tokens
-from kgtable.retrieval.dense import DenseRetriever
-from kgtable.retrieval.whole_tables import TableTexts
+from kgtable.retrieval.whole_table import DenseRetriever, TableTexts, tokens
 from tests.retrieval.whole_tables_data import TABLES, triples_of
 
 

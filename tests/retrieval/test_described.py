@@ -4,9 +4,8 @@ import rdflib
 
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import KGT, CellAddress, Namespaces
-from kgtable.graph.writing import Format
-from kgtable.retrieval.described import described_rdf
-from kgtable.retrieval.filling import fill
+from kgtable.graph.writers import Format
+from kgtable.retrieval.triples import described_rdf, fill
 
 EX = "http://example.org/ontology#"
 

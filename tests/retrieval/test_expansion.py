@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from kgtable.index.opened import GraphIndex
-from kgtable.retrieval.expansion import expand
+from kgtable.index.open import GraphIndex
+from kgtable.retrieval.hybrid import expand
 
 
 def test_the_nearest_terms_of_the_graph_join_the_labels(index: GraphIndex) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import CellAddress, Namespaces
-from kgtable.retrieval.filling import fill
+from kgtable.retrieval.triples import fill
 from tests.index.sample_graph import build
 
 EX = "http://example.org/ontology#"
@@ -47,7 +47,7 @@ def test_more_cells_than_one_query_asks_for(
     store: EmbeddedStore, names: Namespaces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = [(CellAddress("medals", row, 1), f"{EX}hasNation", 1.0) for row in (1, 2, 3)]
-    monkeypatch.setattr("kgtable.retrieval.filling.AT_ONCE", 2)
+    monkeypatch.setattr("kgtable.retrieval.triples.AT_ONCE", 2)
     found = fill(store, names, cells)
     assert [triple.object for triple in found.triples] == ["Norway", "Kenya", "Peru"]
     assert len(found.queries) == 2  # of the rows alone, twice: texts have nothing else said of them

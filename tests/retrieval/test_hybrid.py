@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.graph.catalogue import Catalogue
+from kgtable.build.catalogue import Catalogue
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.build import build_index
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import HybridRetriever
 from tests.index.sample_graph import build, load_words, write_tables

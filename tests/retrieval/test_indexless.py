@@ -5,8 +5,8 @@ import pytest
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import CellAddress, Namespaces
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.indexless import IndexlessRetriever, likeliest
-from kgtable.retrieval.labels import plain_labels
+from kgtable.retrieval.hybrid import IndexlessRetriever, likeliest
+from kgtable.retrieval.question_terms import plain_labels
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import LLMReplyError
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.labels import MOST_LABELS, extract_labels, labels_by_model
+from kgtable.retrieval.question_terms import MOST_LABELS, extract_labels, labels_by_model
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ import pytest
 
 import kgtable
 from kgtable.errors import RetrievalError
-from kgtable.retrieval import methods
-from kgtable.retrieval.bm25 import BM25Retriever
-from kgtable.retrieval.methods import Choice
-from kgtable.retrieval.whole_tables import TableTexts
+from kgtable.retrieval import registry
+from kgtable.retrieval.registry import Choice
+from kgtable.retrieval.whole_table import BM25Retriever, TableTexts
 
 
 class Letters:
@@ -59,7 +58,7 @@ def test_dense_keeps_its_vectors_on_disk(
 ) -> None:
     monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path))
     embedder = Letters()
-    monkeypatch.setattr(methods, "load_embedder", lambda name: embedder)
+    monkeypatch.setattr(registry, "load_embedder", lambda name: embedder)
     assert graph.retrieve("Glomma Norway", method="dense", format="csv").tables[0].table == "rivers"
     embedded = embedder.texts
     again = kgtable.open(graph.path).retrieve("Glomma Norway", method="dense", format="csv")

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgtable.index.opened import GraphIndex
-from kgtable.retrieval import pool
-from kgtable.retrieval.pool import scored_cells
+from kgtable.index.open import GraphIndex
+from kgtable.retrieval import ranking
+from kgtable.retrieval.ranking import scored_cells
 
 
 def tables_of(index: GraphIndex, cells: np.ndarray) -> list[int]:  # type: ignore[type-arg]
@@ -20,7 +20,7 @@ def not_asked() -> np.ndarray:  # type: ignore[type-arg]
 def test_the_likeliest_tables_are_scored_whole_until_there_are_enough(
     index: GraphIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "FEWEST", 5)
+    monkeypatch.setattr(ranking, "FEWEST", 5)
     logits = np.array([0.0, 2.0, 1.0], dtype=np.float32)
     matching = np.zeros(0, dtype=np.int64)
     assert tables_of(index, scored_cells(index.corpus, logits, matching, not_asked, 0)) == [1]
@@ -30,7 +30,7 @@ def test_the_likeliest_tables_are_scored_whole_until_there_are_enough(
 def test_cells_that_labels_name_join_from_other_tables(
     index: GraphIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "FEWEST", 5)
+    monkeypatch.setattr(ranking, "FEWEST", 5)
     matching = np.arange(2)
     cells = scored_cells(index.corpus, np.array([0.0, 2.0, 1.0], dtype=np.float32), matching, not_asked, 0)
     assert tables_of(index, cells) == [0, 1]
@@ -41,7 +41,7 @@ def test_cells_that_labels_name_join_from_other_tables(
 def test_of_a_large_table_the_first_rows_and_those_led_to(
     index: GraphIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "LARGE", 4)
+    monkeypatch.setattr(ranking, "LARGE", 4)
     places = index.corpus.places
     matching = np.zeros(0, dtype=np.int64)
     last = int(places.table_row_start[1]) - 1

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.index.opened import GraphIndex
-from kgtable.retrieval.query import ASKING, Query
+from kgtable.index.open import GraphIndex
+from kgtable.retrieval.question_terms import ASKING, Query
 
 
 def test_terms_are_those_the_graph_knows_each_once(index: GraphIndex) -> None:

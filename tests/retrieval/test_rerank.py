@@ -6,12 +6,11 @@ import pytest
 from kgtable.errors import LLMReplyError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.opened import GraphIndex
+from kgtable.index.open import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.query import Query
+from kgtable.retrieval.question_terms import Query
+from kgtable.retrieval.ranking import Weights, score
 from kgtable.retrieval.rerank import TRUST, reranked
-from kgtable.retrieval.scoring import score
-from kgtable.retrieval.weights import Weights
 
 QUESTION = "How many gold medals did Kenya win?"
 

@@ -3,10 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgtable.index.opened import GraphIndex
-from kgtable.retrieval.query import Query
-from kgtable.retrieval.scoring import Scored, score, softmax
-from kgtable.retrieval.weights import CellWeights, TableWeights, Weights
+from kgtable.index.open import GraphIndex
+from kgtable.retrieval.question_terms import Query
+from kgtable.retrieval.ranking import CellWeights, Scored, TableWeights, Weights, score, softmax
 
 
 def scored(question: str, index: GraphIndex, weights: Weights | None = None, k: int = 10) -> Scored:

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtable.index import assembly
+from kgtable.index import build as assembly
 from kgtable.index.corpus import Corpus
-from kgtable.index.opened import GraphIndex
-from kgtable.retrieval.query import Query
-from kgtable.retrieval.table_scores import standardised, table_scores
-from kgtable.retrieval.weights import TableWeights
+from kgtable.index.open import GraphIndex
+from kgtable.retrieval.question_terms import Query
+from kgtable.retrieval.ranking import TableWeights, standardised, table_scores
 from tests.index.sample_graph import build, load_words
 
 TABLES = {

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import QueryError
-from kgtable.retrieval.values_block import with_values
+from kgtable.graph.sparql_text import with_values
 
 
 def test_rows_are_written_as_sparql_writes_terms() -> None:

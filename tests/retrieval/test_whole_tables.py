@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kgtable.retrieval.result import ScoredTable
-from kgtable.retrieval.whole_tables import TableTexts, as_retrieval
-from kgtable.tables.formats import TableFormat
+from kgtable.retrieval.whole_table import TableTexts, as_retrieval
+from kgtable.tables.linearize import TableFormat
 from tests.retrieval.whole_tables_data import TABLES, table, triples_of
 
 

@@ -6,8 +6,8 @@ from kgtable.errors import LLMPendingError, LLMUnreachableError
 from kgtable.llm.metering import MeteredLLM, measured
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.written_schemas import schema_request, write_schemas, written_schema
-from kgtable.tables.formats import format_table
+from kgtable.retrieval.schemas import schema_request, write_schemas, written_schema
+from kgtable.tables.linearize import format_table
 from tests.retrieval.whole_tables_data import TABLES
 
 REPLY = {

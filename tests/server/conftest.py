@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.server.settings import DefaultGraph, Lanes, Limits, ServerSettings
-from kgtable.server.sources import GraphFolder
+from kgtable.server.options import DefaultGraph, Lanes, ServerLimits, ServerSettings
+from kgtable.server.state import GraphFolder
 from tests.server.serving import TOKEN, Running, running, store_with
 
 SAMPLES = Path(kgtable.__file__).parent / "samples"
@@ -18,7 +18,7 @@ DATA = """
 <http://example.org/g1> { <http://example.org/b> <http://example.org/p> 2 }
 <http://example.org/g2> { <http://example.org/c> <http://example.org/p> 3 }
 """
-SMALL = Limits(query_seconds=2.0, memory=600 << 20, result=1 << 20, query_text=20_000, upload=200_000)
+SMALL = ServerLimits(query_seconds=2.0, memory=600 << 20, result=1 << 20, query_text=20_000, upload=200_000)
 LANES = Lanes(fast=2, slow=1, slow_after=0.3, waiting=8, patience=3.0)
 
 

@@ -14,10 +14,9 @@ import httpx
 import pyoxigraph as ox
 
 from kgtable.server.app import Server
+from kgtable.server.options import ServerSettings
 from kgtable.server.running import address, bind, make_server
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import Source, StoreFolder
-from kgtable.server.state import ServerState
+from kgtable.server.state import ServerState, StoreFolder, StoreSource
 
 TOKEN = "a token for tests"
 WRITER = {"authorization": f"Bearer {TOKEN}"}
@@ -45,7 +44,7 @@ class Running:
 
 
 @contextmanager
-def running(settings: ServerSettings, source: Source) -> Iterator[Running]:
+def running(settings: ServerSettings, source: StoreSource) -> Iterator[Running]:
     """Runs a server until the block ends."""
     listener = bind(settings)
     state, log = ServerState(settings, source), io.StringIO()

@@ -4,7 +4,7 @@ import asyncio
 import io
 import json
 
-from kgtable.server.access_log import AccessLog
+from kgtable.server.monitoring import AccessLog
 
 
 def logged(*requests: tuple[str, str], delay: float = 0.0) -> list[dict[str, object]]:

@@ -3,11 +3,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.server.answer_cache import ENTRY_LIMIT, Answer, AnswerCache
+from kgtable.server.state import ENTRY_LIMIT, AnswerCache, CachedResponse
 
 
-def answer(size: int, type: bytes = b"text/plain") -> Answer:
-    return Answer(type, None, b"x" * size)
+def answer(size: int, type: bytes = b"text/plain") -> CachedResponse:
+    return CachedResponse(type, None, b"x" * size)
 
 
 def test_answers_belong_to_a_version() -> None:

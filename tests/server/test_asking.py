@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kgtable.llm.scripted_server import Fail, ScriptedServer
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import GraphFolder
+from kgtable.server.options import ServerSettings
+from kgtable.server.state import GraphFolder
 from tests.server.serving import Running, running
 
 QUESTION = "What was the revenue of Laboratory in 2024?"

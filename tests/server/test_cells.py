@@ -9,8 +9,8 @@ import pytest
 
 from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphNotFoundError
-from kgtable.server import cells
-from kgtable.server.cells import cell, term_json
+from kgtable.server import table_windows
+from kgtable.server.table_windows import cell, term_json
 from tests.server.open_graph import silent, texts
 
 
@@ -71,4 +71,4 @@ def test_terms_for_the_pages() -> None:
     assert term_json(ox.BlankNode("b")) == {"type": "bnode", "value": "b"}
     literal = term_json(ox.Literal('<b>"', language="en"))
     assert (literal["value"], literal["language"]) == ('<b>"', "en")
-    cells.forget()
+    table_windows.forget()

@@ -8,7 +8,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server.evaluation import Evaluator, refuse_remote, syntax_problem, without_unused_prefixes
+from kgtable.server.execution import Evaluator, refuse_remote, syntax_problem, without_unused_prefixes
 from kgtable.server.problems import Problem
 from tests.server.conftest import DATA
 from tests.server.refusals import refused
@@ -124,7 +124,7 @@ def test_single_graphs_and_the_whole_store(evaluator: Evaluator) -> None:
 
 
 def test_a_store_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtable.server.evaluation.OPENING_PAUSES", (0.0,))
+    monkeypatch.setattr("kgtable.server.execution.OPENING_PAUSES", (0.0,))
     with refused("unavailable"):
         Evaluator(str(tmp_path), {})
 

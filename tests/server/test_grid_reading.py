@@ -9,8 +9,8 @@ import kgtable
 from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.terms import KGT
-from kgtable.server import grid_reading
-from kgtable.server.grid_reading import group_rows, layout_of, row_of, sound_table
+from kgtable.server import table_windows
+from kgtable.server.table_windows import group_rows, layout_of, row_of, sound_table
 from tests.server.open_graph import texts
 
 
@@ -57,7 +57,7 @@ def test_what_is_remembered_can_be_let_go(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\nx,1\n", encoding="utf-8")
     layout_of(kgtable.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none"), "t")
     assert layout_of.cache_info().currsize > 0
-    grid_reading.forget()
+    table_windows.forget()
     assert layout_of.cache_info().currsize == group_rows.cache_info().currsize == 0
 
 

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 
 import kgtable
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import GraphFolder
+from kgtable.server.options import ServerSettings
+from kgtable.server.state import GraphFolder
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
 from tests.server.serving import Running, running
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from kgtable.server.html_results import results_page
+from kgtable.server.execution import results_page
 
 HOSTILE = '"><script>alert(1)</script>{query}\u202e'
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.server.metrics import BUCKETS, Metrics
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import StoreFolder
-from kgtable.server.state import ServerState
+from kgtable.server.monitoring import BUCKETS, Metrics
+from kgtable.server.options import ServerSettings
+from kgtable.server.state import ServerState, StoreFolder
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
+from kgtable.server.app import make_site
 from kgtable.server.openapi import document
-from kgtable.server.site import make_site
 from tests.server.serving import Running
 
 PLACE = "http://127.0.0.1"

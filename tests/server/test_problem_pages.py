@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kgtable.server.problem_pages import problem_response
+from kgtable.server.pages import problem_response
 from kgtable.server.problems import KINDS, Problem, busy
 
 SCRIPT = "<script>alert(1)</script>"

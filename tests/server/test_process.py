@@ -12,9 +12,9 @@ import pytest
 import uvloop
 
 from kgtable.server import process
+from kgtable.server.options import Lanes
 from kgtable.server.pool import Pool
 from kgtable.server.process import WorkerDiedError
-from kgtable.server.settings import Lanes
 from tests.server.serving import store_with
 from tests.server.test_pool import BOMB
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kgtable.server.reader import Reader
+from kgtable.server.worker import Reader
 from tests.server.refusals import refused
 from tests.server.serving import store_with
 
@@ -34,7 +34,7 @@ def test_a_store_stays_open_until_another_is_named(tmp_path: Path) -> None:
 
 
 def test_a_store_that_cannot_be_opened_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtable.server.evaluation.OPENING_PAUSES", ())
+    monkeypatch.setattr("kgtable.server.execution.OPENING_PAUSES", ())
     store_with(tmp_path / "one")
     reader = Reader()
     asked(reader, tmp_path / "one")

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from starlette.types import Message, Send
 
-from kgtable.server.answer_cache import Answer
-from kgtable.server.responses import not_modified, send_answer, send_empty
+from kgtable.server.requests import not_modified, send_answer, send_empty
+from kgtable.server.state import CachedResponse
 
 TAG = 'W/"3-a"'
 
@@ -36,7 +36,7 @@ def test_a_client_that_has_not(known: str) -> None:
 
 
 def test_an_answer_and_its_head() -> None:
-    answer = Answer(b"text/csv", b"gzip", b"12345")
+    answer = CachedResponse(b"text/csv", b"gzip", b"12345")
     status, headers, body = sent(lambda send: send_answer(send, answer, TAG))
     assert (status, body) == (200, b"12345")
     assert headers[b"content-length"] == b"5"
@@ -46,7 +46,7 @@ def test_an_answer_and_its_head() -> None:
 
 
 def test_an_answer_without_a_tag_is_not_stored() -> None:
-    _, headers, _ = sent(lambda send: send_answer(send, Answer(b"text/csv", None, b""), ""))
+    _, headers, _ = sent(lambda send: send_answer(send, CachedResponse(b"text/csv", None, b""), ""))
     assert headers[b"cache-control"] == b"no-store"
     assert b"etag" not in headers
     assert b"content-encoding" not in headers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server.rewriting import DatasetConflictError, with_dataset
+from kgtable.server.writer import DatasetConflictError, with_dataset
 
 G1, G2 = "http://example.org/g1", "http://example.org/g2"
 

@@ -13,8 +13,8 @@ import pytest
 
 from kgtable.errors import ServerError
 from kgtable.server import running as running_module
+from kgtable.server.options import ServerSettings
 from kgtable.server.running import address, bind, with_token
-from kgtable.server.settings import ServerSettings
 from tests.server.serving import running, store_with
 from tests.server.test_pool import BOMB, NUMBERS
 from tests.server.test_serving import command

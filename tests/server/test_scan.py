@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.graph.sparql_tokens import AmbiguousTextError, tokens
-from kgtable.server.scan import file_iris, is_volatile, names_dataset, remote_iris
+from kgtable.graph.sparql_text import AmbiguousTextError, tokens
+from kgtable.server.execution import file_iris, is_volatile, names_dataset, remote_iris
 
 HIDDEN = [
     "SELECT * { SERVICE <http://x/> { ?s ?p ?o } }",

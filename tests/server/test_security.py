@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kgtable.server import security
-from kgtable.server.settings import ServerSettings
+from kgtable.server.options import ServerSettings
 from tests.server.refusals import refused
 
 TOKEN = "a good token"

@@ -16,13 +16,13 @@ import httpx
 import pytest
 
 import kgtable
+from kgtable.build.generations import LOCK
+from kgtable.build.pipeline import start_empty
 from kgtable.errors import GraphNotFoundError, ServerError
-from kgtable.graph.build import start_empty
-from kgtable.graph.generation import LOCK
-from kgtable.graph.storage import exclusive_lock
+from kgtable.server.options import ServerSettings
 from kgtable.server.running import bind, with_token
-from kgtable.server.settings import ServerSettings
-from kgtable.server.sources import GraphFolder
+from kgtable.server.state import GraphFolder
+from kgtable.storage import exclusive_lock
 from tests.server.serving import TOKEN, WRITER, Running, running
 
 COUNT = "SELECT (COUNT(DISTINCT ?t) AS ?n) { ?t a kgt:Table }"

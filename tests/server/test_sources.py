@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import kgtable
+from kgtable.build.generations import POINTER, GraphDirectory, StoreEndpoint
 from kgtable.errors import GraphNotFoundError, GraphVersionError, ServerError
-from kgtable.graph.generation import POINTER, Endpoint, GraphDirectory
 from kgtable.graph.terms import KGT
 from kgtable.server.problems import Problem
-from kgtable.server.sources import WIDELY_USED, GraphFolder, StoreFolder
+from kgtable.server.state import WIDELY_USED, GraphFolder, StoreFolder
 from tests.server.refusals import refused
 
 
@@ -52,7 +52,7 @@ def test_while_the_graph_cannot_be_read_it_is_unavailable(folder: Path) -> None:
 def test_directories_that_cannot_be_served(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(GraphNotFoundError):
         GraphFolder(tmp_path / "nowhere")
-    GraphDirectory(tmp_path / "far").point_to_endpoint(Endpoint("http://e/"))
+    GraphDirectory(tmp_path / "far").point_to_endpoint(StoreEndpoint("http://e/"))
     with pytest.raises(ServerError, match="another SPARQL endpoint"):
         GraphFolder(tmp_path / "far")
     GraphDirectory(folder).current().catalogue_path.unlink()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgtable.server.settings import ServerSettings
+from kgtable.server.options import ServerSettings
 from kgtable.server.state import ServerState
 from tests.server.conftest import DATA, LANES, SMALL
 from tests.server.refusals import refused

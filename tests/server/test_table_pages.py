@@ -4,7 +4,7 @@ import pytest
 
 from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphNotFoundError
-from kgtable.server.table_pages import AROUND, LONGEST_TEXT, csv, table
+from kgtable.server.table_windows import AROUND, LONGEST_TEXT, csv, table
 from tests.server.open_graph import silent, texts, window
 
 

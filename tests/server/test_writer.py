@@ -6,11 +6,11 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from kgtable.graph.build import start_empty
-from kgtable.graph.generation import LOCK
-from kgtable.graph.storage import exclusive_lock
-from kgtable.server.evaluation import Evaluator
-from kgtable.server.writer import Writer
+from kgtable.build.generations import LOCK
+from kgtable.build.pipeline import start_empty
+from kgtable.server.execution import Evaluator
+from kgtable.server.writer import StoreWriter
+from kgtable.storage import exclusive_lock
 from tests.server.conftest import DATA
 from tests.server.refusals import refused
 from tests.server.serving import store_with
@@ -42,7 +42,7 @@ def write(path: Path, op: str, body: bytes = b"", **more: Any) -> int:
         "op": op, "graph": None, "type": "text/turtle", "base": "http://e/", "prefixes": {"e": "http://e/"},
         "default_graphs": [], "named_graphs": [], "open": {"directory": None, "path": str(path)},
     } | more  # fmt: skip
-    head, answer = Writer().answer(job, body, lambda head, content: None)
+    head, answer = StoreWriter().answer(job, body, lambda head, content: None)
     assert answer == b""
     return int(head["status"])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kgtable.tables.column_profile import CellValue, profile_columns, type_cell
 from kgtable.tables.model import Column, Grid, Source, Structure, Table
-from kgtable.tables.values import Value, profile_columns, type_cell
 
 
 def table(header: Sequence[str], *rows: Sequence[str]) -> Table:
@@ -15,7 +15,7 @@ def table(header: Sequence[str], *rows: Sequence[str]) -> Table:
     return Table(grid, Structure(columns, header=(0,), body_start=1))
 
 
-def typed_column(name: str, *cells: str) -> list[Value]:
+def typed_column(name: str, *cells: str) -> list[CellValue]:
     """The values of a column that stands beside a label column."""
     made = table(
         ("label", name), *((f"row {letter}", cell) for letter, cell in zip("abcdefgh", cells, strict=False))

@@ -3,10 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.columns import SAMPLED_TEXTS, ColumnStyle, profile_columns
-from kgtable.tables.dates import Order
+from kgtable.tables.column_profile import SAMPLED_TEXTS, CellKind, ColumnStyle, profile_columns, type_cell
 from kgtable.tables.model import Structure, Table
-from kgtable.tables.values import Kind, type_cell
+from kgtable.values.dates import Order
 from tests.tables.column_samples import kinds, table, typed_column
 
 
@@ -32,7 +31,7 @@ def test_columns_that_speak_of_years() -> None:
 
 
 def test_months_and_spans_of_years() -> None:
-    assert typed_column("Date", "2011-10", "2011-12")[1] == (Kind.DATE, None, "2011-12", "xsd:gYearMonth")
+    assert typed_column("Date", "2011-10", "2011-12")[1] == (CellKind.DATE, None, "2011-12", "xsd:gYearMonth")
     assert typed_column("Season", "2010-11", "2011-12")[1].lexical == "2011/2012"
 
 
@@ -45,9 +44,9 @@ def test_dates_of_eight_figures() -> None:
 def test_label_columns_keep_ranges_as_names() -> None:
     made = table(("Age", "Persons"), ("12 to 18", "12–18"), ("65+", "7"))
     styles = profile_columns(made)
-    assert type_cell("12 to 18", styles[0]).kind is Kind.TEXT
-    assert type_cell("65+", styles[0]).kind is Kind.TEXT
-    assert type_cell("12–18", styles[1]).kind is Kind.NUMBER
+    assert type_cell("12 to 18", styles[0]).kind is CellKind.TEXT
+    assert type_cell("65+", styles[0]).kind is CellKind.TEXT
+    assert type_cell("12–18", styles[1]).kind is CellKind.NUMBER
 
 
 def test_date_order_is_the_columns() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.tables.currencies import (
+from kgtable.values.currencies import (
     CENTS,
     COMMON_CODES,
     ENGLISH_WORDS,
@@ -14,8 +14,8 @@ from kgtable.tables.currencies import (
     currency_prefix,
     currency_unit,
 )
-from kgtable.tables.numbers import parse_number
-from kgtable.tables.units import currency_codes, units
+from kgtable.values.numbers import parse_number
+from kgtable.values.units import currency_codes, units
 
 
 def test_every_currency_that_can_be_printed_is_in_qudt() -> None:

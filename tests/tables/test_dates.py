@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.dates import Order, figures_of, parse_date
+from kgtable.values.dates import Order, figures_of, parse_date
 
 DAYS = [
     ("2024-12-31", "2024-12-31"),

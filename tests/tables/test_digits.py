@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.digits import FRACTIONS, LARGEST_EXPONENT, MOST_PLAIN_DIGITS, read_digits, scaled
+from kgtable.values.numbers import FRACTIONS, LARGEST_EXPONENT, MOST_PLAIN_DIGITS, read_digits, scaled
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import TableError
-from kgtable.tables.folder import read_file, read_folder
+from kgtable.tables.discovery import find_files
+from kgtable.tables.loader import read_file, read_folder
 from kgtable.tables.model import Grid
-from kgtable.tables.walk import find_files
 
 BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[3] / "shared" / "data"))
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from kgtable.errors import EmptyTableError, UsageError
-from kgtable.tables.frames import grid_from_frame
 from kgtable.tables.model import Context
+from kgtable.tables.readers.parquet import grid_from_frame
 
 
 def test_a_frame_of_many_types() -> None:

@@ -15,12 +15,12 @@ import pyarrow.parquet
 import pytest
 
 from kgtable.errors import EmptyTableError, NoTableError, TableError, UnreadableTableError
-from kgtable.tables.folder import read_folder
-from kgtable.tables.limits import Limits
+from kgtable.tables.limits import ReadLimits
+from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid
 from tests.tables.reading.files import member, ods_bytes, with_member, workbook_bytes
 
-SMALL = Limits(max_unpacked=4 << 20, ratio_from=1 << 20, max_ratio=100, max_cells=100_000)
+SMALL = ReadLimits(max_unpacked=4 << 20, ratio_from=1 << 20, max_ratio=100, max_cells=100_000)
 
 
 @dataclass(frozen=True)

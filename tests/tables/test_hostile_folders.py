@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import TableError, UnreadableTableError
-from kgtable.tables.folder import read_folder
+from kgtable.tables.discovery import walk
+from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid
-from kgtable.tables.text import sound_text
-from kgtable.tables.walk import walk
+from kgtable.values.text import sound_text
 from tests.tables.reading.files import workbook_bytes
 
 

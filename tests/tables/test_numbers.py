@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.currencies import SIGNS, WORDS
-from kgtable.tables.numbers import LONGEST, NumberStyle, parse_number, parse_simple
-from kgtable.tables.units import currency_codes, units
+from kgtable.values.currencies import SIGNS, WORDS
+from kgtable.values.numbers import LONGEST, NumberStyle, parse_number, parse_simple
+from kgtable.values.units import currency_codes, units
 
 COMMA = NumberStyle(decimal_comma=True)
 

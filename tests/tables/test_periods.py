@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.periods import find_period, parse_period
+from kgtable.values.periods import find_period, parse_period
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.text import SPREADSHEET_DIGITS, number_text, sound_text, value_text
+from kgtable.values.text import SPREADSHEET_DIGITS, number_text, sound_text, value_text
 
 
 @given(st.text(st.characters()))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.resources import read_shipped
-from kgtable.tables.currencies import currency_names
-from kgtable.tables.units import find_printed_unit, find_unit, units
+from kgtable.values.currencies import currency_names
+from kgtable.values.units import find_printed_unit, find_unit, units
 
 
 @pytest.mark.parametrize(

@@ -4,39 +4,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.columns import ColumnStyle
-from kgtable.tables.values import CACHED_CELLS, Kind, profile_columns, type_cell
+from kgtable.tables.column_profile import CACHED_CELLS, CellKind, ColumnStyle, profile_columns, type_cell
 from tests.tables.column_samples import table
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("", Kind.EMPTY),
-        (" ", Kind.MISSING),
-        ("\u00a0", Kind.MISSING),
-        ("-", Kind.MISSING),
-        ("—", Kind.MISSING),
-        ("n/a", Kind.MISSING),
-        ("…", Kind.MISSING),
-        ("$ —", Kind.MISSING),
-        ("?", Kind.MISSING),
-        ("nm", Kind.MISSING),
-        ("12", Kind.NUMBER),
-        (" 12 ", Kind.NUMBER),
-        ("2013", Kind.NUMBER),
-        ("31 Dec. 2024", Kind.DATE),
-        ("May 5, 2010[3]", Kind.DATE),
-        ("Q3 2020", Kind.PERIOD),
-        ("2016-17", Kind.PERIOD),
-        ("yes", Kind.TEXT),
-        ("Total", Kind.TEXT),
-        ("007", Kind.TEXT),
-        ("x" * 100_000, Kind.TEXT),
-        ("9" * 100_000, Kind.TEXT),
+        ("", CellKind.EMPTY),
+        (" ", CellKind.MISSING),
+        ("\u00a0", CellKind.MISSING),
+        ("-", CellKind.MISSING),
+        ("—", CellKind.MISSING),
+        ("n/a", CellKind.MISSING),
+        ("…", CellKind.MISSING),
+        ("$ —", CellKind.MISSING),
+        ("?", CellKind.MISSING),
+        ("nm", CellKind.MISSING),
+        ("12", CellKind.NUMBER),
+        (" 12 ", CellKind.NUMBER),
+        ("2013", CellKind.NUMBER),
+        ("31 Dec. 2024", CellKind.DATE),
+        ("May 5, 2010[3]", CellKind.DATE),
+        ("Q3 2020", CellKind.PERIOD),
+        ("2016-17", CellKind.PERIOD),
+        ("yes", CellKind.TEXT),
+        ("Total", CellKind.TEXT),
+        ("007", CellKind.TEXT),
+        ("x" * 100_000, CellKind.TEXT),
+        ("9" * 100_000, CellKind.TEXT),
     ],
 )
-def test_single_cells(text: str, kind: Kind) -> None:
+def test_single_cells(text: str, kind: CellKind) -> None:
     assert type_cell(text, ColumnStyle()).kind is kind
 
 
@@ -55,6 +54,6 @@ def test_any_column_is_typed(cells: list[str]) -> None:
     style = profile_columns(made)[1]
     for cell in cells:
         value = type_cell(cell, style)
-        assert (value.kind is Kind.NUMBER) == (value.number is not None)
-        assert (value.kind is Kind.EMPTY) == (cell == "")
+        assert (value.kind is CellKind.NUMBER) == (value.number is not None)
+        assert (value.kind is CellKind.EMPTY) == (cell == "")
         assert type_cell(cell, style) == value

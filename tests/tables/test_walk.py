@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import UsageError
-from kgtable.tables.walk import assign_ids, file_digest, find_files, walk
+from kgtable.tables.discovery import assign_ids, file_digest, find_files, walk
 
 
 def put(folder: Path, *names: str) -> None:

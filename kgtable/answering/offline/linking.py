@@ -2,16 +2,91 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import zip_longest
 
-from kgtable.answering.offline import english
-from kgtable.answering.offline.columns import columns_named
-from kgtable.answering.offline.question import Question, Threshold
-from kgtable.answering.offline.view import KEYS, TableView
-from kgtable.answering.offline.words import STOPWORDS, stems
+from kgtable.answering.offline import question as english
+from kgtable.answering.offline.question import STOPWORDS, AskedQuestion, Threshold, stems
+from kgtable.answering.offline.view import KEYS, RuleTable
+from kgtable.tables.model import Position
+
+_SMALL = frozenset(stems("of the a an in and for to"))
+_PART = re.compile(r",|\band\b|&", re.IGNORECASE)
+_OF = re.compile(r"\bof\b", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\[column \d+\]")
+
+
+def columns_named(view: RuleTable, phrase: str) -> tuple[int, ...]:
+    """The columns all of whose header's words the phrase has, in its order.
+
+    What follows *of* only completes a header, since it names the thing and not what is told of it. A
+    header's last word counts once: *manager name* names the column of that header, and none called name.
+    """
+    words = stems(phrase)
+    before = frozenset(word for part in _PART.split(phrase) for word in stems(_OF.split(part)[0]))
+    left = Counter(words)
+    found: dict[int, int] = {}
+    headers = {column: _header(view, column) for column in view.columns}
+    for column in sorted(headers, key=lambda one: (-len(headers[one]), one)):
+        header = headers[column]
+        if header and left[header[-1]] and before & set(header) and set(header) <= set(words):
+            left[header[-1]] -= 1
+            found[column] = words.index(header[-1])
+    return tuple(sorted(found, key=lambda column: (found[column], column)))
+
+
+def _header(view: RuleTable, column: int) -> tuple[str, ...]:
+    if _PLACEHOLDER.fullmatch(view.called((0, column))):
+        return ()
+    return tuple(word for word in view.spelled_headers[column] if word not in _SMALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFinding:
+    """An answer with the cells it rests on, all of one table.
+
+    `calculation` is written with cell ids. `support` says how surely the question's words name these
+    cells; it is compared between tables. `rule` says in words what was done. `used` are the words of
+    the question that the rule itself took account of, such as a threshold's, `negated` tells that it
+    did so of a negation, `doubts` are its own.
+    """
+
+    text: str
+    cells: tuple[Position, ...]
+    support: float
+    rule: str
+    calculation: str | None = None
+    used: frozenset[str] = frozenset()
+    negated: bool = False
+    doubts: tuple[str, ...] = ()
+
+
+def cell_id(view: RuleTable, row: int, column: int) -> str:
+    """The short id under which a calculation names a cell."""
+    return view.evidence.cell_id(view.id, row, column)
+
+
+def cell_ids(view: RuleTable, cells: tuple[Position, ...]) -> str:
+    """The ids of several cells, as arguments."""
+    return ", ".join(cell_id(view, *place) for place in cells)
+
+
+def printed(view: RuleTable, number: Decimal, cells: tuple[Position, ...]) -> str:
+    """A computed number in the scale in which the cells are printed.
+
+    Quotients are cut to ten decimals, which the check of the answer allows for.
+    """
+    powers = {cell.power for place in cells if (cell := view.evidence.cell(view.id, *place)) is not None}
+    power = powers.pop() if len(powers) == 1 else 0
+    scaled = number.scaleb(-power)
+    rounded = scaled.quantize(Decimal("1e-10")) if abs(scaled) < Decimal("1e16") else scaled
+    text = f"{rounded:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
 
 _LONGEST_MENTION = 12
 _MOST_ROWS = 0.7
@@ -40,7 +115,7 @@ class Mention:
 class Linking:
     """A question over a table."""
 
-    def __init__(self, question: Question, view: TableView) -> None:
+    def __init__(self, question: AskedQuestion, view: RuleTable) -> None:
         self.question, self.view = question, view
 
     def without_thresholds(self) -> Linking:

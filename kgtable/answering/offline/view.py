@@ -10,11 +10,11 @@ from decimal import Decimal
 from functools import cache, cached_property
 
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.offline import english
-from kgtable.answering.offline.words import content, stems
-from kgtable.ontology.facts import display_name
+from kgtable.answering.offline import question
+from kgtable.answering.offline.question import content, stems
+from kgtable.ontology.column_stats import display_name
+from kgtable.tables.column_profile import CellKind, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
-from kgtable.tables.values import Kind, profile_columns, type_cell
 
 _RUNNING_NUMBERS = frozenset(
     (
@@ -52,7 +52,7 @@ _DURATION = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):(\d\d(?:\.\d+)?)")
 _CHANGE = re.compile(r"change|variance|growth|increase|decrease|\bvs?\b|%", re.IGNORECASE)
 
 
-class TableView:
+class RuleTable:
     """One table of the evidence. Rows are grid rows; groups, footnotes and blank rows are left out."""
 
     def __init__(self, evidence: Evidence, id: str) -> None:
@@ -132,7 +132,7 @@ class TableView:
         value = (
             type_cell(self.text(row, column), self._styles[column]) if column < len(self._styles) else None
         )
-        if value is not None and value.kind is Kind.YEAR and value.lexical is not None:
+        if value is not None and value.kind is CellKind.YEAR and value.lexical is not None:
             return Decimal(value.lexical)
         return None
 
@@ -147,7 +147,11 @@ class TableView:
         value = (
             type_cell(self.text(row, column), self._styles[column]) if column < len(self._styles) else None
         )
-        if value is None or value.lexical is None or value.kind not in (Kind.DATE, Kind.YEAR, Kind.PERIOD):
+        if (
+            value is None
+            or value.lexical is None
+            or value.kind not in (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD)
+        ):
             return None
         return value.lexical
 
@@ -335,7 +339,7 @@ class TableView:
 
 @cache
 def _ranks() -> frozenset[str]:
-    return frozenset(stems(f"{english.section('words')['ranks']} result"))
+    return frozenset(stems(f"{question.section('words')['ranks']} result"))
 
 
 def _weights(sets: Iterable[frozenset[str]], size: int) -> dict[str, float]:

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.memory_tables import MemoryTables
-from kgtable.answering.offline import answer_by_rules
+from kgtable.answering.offline.answerer import answer_by_rules
 from kgtable.answering.offline.linking import Linking
 from kgtable.answering.offline.question import read_question
-from kgtable.answering.offline.view import TableView
+from kgtable.answering.offline.view import RuleTable
+from kgtable.answering.table_sources import MemoryTables
 from kgtable.retrieval.result import Retrieval, ScoredTable
+from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Area, Table
-from kgtable.tables.structure import make_table
 from tests.answering.sample import Rows, grid
 
 CRAFT = (
@@ -67,9 +67,9 @@ def ask(question: str, rows: Rows = CRAFT, *, merged: tuple[Area, ...] = ()) -> 
     return answer_by_rules(evidence(question, rows, merged=merged))
 
 
-def view(rows: Rows) -> TableView:
+def view(rows: Rows) -> RuleTable:
     """The one table as the rules look at it."""
-    return TableView(evidence("?", rows), "boats")
+    return RuleTable(evidence("?", rows), "boats")
 
 
 def linking(question: str, rows: Rows) -> Linking:

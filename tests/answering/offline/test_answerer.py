@@ -5,12 +5,12 @@ from decimal import Decimal
 import pytest
 
 from kgtable.answering.answer import Answer
-from kgtable.answering.evidence import Evidence, Frame, TableRow
-from kgtable.answering.memory_tables import MemoryTables
-from kgtable.answering.offline import RULES, answer_by_rules
+from kgtable.answering.evidence import Evidence, TableFrame, TableRow
+from kgtable.answering.offline.answerer import RULES, answer_by_rules
+from kgtable.answering.table_sources import MemoryTables
 from kgtable.retrieval.result import Retrieval, ScoredTable
+from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Table
-from kgtable.tables.structure import make_table
 from tests.answering.sample import SOURCE, grid, retrieval, triple
 
 MEDALS = (
@@ -134,7 +134,7 @@ def test_of_a_long_table_only_the_rows_retrieved_are_read(monkeypatch: pytest.Mo
         def table(self, id: str) -> Table:
             raise AssertionError(f"the whole table {id} is read")
 
-        def frame(self, id: str) -> Frame:
+        def frame(self, id: str) -> TableFrame:
             return SOURCE.frame(id)
 
         def row(self, id: str, row: int) -> TableRow | None:

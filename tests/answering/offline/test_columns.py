@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.columns import columns_named
+from kgtable.answering.offline.linking import columns_named
 from tests.answering.offline.rows import view
 
 SHOPS = (

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.answering.offline.commonest import commonest
+from kgtable.answering.offline.comparisons import commonest
 from tests.answering.offline.rows import CRAFT, MEDALS, RACES, ask, linking
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.answering.offline.comparing import column_of_extreme, compare, compare_columns, when
+from kgtable.answering.offline.comparisons import column_of_extreme, compare, compare_columns, when
 from tests.answering.offline.rows import MEDALS, REPORT, ask, linking
 
 

@@ -4,19 +4,19 @@ import re
 
 import pytest
 
-from kgtable.answering.offline import english
-from kgtable.answering.offline.question import Form
+from kgtable.answering.offline import question
+from kgtable.answering.offline.question import QuestionForm
 
 
 def test_every_form_of_the_file_is_one_of_the_rules() -> None:
-    names = [name for name, _ in english.forms()]
+    names = [name for name, _ in question.english_forms()]
     assert names
-    assert set(names) <= {form.value for form in Form}
+    assert set(names) <= {form.value for form in QuestionForm}
 
 
 def test_patterns_are_blind_to_case_and_match_whole_words() -> None:
-    assert english.pattern("total").search("TOTAL")
-    most = english.any_of("least")
+    assert question.pattern("total").search("TOTAL")
+    most = question.any_of("least")
     assert most.search("the least of all")
     assert not most.search("pleasetless")
 
@@ -28,7 +28,7 @@ def test_patterns_are_blind_to_case_and_match_whole_words() -> None:
 def test_thresholds_are_found_with_their_number(text: str, sign: str, number: str) -> None:
     found = [
         (kind, match[1])
-        for kind, years, pattern in english.thresholds()
+        for kind, years, pattern in question.thresholds()
         if not years and (match := pattern.search(text))
     ]
     assert (sign, number) in found
@@ -36,8 +36,8 @@ def test_thresholds_are_found_with_their_number(text: str, sign: str, number: st
 
 def test_every_list_has_words_and_every_want_a_pattern() -> None:
     for kind in ("stop", "person", "place", "time"):
-        assert len(set(english.words(kind))) == len(english.words(kind)) > 0
-    assert dict(english.wants())
-    assert all(isinstance(pattern, re.Pattern) for _, pattern in english.wants())
+        assert len(set(question.words(kind))) == len(question.words(kind)) > 0
+    assert dict(question.english_wants())
+    assert all(isinstance(pattern, re.Pattern) for _, pattern in question.english_wants())
     with pytest.raises(KeyError):
-        english.section("nonsense")
+        question.section("nonsense")

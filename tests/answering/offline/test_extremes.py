@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.extremes import extreme
+from kgtable.answering.offline.comparisons import extreme
 from tests.answering.offline.rows import MEDALS, RACES, linking
 
 

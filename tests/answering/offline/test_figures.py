@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.figures import figures
+from kgtable.answering.offline.lookups import figures
 from tests.answering.offline.rows import CRAFT, ask, linking
 
 

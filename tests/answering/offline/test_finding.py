@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from kgtable.answering.offline.finding import cell_id, cell_ids, printed
+from kgtable.answering.offline.linking import cell_id, cell_ids, printed
 from tests.answering.offline.rows import MEDALS, REPORT, view
 
 

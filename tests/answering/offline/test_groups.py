@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.groups import by_group, groups_of_size
+from kgtable.answering.offline.lookups import by_group, groups_of_size
 from tests.answering.offline.rows import CRAFT, MEDALS, ask, linking
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.listing import listed
+from kgtable.answering.offline.lookups import listed
 from tests.answering.offline.rows import CRAFT, ask, linking
 
 

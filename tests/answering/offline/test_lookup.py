@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.lookup import look_up, neighbour, year_columns
+from kgtable.answering.offline.lookups import look_up, neighbour, year_columns
 from tests.answering.offline.rows import MEDALS, RACES, REPORT, linking
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.many import average, count, total
+from kgtable.answering.offline.lookups import average, count, total
 from tests.answering.offline.rows import MEDALS, RACES, REPORT, linking
 
 

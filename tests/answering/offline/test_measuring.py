@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from kgtable.answering.offline.measuring import (
+from kgtable.answering.offline.comparisons import (
     named_size_column,
     order_column,
     ranked,

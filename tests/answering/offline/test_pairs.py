@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.pairs import (
+from kgtable.answering.offline.comparisons import (
     change_of_columns,
     change_of_rows,
     difference_of_columns,

@@ -4,29 +4,29 @@ from decimal import Decimal
 
 import pytest
 
-from kgtable.answering.offline.question import Form, read_question
+from kgtable.answering.offline.question import QuestionForm, read_question
 
 
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ("Which team won the cup?", Form.LOOKUP),
-        ("How many teams are there?", Form.COUNT),
-        ("How many times did Anna win?", Form.COUNT),
-        ("What is the total number of points?", Form.SUM),
-        ("What is the average price?", Form.AVERAGE),
-        ("What is the difference between A and B?", Form.DIFFERENCE),
-        ("How much more did A earn than B?", Form.DIFFERENCE),
-        ("What was the percentage change in sales?", Form.CHANGE),
-        ("What percentage of sales is exported?", Form.SHARE),
-        ("Which team has the most points?", Form.EXTREME),
-        ("In which year was revenue higher?", Form.WHEN),
-        ("Who has more points, Anna or Lena?", Form.COMPARE),
-        ("Who came after Anna?", Form.NEIGHBOUR),
-        ("Did Anna win?", Form.YES_NO),
+        ("Which team won the cup?", QuestionForm.LOOKUP),
+        ("How many teams are there?", QuestionForm.COUNT),
+        ("How many times did Anna win?", QuestionForm.COUNT),
+        ("What is the total number of points?", QuestionForm.SUM),
+        ("What is the average price?", QuestionForm.AVERAGE),
+        ("What is the difference between A and B?", QuestionForm.DIFFERENCE),
+        ("How much more did A earn than B?", QuestionForm.DIFFERENCE),
+        ("What was the percentage change in sales?", QuestionForm.CHANGE),
+        ("What percentage of sales is exported?", QuestionForm.SHARE),
+        ("Which team has the most points?", QuestionForm.EXTREME),
+        ("In which year was revenue higher?", QuestionForm.WHEN),
+        ("Who has more points, Anna or Lena?", QuestionForm.COMPARE),
+        ("Who came after Anna?", QuestionForm.NEIGHBOUR),
+        ("Did Anna win?", QuestionForm.YES_NO),
     ],
 )
-def test_the_form_is_recognised(text: str, form: Form) -> None:
+def test_the_form_is_recognised(text: str, form: QuestionForm) -> None:
     assert read_question(text).form is form
 
 

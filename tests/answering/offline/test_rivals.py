@@ -1,9 +1,8 @@
 from __future__ import annotations
 
+from kgtable.answering.offline.answerer import column_doubts, counted_doubts, rival_doubts
 from kgtable.answering.offline.linking import Linking
-from kgtable.answering.offline.lookup import look_up
-from kgtable.answering.offline.many import count
-from kgtable.answering.offline.rivals import column_doubts, counted_doubts, rival_doubts
+from kgtable.answering.offline.lookups import count, look_up
 from tests.answering.offline.rows import MEDALS, RACES, linking
 
 SHIPS = (("Port", "Ships sold", "Ships lost"), ("Skarv", "31", "28"), ("Fjell", "44", "40"))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.shares import share_of_columns, share_of_rows
+from kgtable.answering.offline.comparisons import share_of_columns, share_of_rows
 from tests.answering.offline.rows import ACCOUNT, REPORT, ask, linking
 
 CROPS = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.offline.words import STOPWORDS, content, spoken, stems
+from kgtable.answering.offline.question import STOPWORDS, content, spoken, stems
 
 
 @pytest.mark.parametrize(

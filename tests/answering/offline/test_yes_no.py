@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.answering.offline.yes_no import (
+from kgtable.answering.offline.comparisons import (
     beyond_a_number,
     cell_says,
     more_than_another,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import BenchmarkError
-from kgtable.evaluation.loaders.folder import BenchmarkFolder, file_name, inner, read_json_lines, reading
+from kgtable.evaluation.benchmark import BenchmarkFolder, file_name, inner, read_json_lines, reading
 
 HOSTILE = (("a", 'b"'), ("x\ny", "\u202e<b>"), (None, 1.5))
 

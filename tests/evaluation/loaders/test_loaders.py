@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import BenchmarkError
-from kgtable.evaluation.benchmark import Benchmark, Question, check_benchmark
+from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion, check_benchmark
 from kgtable.evaluation.loaders import LOADERS, load_dataset
 from tests.evaluation.loaders.distributions import (
     GRID,
@@ -24,25 +24,31 @@ from tests.evaluation.loaders.distributions import (
     wikitablequestions,
 )
 
-CASES: dict[Callable[[Path], None], tuple[Question, list[list[str]]]] = {
+CASES: dict[Callable[[Path], None], tuple[BenchmarkQuestion, list[list[str]]]] = {
     wikitablequestions: (
-        Question("nt-1", "who leads?", ("Rovers", "a|b"), ("204_5",)),
+        BenchmarkQuestion("nt-1", "who leads?", ("Rovers", "a|b"), ("204_5",)),
         [["Team", "Points"], ["Rovers\nFC", "12"]],
     ),
-    tatqa: (Question("q", "?", ("12",), ("t",), (("t", 1, 1),)), GRID),
+    tatqa: (BenchmarkQuestion("q", "?", ("12",), ("t",), (("t", 1, 1),)), GRID),
     finqa: (
-        Question("A/2008/p.pdf-1", "?", ("0.5",), ("A_2008_p.pdf-1",), (("A_2008_p.pdf-1", 1, 1),)),
+        BenchmarkQuestion("A/2008/p.pdf-1", "?", ("0.5",), ("A_2008_p.pdf-1",), (("A_2008_p.pdf-1", 1, 1),)),
         GRID,
     ),
-    hitab: (Question("h1", "?", ("9.0",), ("7",), (("7", 2, 1),)), GRID),
-    fetaqa: (Question("4", "?", ("Rovers lead.",), ("feta_4",), (("feta_4", 1, 0), ("feta_4", 1, 1))), GRID),
-    ottqa: (Question("o1", "?", ("12",), ("League_0",), (("League_0", 1, 1),)), GRID[:2]),
+    hitab: (BenchmarkQuestion("h1", "?", ("9.0",), ("7",), (("7", 2, 1),)), GRID),
+    fetaqa: (
+        BenchmarkQuestion("4", "?", ("Rovers lead.",), ("feta_4",), (("feta_4", 1, 0), ("feta_4", 1, 1))),
+        GRID,
+    ),
+    ottqa: (BenchmarkQuestion("o1", "?", ("12",), ("League_0",), (("League_0", 1, 1),)), GRID[:2]),
     tabfact: (
-        Question("tf_2-1-1-0", "rovers lead", ("1",), ("tf_2-1-1",)),
+        BenchmarkQuestion("tf_2-1-1-0", "rovers lead", ("1",), ("tf_2-1-1",)),
         [["team", "points"], ['"rovers', "12"]],
     ),
-    spider: (Question("spider-dev-0", "?", ("Rovers", "United"), ("league__Team",)), [["name", "points"]]),
-    multitableqa: (Question("wtq-0", "?", ("12",), ("wtq_1", "wtq_2")), GRID[:2]),
+    spider: (
+        BenchmarkQuestion("spider-dev-0", "?", ("Rovers", "United"), ("league__Team",)),
+        [["name", "points"]],
+    ),
+    multitableqa: (BenchmarkQuestion("wtq-0", "?", ("12",), ("wtq_1", "wtq_2")), GRID[:2]),
 }
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import MappingError
-from kgtable.ontology.mapping.cells import parse_datatype, parse_predicate, parse_scale, parse_unit
+from kgtable.ontology.mapping import parse_datatype, parse_predicate, parse_scale, parse_unit
 
 PLACE = "ontology.csv, line 3, column 'unit'"
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtable.errors import MappingError
-from kgtable.ontology.facts import clean_text
-from kgtable.ontology.mapping.files import FIELDS, NAME, csv_bytes, read_rows, xlsx_bytes
+from kgtable.ontology.column_stats import clean_text
+from kgtable.ontology.mapping import FIELDS, NAME, csv_bytes, read_rows, xlsx_bytes
 
 HOSTILE = [
     "=1+1",

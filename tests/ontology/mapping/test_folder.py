@@ -7,9 +7,10 @@ import openpyxl
 import pytest
 
 from kgtable.errors import MappingError, OntologyError
-from kgtable.ontology.facts import QUANTITY, ColumnFact, by_name
-from kgtable.ontology.mapping import ColumnMapping, Mapping, folder, load_edits, save_mapping
-from kgtable.ontology.mapping.files import FIELDS
+from kgtable.ontology import mapping_files
+from kgtable.ontology.column_stats import QUANTITY, ColumnFact, by_name
+from kgtable.ontology.mapping import FIELDS, ColumnMapping, UserMapping
+from kgtable.ontology.mapping_files import load_edits, save_mapping
 
 SALES = ColumnFact("t1", 1, "Sales", "hasSales", {QUANTITY: 2}, {"CCY_USD": 2}, {6: 2})
 NAME = ColumnFact("t1", 0, "Name", "hasName", {"http://www.w3.org/2001/XMLSchema#string": 2})
@@ -58,7 +59,7 @@ def test_what_the_generator_found_is_shown_and_decides_nothing(tmp_path: Path) -
     assert table["Mixed"]["units found"] == "CCY_USD 1; NUM 1"
     assert table["Name"]["datatype"] == "text"
     assert table["Name"]["tables"] == "t1"
-    assert load_edits(tmp_path).mapping == Mapping()
+    assert load_edits(tmp_path).mapping == UserMapping()
 
 
 @pytest.mark.parametrize("edit", [edit_csv, edit_xlsx])
@@ -158,28 +159,28 @@ def test_a_build_killed_while_writing_leaves_no_false_edit(
 ) -> None:
     build(tmp_path)
     edit_csv(tmp_path, "Name", predicate="hasTitle")
-    real, left = folder._replace, iter(range(writes))
+    real, left = mapping_files._replace, iter(range(writes))
 
     def replace(path: Path, data: bytes) -> None:
         if next(left, None) is None:
             raise KeyboardInterrupt
         real(path, data)
 
-    monkeypatch.setattr(folder, "_replace", replace)
+    monkeypatch.setattr(mapping_files, "_replace", replace)
     changed = ColumnFact("t9", 0, "Sales", "hasSales", {QUANTITY: 1}, {"CCY_EUR": 1}, {0: 1})
     with pytest.raises(KeyboardInterrupt):
         build(tmp_path, changed, NAME)
     monkeypatch.undo()
-    assert load_edits(tmp_path).mapping == Mapping({("Name", ""): {"predicate": "hasTitle"}})
+    assert load_edits(tmp_path).mapping == UserMapping({("Name", ""): {"predicate": "hasTitle"}})
     build(tmp_path, changed, NAME)
-    assert load_edits(tmp_path).mapping == Mapping({("Name", ""): {"predicate": "hasTitle"}})
+    assert load_edits(tmp_path).mapping == UserMapping({("Name", ""): {"predicate": "hasTitle"}})
 
 
 def test_an_explicit_mapping_wins_and_stays(tmp_path: Path) -> None:
     build(tmp_path)
     edit_csv(tmp_path, "Sales", unit="EUR", scale="B")
     edited = load_edits(tmp_path).under(
-        Mapping({("Sales", ""): {"unit": "CCY_GBP", "predicate": "hasSales"}})
+        UserMapping({("Sales", ""): {"unit": "CCY_GBP", "predicate": "hasSales"}})
     )
     save_mapping(tmp_path, edited, by_name([SALES]))
     assert lookup(tmp_path, "Sales") == ColumnMapping(unit="CCY_GBP", scale=9)
@@ -188,12 +189,12 @@ def test_an_explicit_mapping_wins_and_stays(tmp_path: Path) -> None:
 def test_proposals_are_shown(tmp_path: Path) -> None:
     save_mapping(tmp_path, load_edits(tmp_path), by_name([SALES, NAME]), {"Sales": ("Revenue", "Net sales")})
     assert csv_table(tmp_path)["Sales"]["same as"] == "Revenue; Net sales"
-    assert load_edits(tmp_path).mapping == Mapping()
+    assert load_edits(tmp_path).mapping == UserMapping()
 
 
 def test_a_damaged_state_is_one_clear_error(tmp_path: Path) -> None:
     build(tmp_path)
-    (tmp_path / folder.STATE).write_text("[]", encoding="utf-8")
+    (tmp_path / mapping_files.STATE).write_text("[]", encoding="utf-8")
     with pytest.raises(MappingError, match="cannot be used"):
         load_edits(tmp_path)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.tables.formats import CONTEXT_FORMATS, TABLE_FORMATS, TableFormat, format_table
+from kgtable.tables.linearize import CONTEXT_FORMATS, TABLE_FORMATS, TableFormat, format_table
 from kgtable.tables.model import Context
 from tests.tables.formats.figures import hierarchical
 

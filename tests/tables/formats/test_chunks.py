@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from kgtable.tables.formats.chunks import chunks
-from kgtable.tables.formats.grouped import as_text
-from kgtable.tables.formats.linear import as_plaintext
+from kgtable.tables.linearize import as_plaintext, as_text, chunks
 from tests.tables.formats.figures import hierarchical, normal, with_header
 
 

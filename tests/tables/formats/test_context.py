@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kgtable.tables.formats import context
-from kgtable.tables.formats.linear import as_plaintext
+from kgtable.tables import linearize
+from kgtable.tables.linearize import as_plaintext
 from kgtable.tables.model import Context
 from tests.tables.formats.figures import hierarchical
 
@@ -15,15 +15,15 @@ PLAIN = as_plaintext(TABLE).strip()
 
 def test_parts_and_order() -> None:
     heading = "Obligations | Reconciliation"
-    assert context.as_heading(TABLE) == heading
-    assert context.as_heading_table(TABLE) == f"{heading} | {PLAIN}"
-    assert context.as_pretext(TABLE) == "Before."
-    assert context.as_heading_pretext(TABLE) == f"{heading} | Before."
-    assert context.as_heading_pretext_table(TABLE) == f"{heading} | Before. | {PLAIN}"
-    assert context.as_context(TABLE) == f"{heading} | Before. | After."
-    assert context.as_context_table(TABLE) == f"{heading} | Before. | {PLAIN} | After."
+    assert linearize.as_heading(TABLE) == heading
+    assert linearize.as_heading_table(TABLE) == f"{heading} | {PLAIN}"
+    assert linearize.as_pretext(TABLE) == "Before."
+    assert linearize.as_heading_pretext(TABLE) == f"{heading} | Before."
+    assert linearize.as_heading_pretext_table(TABLE) == f"{heading} | Before. | {PLAIN}"
+    assert linearize.as_context(TABLE) == f"{heading} | Before. | After."
+    assert linearize.as_context_table(TABLE) == f"{heading} | Before. | {PLAIN} | After."
 
 
 def test_a_table_without_context_has_empty_context() -> None:
-    assert context.as_context(hierarchical()) == ""
-    assert context.as_context_table(hierarchical()) == PLAIN
+    assert linearize.as_context(hierarchical()) == ""
+    assert linearize.as_context_table(hierarchical()) == PLAIN

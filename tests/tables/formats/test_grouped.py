@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.tables.formats.grouped import as_text
+from kgtable.tables.linearize import as_text
 from tests.tables.formats.figures import hierarchical, normal, with_header
 from tests.tables.formats.test_linear import folded
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.formats.layout import body_rows, headings, label, unnamed
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.linearize import body_rows, headings, label, unnamed
 from kgtable.tables.model import Column, Structure, Table
-from kgtable.tables.structure import make_table
 from tests.graph.support import grid
 from tests.tables.formats.figures import normal, with_header
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.tables.formats.schema import as_schema
+from kgtable.tables.linearize import as_schema
 from kgtable.tables.model import Context
 from tests.tables.formats.figures import hierarchical, with_header
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import openpyxl
 
-from kgtable.tables.folder import read_file
-from kgtable.tables.limits import Limits
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits
+from kgtable.tables.loader import read_file
 from kgtable.tables.model import Grid
-from kgtable.tables.walk import TableFile
 
 
-def read_all(path: Path, content: bytes | str | None = None, limits: Limits | None = None) -> list[Grid]:
+def read_all(path: Path, content: bytes | str | None = None, limits: ReadLimits | None = None) -> list[Grid]:
     """The tables of a file, written first where its content is given."""
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return read_file(TableFile(path, path.name, path.name.partition(".")[0]), limits)
 
 
-def read_one(path: Path, content: bytes | str | None = None, limits: Limits | None = None) -> Grid:
+def read_one(path: Path, content: bytes | str | None = None, limits: ReadLimits | None = None) -> Grid:
     """The only table of a file."""
     [grid] = read_all(path, content, limits)
     return grid

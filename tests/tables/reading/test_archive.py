@@ -5,15 +5,14 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import UnreadableTableError
-from kgtable.tables.limits import Limits
-from kgtable.tables.reading.archive import check_archive
-from kgtable.tables.walk import TableFile
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits, check_archive
 from tests.tables.reading.files import with_member, workbook_bytes
 
 
-def check(path: Path, content: bytes, limits: Limits | None = None) -> None:
+def check(path: Path, content: bytes, limits: ReadLimits | None = None) -> None:
     path.write_bytes(content)
-    check_archive(TableFile(path, path.name, path.stem), limits or Limits())
+    check_archive(TableFile(path, path.name, path.stem), limits or ReadLimits())
 
 
 def test_a_sound_archive_passes(tmp_path: Path) -> None:
@@ -38,6 +37,6 @@ def test_the_sum_of_all_members_counts(tmp_path: Path) -> None:
     content = workbook_bytes({"A1": 1})
     for number in range(5):
         content = with_member(content, f"x{number}", b"\0" * 300_000)
-    check(tmp_path / "t.xlsx", content, Limits(max_unpacked=2_000_000))
+    check(tmp_path / "t.xlsx", content, ReadLimits(max_unpacked=2_000_000))
     with pytest.raises(UnreadableTableError, match="unpack"):
-        check(tmp_path / "t.xlsx", content, Limits(max_unpacked=1_000_000))
+        check(tmp_path / "t.xlsx", content, ReadLimits(max_unpacked=1_000_000))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtable.errors import NoTableError, TableError, UnreadableTableError
-from kgtable.tables.limits import Limits
+from kgtable.tables.limits import ReadLimits
 from tests.tables.reading.files import read_all, read_one
 
 TABLE = pa.table(
@@ -69,7 +69,7 @@ def test_values_become_text(tmp_path: Path, name: str, content: bytes) -> None:
 
 def test_a_long_file_is_streamed(tmp_path: Path) -> None:
     table = pa.table({"n": list(range(20_000)), "s": ["x"] * 20_000})
-    grid = read_one(tmp_path / "t.parquet", parquet(table), Limits(stream_above=1_000))
+    grid = read_one(tmp_path / "t.parquet", parquet(table), ReadLimits(stream_above=1_000))
     assert grid.streamed
     assert tuple(grid.rows) == (("n", "s"), *((str(n), "x") for n in range(20_000)))
 
@@ -86,7 +86,7 @@ def test_no_columns(tmp_path: Path) -> None:
 
 def test_too_many_cells(tmp_path: Path) -> None:
     with pytest.raises(UnreadableTableError, match="cells"):
-        read_one(tmp_path / "t.parquet", parquet(TABLE), Limits(max_cells=0))
+        read_one(tmp_path / "t.parquet", parquet(TABLE), ReadLimits(max_cells=0))
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1", b"PAR1" + b"\0" * 100 + b"PAR1", b"a,b\n1,2\n"])

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import EmptyTableError, UnreadableTableError
-from kgtable.tables.limits import Limits
-from kgtable.tables.reading.content import content_size, read_bytes, unreadable
-from kgtable.tables.walk import TableFile
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits, content_size, read_bytes, unreadable
 
 
 def file_of(path: Path, content: bytes) -> TableFile:
@@ -21,19 +20,19 @@ def test_plain_and_packed_content_are_the_same(tmp_path: Path) -> None:
         file_of(tmp_path / "a.csv", b"a,b\n"),
         file_of(tmp_path / "b.csv.gz", gzip.compress(b"a,b\n")),
     )
-    assert read_bytes(plain, Limits()) == read_bytes(packed, Limits()) == b"a,b\n"
-    assert content_size(plain, Limits()) == content_size(packed, Limits()) == 4
+    assert read_bytes(plain, ReadLimits()) == read_bytes(packed, ReadLimits()) == b"a,b\n"
+    assert content_size(plain, ReadLimits()) == content_size(packed, ReadLimits()) == 4
 
 
 def test_no_bytes_are_an_empty_table(tmp_path: Path) -> None:
     with pytest.raises(EmptyTableError, match=r"a\.csv: the file is empty"):
-        read_bytes(file_of(tmp_path / "a.csv", b""), Limits())
+        read_bytes(file_of(tmp_path / "a.csv", b""), ReadLimits())
 
 
 def test_unpacking_stops_at_the_limit(tmp_path: Path) -> None:
     file = file_of(tmp_path / "a.csv.gz", gzip.compress(b"x" * 10_000_000))
     with pytest.raises(UnreadableTableError, match="unpack to more than"):
-        content_size(file, Limits(max_unpacked=3_000_000))
+        content_size(file, ReadLimits(max_unpacked=3_000_000))
 
 
 def test_what_the_system_says_is_told(tmp_path: Path) -> None:

@@ -11,19 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.errors import EmptyTableError, NoTableError, TableError, UnreadableTableError
-from kgtable.tables.folder import read_file
-from kgtable.tables.limits import Limits
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits
+from kgtable.tables.loader import read_file
 from kgtable.tables.model import Grid, Row
-from kgtable.tables.reading.delimited import read_delimited_bytes
-from kgtable.tables.reading.dialect import DELIMITERS
-from kgtable.tables.walk import TableFile
+from kgtable.tables.readers.delimited import DELIMITERS, read_delimited_bytes
 
 FILE = TableFile(Path("x.csv"), "x.csv", "x")
 CELL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 GRID = st.lists(st.lists(CELL, max_size=4), min_size=1, max_size=6).filter(any)
 
 
-def read(path: Path, content: bytes | str, limits: Limits | None = None) -> Grid:
+def read(path: Path, content: bytes | str, limits: ReadLimits | None = None) -> Grid:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     [grid] = read_file(TableFile(path, path.name, path.stem), limits)
     return grid
@@ -72,7 +71,7 @@ def test_streamed_rows_equal_held_rows(rows: list[list[str]], codec: str) -> Non
         path = Path(folder, "x.csv")
         path.write_bytes(content)
         file = TableFile(path, "x.csv", "x")
-        [held], [streamed] = read_file(file), read_file(file, Limits(stream_above=0))
+        [held], [streamed] = read_file(file), read_file(file, ReadLimits(stream_above=0))
         assert streamed.streamed
         assert tuple(streamed.rows) == tuple(streamed.rows) == held.rows
         assert streamed.width == held.width
@@ -122,7 +121,7 @@ def test_encodings(tmp_path: Path, codec: str) -> None:
 @pytest.mark.parametrize("stream_above", [0, 1 << 20])
 def test_windows_1252_is_noticed_with_its_place(tmp_path: Path, stream_above: int) -> None:
     content = "a,b\nx,\n\ny,“Zürich”\n".encode("cp1252")
-    grid = read(tmp_path / "t.csv", content, Limits(stream_above=stream_above))
+    grid = read(tmp_path / "t.csv", content, ReadLimits(stream_above=stream_above))
     assert tuple(grid.rows)[3] == ("y", "“Zürich”")
     [notice] = grid.notices
     assert (notice.code, notice.row, notice.column) == ("encoding", 3, 1)
@@ -153,7 +152,7 @@ def test_text_after_a_closing_quote_is_kept(tmp_path: Path) -> None:
 
 def test_a_long_file_is_streamed_in_the_same_dialect(tmp_path: Path) -> None:
     rows = [["name", "wert"], *([f"n{i}", f"{i},5"] for i in range(20_000))]
-    grid = read(tmp_path / "t.csv", written(rows, ";"), Limits(stream_above=1000))
+    grid = read(tmp_path / "t.csv", written(rows, ";"), ReadLimits(stream_above=1000))
     assert grid.streamed
     assert tuple(grid.rows) == as_rows(rows)
     assert len(grid.head) == 2_000

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.tables.reading.delimited import SAMPLE
-from kgtable.tables.reading.dialect import Dialect, detect_dialect
+from kgtable.tables.readers.delimited import SAMPLE, TextDialect, detect_dialect
 
 BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[4] / "shared" / "data"))
 
@@ -41,7 +40,7 @@ BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS", Path(__file__).parents[4]
     ],
 )
 def test_the_delimiter_of_a_sample(sample: str, delimiter: str) -> None:
-    assert detect_dialect(sample, whole=True) == Dialect(delimiter)
+    assert detect_dialect(sample, whole=True) == TextDialect(delimiter)
 
 
 def test_the_files_name_decides_where_nothing_else_does() -> None:

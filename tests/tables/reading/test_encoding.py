@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.reading.encoding import BinaryContentError, describe_content, detect_encoding
+from kgtable.tables.readers.encoding import BinaryContentError, describe_content, detect_encoding
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 

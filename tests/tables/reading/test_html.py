@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtable.errors import NoTableError, TableError, UnreadableTableError
-from kgtable.tables.limits import Limits
+from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area, Grid
 from tests.tables.reading.files import read_all, read_one
 
@@ -111,7 +111,7 @@ def test_a_page_without_table(tmp_path: Path) -> None:
 def test_spans_beyond_the_limits_are_refused(tmp_path: Path) -> None:
     cells = '<td colspan="1000">x</td>' * 50
     with pytest.raises(UnreadableTableError, match="cells"):
-        read_one(tmp_path / "t.html", f"<table><tr>{cells}</tr></table>", Limits(max_cells=10_000))
+        read_one(tmp_path / "t.html", f"<table><tr>{cells}</tr></table>", ReadLimits(max_cells=10_000))
 
 
 TAGS = st.sampled_from(

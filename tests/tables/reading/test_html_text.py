@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from kgtable.tables.reading.html_text import indent_of, visible_text
+from kgtable.tables.readers.html import indent_of, visible_text
 
 
 def parse(html: str) -> etree._Element:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtable.errors import NoTableError, TableError
-from kgtable.tables.reading.markdown import split_row
+from kgtable.tables.readers.markdown import split_row
 from tests.tables.reading.files import read_all, read_one
 
 PAGE = """# Report

@@ -3,8 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgtable.tables.model import Area
-from kgtable.tables.reading.opendocument import document_sheets
-from kgtable.tables.reading.sheet_details import SheetDetails
+from kgtable.tables.readers.workbook_parts import SheetDetails, document_sheets
 from tests.tables.reading.files import ods_bytes
 
 

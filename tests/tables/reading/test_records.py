@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtable.errors import NoTableError, TableError, UnreadableTableError
-from kgtable.tables.limits import Limits
+from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Row
 from tests.tables.reading.files import read_all, read_one
 
@@ -69,7 +69,7 @@ def test_a_broken_line_is_noticed_with_its_number(tmp_path: Path) -> None:
 
 def test_long_json_lines_are_streamed(tmp_path: Path) -> None:
     content = "".join(json.dumps({"n": n, f"k{n % 3}": "x"}) + "\n" for n in range(1_000))
-    grid = read_one(tmp_path / "t.jsonl", content, Limits(stream_above=100))
+    grid = read_one(tmp_path / "t.jsonl", content, ReadLimits(stream_above=100))
     assert grid.streamed
     assert tuple(grid.rows) == tuple(grid.rows) == read_one(tmp_path / "t.jsonl", content).rows
 

@@ -4,7 +4,7 @@ import io
 
 from lxml import etree
 
-from kgtable.tables.reading.sheet_details import SheetDetails, forget
+from kgtable.tables.readers.workbook_parts import SheetDetails, forget
 
 
 def test_nothing_is_known_of_a_new_sheet_and_sheets_share_nothing() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import xlwt
 
-from kgtable.tables.limits import Limits
+from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area
-from kgtable.tables.reading.sheets import SheetValues, read_sheets
+from kgtable.tables.readers.spreadsheet import SheetValues, read_sheets
 from tests.tables.reading.files import workbook_bytes
 
 
@@ -40,7 +40,7 @@ def workbook() -> bytes:
 def test_sheets_texts_and_merged_areas(tmp_path: Path) -> None:
     path = tmp_path / "t.xls"
     path.write_bytes(workbook())
-    assert list(read_sheets(path, Limits())) == [
+    assert list(read_sheets(path, ReadLimits())) == [
         SheetValues(
             "Ünits",
             0,
@@ -54,20 +54,20 @@ def test_sheets_texts_and_merged_areas(tmp_path: Path) -> None:
 def test_a_name_in_any_alphabet(tmp_path: Path) -> None:
     path = tmp_path / "-ü x.XLS"
     path.write_bytes(workbook())
-    assert [sheet.number for sheet in read_sheets(path, Limits(), skip=["Ünits"])] == [1]
+    assert [sheet.number for sheet in read_sheets(path, ReadLimits(), skip=["Ünits"])] == [1]
 
 
 def test_too_little_memory_is_an_error_not_the_end(tmp_path: Path) -> None:
     path = tmp_path / "t.xls"
     path.write_bytes(workbook())
     with pytest.raises(ValueError, match="memory"):
-        list(read_sheets(path, Limits(max_memory=1 << 20)))
+        list(read_sheets(path, ReadLimits(max_memory=1 << 20)))
 
 
 def test_the_content_tells_where_the_name_may_not(tmp_path: Path) -> None:
     path = tmp_path / "t.xls"
     path.write_bytes(workbook_bytes({"A1": "x"}))
-    assert [sheet.rows for sheet in read_sheets(path, Limits(), by_name=False)] == [[("x",)]]
+    assert [sheet.rows for sheet in read_sheets(path, ReadLimits(), by_name=False)] == [[("x",)]]
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 999, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600])
@@ -75,7 +75,7 @@ def test_what_is_no_workbook(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "t.xls"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"\w"):
-        list(read_sheets(path, Limits()))
+        list(read_sheets(path, ReadLimits()))
 
 
 def test_a_hang_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,4 +84,4 @@ def test_a_hang_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(subprocess, "run", never_end)
     with pytest.raises(ValueError, match="took more than"):
-        list(read_sheets(tmp_path / "t.xls", Limits()))
+        list(read_sheets(tmp_path / "t.xls", ReadLimits()))

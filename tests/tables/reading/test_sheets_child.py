@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kgtable.tables.reading import sheets_child
-from kgtable.tables.reading.sheets_child import DAMAGED
+from kgtable.tables.readers import calamine_worker
+from kgtable.tables.readers.calamine_worker import DAMAGED
 from tests.tables.reading.files import workbook_bytes
 
 
@@ -18,7 +18,7 @@ def run(path: Path, **order: object) -> tuple[int, list[Any]]:
     """The status of the program and the JSON texts it prints."""
     argument = {"path": str(path), "by_name": False, "skip": [], "memory": 4 << 30, "seconds": 60} | order
     done = subprocess.run(
-        [sys.executable, "-I", sheets_child.__file__, json.dumps(argument)],
+        [sys.executable, "-I", calamine_worker.__file__, json.dumps(argument)],
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -14,7 +14,7 @@ from openpyxl.styles import Alignment
 from openpyxl.worksheet.table import Table as ExcelTable
 
 from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
-from kgtable.tables.limits import Limits
+from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area
 from tests.tables.reading.files import member, ods_bytes, read_all, read_one, with_member, workbook_bytes
 
@@ -115,7 +115,7 @@ def test_a_far_cell_alone_is_an_error_with_its_place(tmp_path: Path) -> None:
 def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:
     content = with_member(workbook_bytes({"A1": 1}), "xl/media/x.bin", b"\0" * 3_000_000)
     with pytest.raises(UnreadableTableError, match="unpack to"):
-        read_one(tmp_path / "t.xlsx", content, Limits(ratio_from=1_000_000, max_ratio=20))
+        read_one(tmp_path / "t.xlsx", content, ReadLimits(ratio_from=1_000_000, max_ratio=20))
 
 
 def test_stated_sizes_that_lie_do_not_help(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_stated_sizes_that_lie_do_not_help(tmp_path: Path) -> None:
     assert content.count(size) == 2
     lying = bytes(content).replace(size, (10).to_bytes(4, "little"))
     with pytest.raises(UnreadableTableError, match="unpack to"):
-        read_one(tmp_path / "t.xlsx", lying, Limits(ratio_from=1_000_000, max_ratio=20))
+        read_one(tmp_path / "t.xlsx", lying, ReadLimits(ratio_from=1_000_000, max_ratio=20))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.tables.reading.sheet_details import SheetDetails
-from kgtable.tables.reading.workbook import WorkbookParts
+from kgtable.tables.readers.workbook_parts import SheetDetails, WorkbookParts
 from tests.tables.reading.files import member, with_member, workbook_bytes
 
 SHEET = "xl/worksheets/sheet1.xml"

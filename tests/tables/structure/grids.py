@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kgtable.tables.layout.detect import detect_structure
 from kgtable.tables.model import Area, Context, Grid, Source, Structure
-from kgtable.tables.structure import detect_structure
 
 
 def grid(text: str, *, merged: tuple[Area, ...] = (), context: Context | None = None) -> Grid:

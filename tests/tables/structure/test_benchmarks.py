@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.tables.folder import read_folder
+from kgtable.tables.layout.detect import detect_structure
+from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid
-from kgtable.tables.structure import detect_structure
 
 BENCHMARKS = Path(os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parents[4] / "shared" / "data")
 

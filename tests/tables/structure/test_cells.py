@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.tables.structure.cells import Look, look
+from kgtable.tables.layout.cell_roles import Look, look
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtable.tables.layout.detect import detect_structure, make_table
 from kgtable.tables.model import Area, Grid, Source
-from kgtable.tables.structure import detect_structure, make_table
 from tests.tables.structure.grids import grid
 
 CELLS = st.sampled_from(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from kgtable.tables.layout.detect import detect_structure
 from kgtable.tables.model import Context
-from kgtable.tables.structure import detect_structure
 from tests.tables.structure.grids import grid, structure
 
 

@@ -4,10 +4,10 @@ from types import MappingProxyType
 
 import pytest
 
+from kgtable.tables.layout.column_shapes import profile_rows
+from kgtable.tables.layout.header import find_header
+from kgtable.tables.layout.row_kinds import RowKind, cell_of, kinds_of_rows, label_of, levels_of_rows
 from kgtable.tables.model import Area, Grid, Source
-from kgtable.tables.structure.header import find_header
-from kgtable.tables.structure.kinds import Kind, cell_of, kinds_of_rows, label_of, levels_of_rows
-from kgtable.tables.structure.profile import profile_rows
 from tests.tables.structure.grids import grid
 
 
@@ -65,7 +65,7 @@ def test_how_far_labels_are_set_in() -> None:
     )
     found = Grid("t", Source("t.csv"), rows, 2, indents=MappingProxyType({(7, 0): 2}))
     body = dict(enumerate(rows[1:], 1))
-    kind = {index: Kind.BLANK if index == 6 else Kind.VALUES for index in body}
+    kind = {index: RowKind.BLANK if index == 6 else RowKind.VALUES for index in body}
     assert levels_of_rows(found, body, kind, 0) == {1: 0, 2: 2, 3: 1, 4: 4, 5: 4, 7: 4}
 
 

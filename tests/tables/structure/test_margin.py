@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from kgtable.tables.layout.detect import detect_structure
 from kgtable.tables.model import Area, Grid, Source
-from kgtable.tables.structure import detect_structure
 from tests.tables.structure.grids import structure
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from kgtable.tables.structure.cells import Look, look
-from kgtable.tables.structure.phrases import is_money_or_scale, is_period
+from kgtable.tables.layout.cell_roles import Look, is_money_or_scale, is_period, look
 
 
 def test_words_that_may_name_a_column_are_no_sure_unit() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.structure.profile import DEEPEST_HEADER, SAMPLE_ROWS, Profile, profile_rows
+from kgtable.tables.layout.column_shapes import DEEPEST_HEADER, SAMPLE_ROWS, Profile, profile_rows
 from tests.tables.structure.grids import grid
 
 

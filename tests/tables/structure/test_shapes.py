@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.structure.profile import Profile
-from kgtable.tables.structure.shapes import LONGEST_SHAPE, shape_of, shape_votes
+from kgtable.tables.layout.column_shapes import LONGEST_SHAPE, Profile, shape_of, shape_votes
 
 NOTHING_NUMERIC = Profile(frozenset(), frozenset())
 

@@ -1,0 +1,156 @@
+"""``kgtable eval``: how well questions with known answers are retrieved for and answered."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+import kgtable.api
+from kgtable.cli.graph_commands import ProgressLine
+from kgtable.config import load_settings
+from kgtable.errors import UsageError
+from kgtable.evaluation.benchmark import Benchmark, check_benchmark
+from kgtable.evaluation.cost import estimate
+from kgtable.evaluation.evaluated_systems import systems
+from kgtable.evaluation.report import write_report
+from kgtable.evaluation.run_plan import TRIPLES, RunPlan, make_plan, read_grid, shapes
+from kgtable.evaluation.session import Batches, evaluate, read_result, write_result
+from kgtable.evaluation.summary import comparison_lines, run_lines
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("eval")
+@click.argument("benchmark", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--kg", "graph", required=True, type=click.Path(path_type=Path), help="The graph of its tables."
+)
+@click.option(
+    "--method", "methods", multiple=True, help="A retrieval method, or zero-shot; repeat for several."
+)
+@click.option("--format", "formats", multiple=True, help="Text form of whole tables, for bm25 and dense.")
+@click.option("--embedding", "embeddings", multiple=True, help="Embedding model, for dense.")
+@click.option("--presentation", "presentations", multiple=True, help="How context is laid out in a prompt.")
+@click.option("--prompt", "prompts", multiple=True, help="Prompt setting.")
+@click.option("--model", "models", multiple=True, help="Language model that answers.")
+@click.option(
+    "--assist",
+    "assists",
+    multiple=True,
+    help="What the model does in retrieval by hybrid: rules (nothing), labels, labels+rerank.",
+)
+@click.option("--config", type=FILE, help="TOML file with a grid of all these.")
+@click.option("--split", help="Which questions; the default is the only split, or dev.")
+@click.option("--limit", type=click.IntRange(1), help="The first so many questions only.")
+@click.option("-k", "--k", "k", type=click.IntRange(1), help=f"Triples asked for.  [default: {TRIPLES}]")
+@click.option("--answers", is_flag=True, help="Answer the questions too, with the language model.")
+@click.option("--judge", is_flag=True, help="Let the language model judge the answers too.")
+@click.option("--temperature", type=float, help="For answers.  [default: 0.3, zero-shot 0.9]")
+@click.option("--json", "json_file", type=FILE, help="Write the result here; the same for the same run.")
+@click.option("--report", type=FILE, help="Write a report for the browser here, in one file.")
+@click.option("--resume", is_flag=True, help="Continue the run that was to write the --json file.")
+@click.option("--compare", "compared", type=FILE, help="An earlier --json file to compare with, in pairs.")
+@click.option("--dry-run", is_flag=True, help="Tell what it would cost, and ask no model.")
+@click.option("--check", is_flag=True, help="List the faults of the benchmark folder, and do nothing else.")
+@click.option("--batch-export", type=FILE, help="Write the requests as OpenAI Batch JSONL, and send none.")
+@click.option("--batch-import", "batch_results", type=FILE, multiple=True, help="Results of a batch.")
+def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
+    """Evaluate retrieval and answers on a BENCHMARK folder.
+
+    A benchmark is a folder with tables/ and questions.<split>.jsonl. Build the graph from its tables
+    first. Failures count as wrong and are listed by cause.
+    """
+    kg = kgtable.api.open(graph)
+    folder = Benchmark(benchmark)
+    if options["check"]:
+        _check(folder, kg)
+        return
+    settings = load_settings()
+    plan = _plan(kg, folder, options)
+    if options["dry_run"]:
+        estimates = estimate(kg, plan, settings)
+        click.echo("\n".join(map(str, estimates)) or "No model is asked: it costs nothing.")
+        return
+    result: Path | None = options["json_file"]
+    if options["resume"] and result is None:
+        raise UsageError("--resume continues the run of a --json file.", hint="Name the file.")
+    keep = result.with_name(f"{result.name}.partial.jsonl") if result else None
+    earlier = read_result(options["compared"]) if options["compared"] else None
+    with _Shown() as progress:
+        run = evaluate(
+            kg,
+            plan,
+            settings,
+            batches=Batches(tuple(options["batch_results"]), options["batch_export"]),
+            keep=keep,
+            resume=options["resume"],
+            progress=progress,
+        )
+    if isinstance(run, int):
+        if keep is not None:
+            keep.unlink(missing_ok=True)
+        click.echo(f"{run:,} requests were written to {options['batch_export']}.")
+        return
+    if result is not None:
+        write_result(run, result)
+    if options["report"] is not None:
+        write_report(run, options["report"])
+    for line in run_lines(run):
+        click.echo(line)
+    if keep is not None:
+        _put_away(keep, sum(record.to_be_tried_again for record in run.records))
+    if earlier is not None:
+        for line in comparison_lines(earlier, run):
+            click.echo(line)
+
+
+def _put_away(keep: Path, again: int) -> None:
+    """Removes the records of a run whose result is written, unless the endpoint still owes some of it."""
+    if not again:
+        keep.unlink(missing_ok=True)
+        return
+    click.echo(
+        f"\nThe model could not be reached for {again:,} questions, which count as wrong here. The same "
+        f"command with --resume asks them again; {keep} holds the rest till then."
+    )
+
+
+def _plan(kg: kgtable.api.KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> RunPlan:
+    chosen = {
+        name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None
+    }
+    chosen |= {name: True for name in ("answers", "judge") if options[name]}
+    if options["config"] is not None:
+        grid = read_grid(options["config"])
+        return make_plan(kg, folder, grid.systems, **{**grid.options, **chosen})
+    lists = {
+        name: options[name]
+        for name in ("formats", "embeddings", "presentations", "prompts", "models", "assists")
+    }
+    return make_plan(kg, folder, systems(options["methods"], **lists), **chosen)
+
+
+def _check(folder: Benchmark, kg: kgtable.api.KnowledgeGraph) -> None:
+    faults = check_benchmark(folder, shapes(kg))
+    for fault in faults:
+        click.echo(str(fault))
+    if faults:
+        sys.exit(1)
+    click.echo(f"{folder.folder}: no fault in {', '.join(folder.splits())}.")
+
+
+class _Shown(ProgressLine):
+    """The progress line with the dollars spent so far."""
+
+    def __call__(self, stage: str, done: int, total: int, dollars: float | None = 0.0) -> None:
+        money = "" if dollars == 0.0 else " (cost unknown)" if dollars is None else f" (${dollars:.2f})"
+        super().__call__(f"{stage}{money}", done, total)
+
+    def __enter__(self) -> _Shown:
+        return self
+
+
+COMMANDS = (evaluate_command,)

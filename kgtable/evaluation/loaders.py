@@ -1,0 +1,310 @@
+"""Official distributions of data sets as benchmark folders: TAT-QA, FinQA, HiTab, MultiTableQA, Spider."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from kgtable.errors import BenchmarkError
+from kgtable.evaluation.benchmark import (
+    BenchmarkFolder,
+    file_name,
+    inner,
+    read_json,
+    read_json_lines,
+    reading,
+)
+from kgtable.evaluation.wikipedia_loaders import (
+    load_fetaqa,
+    load_ottqa,
+    load_tabfact,
+    load_wikitablequestions,
+)
+
+
+def load_tatqa(source: Path, out: Path) -> int:
+    """TAT-QA: ``dataset_raw/tatqa_dataset_<split>.json``. Gold cells from ``mapping`` where it is given.
+
+    The test split is read with its answers (``…_test_gold.json``) where they are there.
+    """
+    folder, count = BenchmarkFolder(out), 0
+    for path in sorted(inner(source, "dataset_raw").glob("tatqa_dataset_*.json")):
+        if path.with_name(f"{path.stem}_gold.json").exists():
+            continue
+        with reading(path):
+            pages = read_json(path)
+            for page in pages:
+                texts = [p["text"] for p in sorted(page["paragraphs"], key=lambda p: p["order"])]
+                folder.add_table(page["table"]["uid"], page["table"]["table"], paragraphs=texts)
+            split = path.stem.removeprefix("tatqa_dataset_").removesuffix("_gold")
+            count += folder.write_questions(split, (q for page in pages for q in _tatqa(page)))
+    return count
+
+
+def _tatqa(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    table = page["table"]["uid"]
+    for question in page["questions"]:
+        answer = question.get("answer", [])
+        places = (question.get("mapping") or {}).get("table", [])
+        yield {
+            "id": question["uid"],
+            "question": question["question"],
+            "answers": [str(value) for value in (answer if isinstance(answer, list) else [answer])],
+            "tables": [table],
+            "cells": [[table, row - 1, column] for row, column in places],
+            "cells_from": "mappings" if places else None,
+            "scale": question.get("scale", ""),
+            "derivation": question.get("derivation", ""),
+            "answer_type": question.get("answer_type"),
+            "answer_from": question.get("answer_from"),
+        }
+
+
+def load_finqa(source: Path, out: Path) -> int:
+    """FinQA: ``dataset/<split>.json``. Gold cells are those of the rows named in ``gold_inds``."""
+    folder, count = BenchmarkFolder(out), 0
+    for split in ("train", "dev", "test"):
+        path = inner(source, "dataset") / f"{split}.json"
+        if path.exists():
+            with reading(path):
+                pages = read_json(path)
+                for page in pages:
+                    folder.add_table(
+                        file_name(page["id"]),
+                        page["table"],
+                        pre_text=page["pre_text"],
+                        post_text=page["post_text"],
+                    )
+                count += folder.write_questions(split, map(_finqa, pages))
+    return count
+
+
+def _finqa(page: Mapping[str, Any]) -> dict[str, Any]:
+    gold = page["qa"]
+    rows = sorted(int(key.split("_")[1]) for key in gold.get("gold_inds", {}) if key.startswith("table_"))
+    answer = gold.get("exe_ans", gold.get("answer"))
+    table = file_name(page["id"])
+    return {
+        "id": page["id"],
+        "question": gold["question"],
+        "answers": [str(answer)],
+        "tables": [table],
+        "cells": [[table, row - 1, c] for row in rows for c in range(1, len(page["table"][row]))],
+        "cells_from": "gold_inds" if rows else None,
+        "derivation": gold.get("program", ""),
+    }
+
+
+def load_hitab(source: Path, out: Path) -> int:
+    """HiTab: ``data/<split>_samples.jsonl`` and ``data/tables/raw/``; cells of the answer are gold."""
+    folder, count = BenchmarkFolder(out), 0
+    data = inner(source, "data")
+    for path in sorted(data.glob("*_samples.jsonl")):
+        with reading(path):
+            items = list(read_json_lines(path))
+            for id in dict.fromkeys(item["table_id"] for item in items):
+                with reading(data / "tables" / "raw" / f"{id}.json") as file:
+                    table = read_json(file)
+                    folder.add_table(id, table["texts"], title=table.get("title"))
+            count += folder.write_questions(path.stem.removesuffix("_samples"), map(_hitab, items))
+    return count
+
+
+def _hitab(item: Mapping[str, Any]) -> dict[str, Any]:
+    cells = sorted(set(_positions(item.get("linked_cells", {}).get("quantity_link", {}))))
+    return {
+        "id": item["id"],
+        "question": item["question"],
+        "answers": [str(answer) for answer in item["answer"]],
+        "tables": [item["table_id"]],
+        "cells": [[item["table_id"], row - 1, column] for row, column in cells],
+        "cells_from": "linked" if cells else None,
+        "aggregation": item.get("aggregation"),
+    }
+
+
+def _positions(linked: object) -> Iterator[tuple[int, int]]:
+    if isinstance(linked, Mapping):
+        for key, value in linked.items():
+            if key.startswith("(") and not isinstance(value, Mapping):
+                row, column = ast.literal_eval(key)
+                yield int(row), int(column)
+            else:
+                yield from _positions(value)
+
+
+FACTS = "tabfact"
+"""The data set whose labels are 1 for true and 0 for false."""
+
+
+def load_multitableqa(source: Path, out: Path) -> int:
+    """Every data set of the collection in the folder is one split; all share the tables.
+
+    The gold tables of a query are all sub-tables made from its source table, and all of them are needed,
+    as T-RAG counts it. The queries of ``tabfact`` are statements. The example queries that come with the
+    tables are left out: they are questions of the data set and would leak into retrieval.
+    """
+    folder, count = BenchmarkFolder(out), 0
+    for path in sorted(source.rglob("*_table.jsonl")):
+        name = path.name.removesuffix("_table.jsonl")
+        with reading(path):
+            parts = _add_tables(path, name, folder)
+        queries = path.with_name(f"{name}_query.jsonl")
+        with reading(queries):
+            items = [
+                _query(item, name, number, parts) for number, item in enumerate(read_json_lines(queries))
+            ]
+            count += folder.write_questions(name, items)
+    return count
+
+
+def _add_tables(path: Path, name: str, folder: BenchmarkFolder) -> dict[str, list[str]]:
+    parts: dict[str, list[str]] = {}
+    for item in read_json_lines(path):
+        id = f"{name}_{item['table_idx']}"
+        table = item["table"]
+        folder.add_table(id, [table["header"], *table["rows"]], caption=item.get("caption"))
+        parts.setdefault(str(item["source_table_idx"]), []).append(id)
+    return parts
+
+
+def _query(item: Mapping[str, Any], name: str, number: int, parts: Mapping[str, list[str]]) -> dict[str, Any]:
+    answers = _answers(item["label"])
+    question = {
+        "id": f"{name}-{number}",
+        "question": item["query"],
+        "answers": answers,
+        "tables": _gold(item["source_table_idx"], name, parts),
+        "cells": [],
+        "cells_from": None,
+    }
+    return question | ({"label": int(answers[0])} if name == FACTS else {})
+
+
+def _answers(label: object) -> list[str]:
+    """The answers in a query's ``label``: a list, a list written as text, or one value."""
+    if isinstance(label, str) and label.startswith("["):
+        with suppress(ValueError, SyntaxError):
+            label = ast.literal_eval(label)
+    return [str(answer) for answer in (label if isinstance(label, list) else [label])]
+
+
+def _gold(source: object, name: str, parts: Mapping[str, list[str]]) -> list[str]:
+    if str(source) not in parts:
+        raise BenchmarkError(f"A query of {name} names the source table {source}, which no sub-table has.")
+    return parts[str(source)]
+
+
+MOST_ROWS = 2_000
+MOST_STEPS = 50_000_000
+"""SQLite instructions a gold query may take before it is given up."""
+
+
+def load_spider(source: Path, out: Path) -> int:
+    """Spider: ``dev.json``, ``train_spider.json`` and ``database/<db>/<db>.sqlite``.
+
+    The answers are what the gold SQL gives; the gold tables those it names.
+    """
+    folder, count = BenchmarkFolder(out), 0
+    for split, name in (("dev", "dev.json"), ("train", "train_spider.json")):
+        path = source / name
+        if path.exists():
+            with reading(path):
+                items = read_json(path)
+                tables = {db: _add_database(source, folder, db) for db in sorted({i["db_id"] for i in items})}
+                questions = (
+                    _spider(source, f"spider-{split}-{number}", item, tables[item["db_id"]])
+                    for number, item in enumerate(items)
+                )
+                count += folder.write_questions(split, questions)
+    return count
+
+
+def _open(source: Path, database: str) -> sqlite3.Connection:
+    path = source / "database" / database / f"{database}.sqlite"
+    if not path.exists():
+        raise BenchmarkError(f"{path} is not there.", hint="Unpack Spider's databases beside its questions.")
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection
+
+
+def _add_database(source: Path, folder: BenchmarkFolder, database: str) -> tuple[str, ...]:
+    with closing(_open(source, database)) as connection:
+        names = [
+            row[0]
+            for row in connection.execute(
+                "SELECT name FROM sqlite_master "
+                "WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            )
+        ]
+        for name in names:
+            quoted = '"' + name.replace('"', '""') + '"'
+            cursor = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608  (a name from the schema)
+            header = [column[0] for column in cursor.description]
+            folder.add_table(f"{database}__{name}", [header, *cursor], title=name, heading=[database])
+    return tuple(names)
+
+
+def _spider(source: Path, id: str, item: Mapping[str, Any], tables: tuple[str, ...]) -> dict[str, Any]:
+    words = {word.lower() for word in re.findall(r"\w+", re.sub(r"'[^']*'|\"[^\"]*\"", " ", item["query"]))}
+    rows, fault = _sql_answers(source, item["db_id"], item["query"])
+    question = {
+        "id": id,
+        "question": item["question"],
+        "answers": ["" if value is None else str(value) for row in rows for value in row],
+        "tables": [f"{item['db_id']}__{name}" for name in tables if name.lower() in words],
+        "cells": [],
+        "cells_from": None,
+        "db": item["db_id"],
+        "sql": item["query"],
+    }
+    return question | ({"sql_fault": fault} if fault else {})
+
+
+def _sql_answers(source: Path, database: str, sql: str) -> tuple[list[tuple[Any, ...]], str]:
+    with closing(_open(source, database)) as connection:
+        connection.set_progress_handler(lambda: 1, MOST_STEPS)
+        try:
+            return connection.execute(sql).fetchmany(MOST_ROWS), ""
+        except sqlite3.Error as error:
+            return [], str(error)
+
+
+LOADERS: Mapping[str, Callable[[Path, Path], int]] = MappingProxyType(
+    {
+        "fetaqa": load_fetaqa,
+        "finqa": load_finqa,
+        "hitab": load_hitab,
+        "multitableqa": load_multitableqa,
+        "ottqa": load_ottqa,
+        "spider": load_spider,
+        "tabfact": load_tabfact,
+        "tatqa": load_tatqa,
+        "wikitablequestions": load_wikitablequestions,
+    }
+)
+
+
+def load_dataset(name: str, source: Path, out: Path) -> int:
+    """Write the benchmark folder `out` from the distribution in `source`; how many questions it has.
+
+    Raises `BenchmarkError` for an unknown name, a file that is absent or laid out otherwise, and where
+    the distribution holds no question.
+    """
+    if name not in LOADERS:
+        raise BenchmarkError(f"There is no loader “{name}”.", hint=f"There are: {', '.join(LOADERS)}.")
+    if not source.is_dir():
+        raise BenchmarkError(
+            f"{source} is not a folder.", hint="Unpack the distribution and give its folder."
+        )
+    count = LOADERS[name](source, out)
+    if not count:
+        raise BenchmarkError(f"{source} holds no question of {name}.", hint="Is it the right folder?")
+    return count

@@ -1,0 +1,91 @@
+"""What differs between SPARQL engines, in one table.
+
+Standard queries run on all of them. They differ in what a query sees outside ``GRAPH``, in whether
+there is a graph without a name at all, in how many rows they give, and in their text search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgtable.errors import UsageError
+
+DESCRIPTION = "urn:kgtable:description"
+"""The graph that takes the place of the default graph in engines that have none."""
+
+
+@dataclass(frozen=True)
+class EngineDialect:
+    """One engine's ways.
+
+    `union` are the values of ``default-graph-uri`` that make a query see every graph, `own` those
+    that make it see the default graph alone; empty where nothing needs to be asked, or can be.
+    `union_parameter` is a form field that asks for the union instead. `default_graph` names the graph
+    that stands for the default graph in the Graph Store Protocol, None where there is a real one.
+    `row_limit` is the number of rows after which results are cut without a word. `text_search` is
+    the predicate of the engine's word index, "" where there is none.
+    """
+
+    name: str
+    title: str
+    union: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    union_parameter: str = ""
+    default_graph: str | None = None
+    row_limit: int | None = None
+    text_search: str = ""
+
+    def dataset(self, union_default_graph: bool) -> list[tuple[str, str]]:
+        """The form fields that choose what a query sees outside ``GRAPH``."""
+        if union_default_graph and self.union_parameter:
+            return [(self.union_parameter, "true")]
+        graphs = self.union if union_default_graph else self.own
+        return [("default-graph-uri", iri) for iri in graphs]
+
+
+_JENA_DEFAULT = "urn:x-arq:DefaultGraph"
+_NEPTUNE_DEFAULT = "http://aws.amazon.com/neptune/vocab/v01/DefaultNamedGraph"
+_QLEVER_DEFAULT = "http://qlever.cs.uni-freiburg.de/builtin-functions/default-graph"
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        EngineDialect("generic", "any SPARQL 1.1 endpoint"),
+        EngineDialect("kgtable", "kgtable serve"),
+        EngineDialect("oxigraph", "Oxigraph", union_parameter="union-default-graph"),
+        EngineDialect(
+            "qlever",
+            "QLever",
+            own=(_QLEVER_DEFAULT,),
+            text_search="http://qlever.cs.uni-freiburg.de/builtin-functions/contains-word",
+        ),
+        EngineDialect(
+            "fuseki",
+            "Apache Jena Fuseki",
+            union=("urn:x-arq:UnionGraph", _JENA_DEFAULT),
+            own=(_JENA_DEFAULT,),
+            text_search="http://jena.apache.org/text#query",
+        ),
+        EngineDialect(
+            "virtuoso",
+            "OpenLink Virtuoso",
+            own=(DESCRIPTION,),
+            default_graph=DESCRIPTION,
+            row_limit=10_000,
+            text_search="bif:contains",
+        ),
+        EngineDialect("neptune", "Amazon Neptune", own=(_NEPTUNE_DEFAULT,), default_graph=_NEPTUNE_DEFAULT),
+    )
+}
+
+
+def dialect_named(name: str) -> EngineDialect:
+    """The dialect of this name, in any case; raises `UsageError` for an unknown one.
+
+    >>> dialect_named("Virtuoso").row_limit
+    10000
+    """
+    found = DIALECTS.get(name.lower())
+    if found is None:
+        raise UsageError(f"Unknown dialect {name!r}.", hint=f"Choose one of: {', '.join(DIALECTS)}.")
+    return found

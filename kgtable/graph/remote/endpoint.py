@@ -1,0 +1,239 @@
+"""A graph kept by another engine, behind the SPARQL 1.1 Protocol and the Graph Store Protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from urllib.parse import quote, urlencode
+
+import pyoxigraph as ox
+
+from kgtable.build.generations import StoreEndpoint
+from kgtable.errors import QueryError, RemoteStoreError
+from kgtable.graph.remote.dialects import EngineDialect, dialect_named
+from kgtable.graph.remote.http import Credentials, HttpPolicy, HttpReply, Login, credentials_for, send
+from kgtable.graph.remote.responses import checked, count_rows, parsed, refuse_partial, triples
+from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens
+from kgtable.graph.store import Results
+from kgtable.resources import read_shipped
+
+_FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
+_VARIABLE = re.compile(r"\w+")
+_OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
+
+
+@dataclass(frozen=True)
+class RemoteQuery:
+    """The text to send, its form (``SELECT``, ``ASK``, …), and whether it names its dataset itself."""
+
+    text: str
+    form: str
+    names_dataset: bool
+
+    @property
+    def gives_triples(self) -> bool:
+        """Whether the result is a graph."""
+        return self.form in ("CONSTRUCT", "DESCRIBE")
+
+
+def prepare(text: str, bindings: Mapping[str, Bindable], prefixes: Mapping[str, str]) -> RemoteQuery:
+    """The query with `bindings` as a VALUES block and the `prefixes` it uses declared.
+
+    >>> prepare("ASK { ?s rdfs:label ?n }", {"n": "x"}, {"rdfs": "http://r#"}).text
+    'PREFIX rdfs: <http://r#> ASK { VALUES (?n) {("x")} ?s rdfs:label ?n }'
+
+    Raises `QueryError` for a text that is no query, or a value that cannot be bound.
+    """
+    try:
+        words = list(tokens(text))
+    except AmbiguousTextError as error:
+        raise QueryError(f"The query cannot be parsed: {error}") from error
+    place = next((place for place, word in enumerate(words) if word.is_word(*_FORMS)), None)
+    if place is None:
+        raise QueryError("The query cannot be parsed: it is no SELECT, ASK, CONSTRUCT or DESCRIBE.")
+    names_dataset = any(word.is_word("FROM") for word in words[place:])
+    declared = {after.text for word, after in pairwise(words) if word.is_word("PREFIX")}
+    used = {word.text.partition(":")[0] for word in words if word.kind == "name"}
+    head = "".join(
+        f"PREFIX {name}: <{namespace}> "
+        for name, namespace in prefixes.items()
+        if name in used and f"{name}:" not in declared
+    )
+    form = words[place].text.upper()
+    return RemoteQuery(head + _bound(text, words[place:], bindings), form, names_dataset)
+
+
+def _bound(text: str, words: list[Token], bindings: Mapping[str, Bindable]) -> str:
+    if not bindings:
+        return text
+    values = values_block(bindings)
+    group = _outer_group(words)
+    if group is None:
+        return f"{text}\n{values}"
+    opening, after, closing = group
+    start = opening.start + 1
+    if after.is_word("SELECT"):
+        inner, end = text[start : closing.start], text[closing.start :]
+        return f"{text[:start]} {values} {{{inner}}} {end}"
+    return f"{text[:start]} {values}{text[start:]}"
+
+
+def _outer_group(words: list[Token]) -> tuple[Token, Token, Token] | None:
+    """The brace that opens the WHERE pattern, the token after it, and the brace that closes it."""
+    if words[0].is_word("CONSTRUCT") and not (len(words) > 1 and words[1].text == "{"):
+        return None  # the short form, whose pattern is the template: it takes triples only
+    groups: list[tuple[Token, Token, Token]] = []
+    opened: list[int] = []
+    for place, word in enumerate(words):
+        if word.kind == "sign" and word.text in _OPENING:
+            opened.append(place)
+        elif word.kind == "sign" and word.text in _CLOSING and opened:
+            begin = opened.pop()
+            if not opened and word.text == "}":
+                groups.append((words[begin], words[begin + 1], word))
+    wanted = 1 if words[0].is_word("CONSTRUCT") else 0
+    return groups[wanted] if len(groups) > wanted else None
+
+
+def values_block(bindings: Mapping[str, Bindable]) -> str:
+    """``VALUES (?a ?b) {(term term)}`` for the bindings; raises `QueryError` for what it cannot hold."""
+    for name in bindings:
+        if _VARIABLE.fullmatch(name) is None:
+            raise QueryError(f"{name!r} is not the name of a variable.")
+    names = " ".join(f"?{name}" for name in bindings)
+    return f"VALUES ({names}) {{({' '.join(map(_written, bindings.values()))})}}"
+
+
+def _written(value: Bindable) -> str:
+    term = to_term(value)
+    if isinstance(term, ox.BlankNode):
+        raise QueryError("A blank node cannot be bound in a query to a remote engine.", hint="Bind an IRI.")
+    # Some engines decode \uXXXX in the whole text before they read strings, so that the two
+    # characters of an escaped backslash and the u after it must not look like such a sequence.
+    return re.sub(r"(?<=\\\\)([uU])", lambda match: f"\\u{ord(match[1]):04X}", str(term))
+
+
+_RESULTS = "application/sparql-results+json"
+_TRIPLES = "application/n-triples, text/turtle;q=0.8"
+_FORM = "application/x-www-form-urlencoded"
+
+
+class RemoteStore:
+    """A SPARQL endpoint as a `TripleStore`.
+
+    Answers are read whole before they are given, so that one that was cut is an error and never a
+    short result. Queries may use the `prefixes` without declaring them, values are bound as
+    `kgtable.graph.remote.endpoint` tells. What queries see outside ``GRAPH`` is asked for in the way of
+    the endpoint's dialect; ``generic`` and ``kgtable`` give what the endpoint was set up for.
+
+    Every method raises `RemoteStoreError` where no whole answer comes, `QueryError` where the engine
+    refuses the query. `environment` is where credentials are looked for, by default the process's.
+    """
+
+    def __init__(
+        self,
+        endpoint: StoreEndpoint,
+        prefixes: Mapping[str, str] | None = None,
+        *,
+        policy: HttpPolicy | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.dialect: EngineDialect = dialect_named(endpoint.dialect)
+        self._prefixes = dict(prefixes or {})
+        self._policy = policy or HttpPolicy()
+        self._environment = environment
+        self._logins: dict[Credentials, Login] = {}
+
+    def query(
+        self, text: str, *, bindings: Mapping[str, Bindable] | None = None, union_default_graph: bool = True
+    ) -> Results:
+        """See `TripleStore.query`."""
+        query = prepare(text, bindings or {}, self._prefixes)
+        fields = [("query", query.text)]
+        if not query.names_dataset:
+            fields += self.dialect.dataset(union_default_graph)
+        accept = _TRIPLES if query.gives_triples else _RESULTS
+        reply = self._send(
+            "POST", self.endpoint.url, urlencode(fields).encode("ascii"), Accept=accept, Content_Type=_FORM
+        )
+        checked(reply, self.endpoint.url, asked=True)
+        if query.gives_triples:
+            found = triples(reply, self.endpoint.url)
+            refuse_partial(reply, len(found), self.dialect, self.endpoint.url)
+            return _as_results(found)
+        refuse_partial(reply, count_rows(reply, self.endpoint.url), self.dialect, self.endpoint.url)
+        return parsed(reply.body)
+
+    def graph(self, iri: str | None) -> Iterator[ox.Triple]:
+        """See `TripleStore.graph`; by the Graph Store Protocol where its address is known."""
+        if self.endpoint.store is None:
+            yield from self._graph_by_query(iri)
+            return
+        url = self._graph_url(iri)
+        reply = self._send("GET", url, None, Accept=_TRIPLES)
+        if reply.status != 404:
+            checked(reply, url)
+            yield from triples(reply, url)
+
+    def _graph_by_query(self, iri: str | None) -> Iterator[ox.Triple]:
+        if iri is None:
+            text, bindings = read_shipped("queries/remote/default-graph.rq"), None
+        else:
+            text, bindings = read_shipped("queries/remote/graph.rq"), {"graph": ox.NamedNode(iri)}
+        found = self.query(text, bindings=bindings, union_default_graph=False)
+        assert isinstance(found, ox.QueryTriples)
+        yield from found
+
+    def put_graph(self, iri: str | None, content: bytes) -> None:
+        """Replaces a named graph, or with None the default graph, by N-Triples."""
+        url = self._graph_url(iri)
+        checked(self._send("PUT", url, content, Content_Type="application/n-triples"), url)
+
+    def delete_graph(self, iri: str | None) -> None:
+        """Removes a named graph, or with None what is in the default graph; no matter if it was there."""
+        url = self._graph_url(iri)
+        reply = self._send("DELETE", url, None)
+        if reply.status != 404:
+            checked(reply, url)
+
+    def _graph_url(self, iri: str | None) -> str:
+        store = self.endpoint.store
+        if store is None:
+            raise RemoteStoreError(
+                f"No Graph Store Protocol address is known for {self.endpoint.url}.",
+                hint="Name it with --store.",
+            )
+        iri = self.dialect.default_graph if iri is None else iri
+        name = "default" if iri is None else f"graph={quote(iri, safe='')}"
+        return f"{store}{'&' if '?' in store else '?'}{name}"
+
+    def _send(self, method: str, url: str, body: bytes | None, **headers: str) -> HttpReply:
+        return send(
+            method,
+            url,
+            body=body,
+            headers={name.replace("_", "-"): value for name, value in headers.items()},
+            login=self._login(url),
+            policy=self._policy,
+        )
+
+    def _login(self, url: str) -> Login | None:
+        environment = {} if self._environment is None else {"environment": self._environment}
+        credentials = credentials_for(url, **environment)
+        return None if credentials is None else self._logins.setdefault(credentials, Login(credentials))
+
+    def __repr__(self) -> str:
+        return f"RemoteStore({self.endpoint.url!r}, {self.dialect.title})"
+
+
+def _as_results(found: list[ox.Triple]) -> ox.QueryTriples:
+    """Triples as the embedded engine gives them."""
+    store = ox.Store()
+    store.extend(ox.Quad(triple.subject, triple.predicate, triple.object) for triple in found)
+    results = store.query(read_shipped("queries/remote/default-graph.rq"))
+    if not isinstance(results, ox.QueryTriples):
+        raise QueryError("The query gave no triples.")
+    return results

@@ -1,0 +1,140 @@
+"""SPARQL text: its tokens, and values bound to the variables of a query."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyoxigraph as ox
+
+from kgtable.errors import QueryError
+
+if TYPE_CHECKING:
+    import rdflib
+
+
+_TOKEN = re.compile(
+    r"""
+    (?P<space>[ \t\r\n]+|\#[^\r\n]*)
+  | (?P<iri><[^<>"{}|^`\x00-\x20]*>)
+  | (?P<string>\"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\"
+             | '''(?:[^'\\]|\\.|'(?!''))*'''
+             | "(?:[^"\\\r\n]|\\.)*"
+             | '(?:[^'\\\r\n]|\\.)*')
+  | (?P<variable>[?$]\w+)
+  | (?P<language>@[A-Za-z][A-Za-z0-9-]*)
+  | (?P<name>[\w.\-]*:(?:[\w.:\-]|%[0-9A-Fa-f]{2}|\\.)*)
+  | (?P<word>\w+)
+  | (?P<sign>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One piece of the text: its kind, the text itself and where it starts."""
+
+    kind: str
+    text: str
+    start: int
+
+    def is_word(self, *words: str) -> bool:
+        """Whether the token is one of these keywords, in any case."""
+        return self.kind == "word" and self.text.upper() in words
+
+
+class AmbiguousTextError(ValueError):
+    """The text can be read in two ways, one of which could hide a keyword."""
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The tokens of a query or update, without white space and comments.
+
+    >>> [token.text for token in tokens("ASK { ?s a 'x # y' } # done")]
+    ['ASK', '{', '?s', 'a', "'x # y'", '}']
+
+    Raises `AmbiguousTextError` where ``<`` may open an IRI or compare with a quoted string.
+    """
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or "sign"
+        if kind == "space":
+            continue
+        if kind == "iri" and "'" in match.group():
+            raise AmbiguousTextError("An IRI with an apostrophe can be read in two ways: write it as %27.")
+        yield Token(kind, match.group(), match.start())
+
+
+BoundTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
+Bindable: TypeAlias = "BoundTerm | rdflib.URIRef | rdflib.Literal | str | bool | int | float | Decimal | date"
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def to_term(value: Bindable) -> BoundTerm:
+    """The term a Python value stands for: a string is a plain literal, an `rdflib.URIRef` an IRI.
+
+    Raises `QueryError` for a value that no term can be made from.
+
+    >>> to_term("Earth")
+    <Literal value=Earth datatype=<NamedNode value=http://www.w3.org/2001/XMLSchema#string>>
+    """
+    # A value can only be one of rdflib's where rdflib, slow to import, has been imported already.
+    if "rdflib" in sys.modules and (term := _from_rdflib(value)) is not None:
+        return term
+    match value:
+        case ox.NamedNode() | ox.BlankNode() | ox.Literal():
+            return value
+        case str() | bool() | int() | float():
+            return ox.Literal(value)
+        case Decimal():
+            return _typed(f"{value:f}", "decimal")
+        case datetime():
+            return _typed(value.isoformat(), "dateTime")
+        case date():
+            return _typed(value.isoformat(), "date")
+    raise QueryError(
+        f"A {type(value).__name__} cannot be bound to a variable.",
+        hint="Bind a text, a number, a date, a bool, or a term of rdflib or pyoxigraph.",
+    )
+
+
+def _from_rdflib(value: object) -> BoundTerm | None:
+    import rdflib
+
+    match value:
+        case rdflib.URIRef():
+            return ox.NamedNode(str(value))
+        case rdflib.Literal(language=str(language)):
+            return ox.Literal(str(value), language=language)
+        case rdflib.Literal():
+            datatype = None if value.datatype is None else ox.NamedNode(str(value.datatype))
+            return ox.Literal(str(value), datatype=datatype)
+    return None
+
+
+def _typed(text: str, datatype: str) -> ox.Literal:
+    return ox.Literal(text, datatype=ox.NamedNode(_XSD + datatype))
+
+
+_EMPTY = re.compile(r"(VALUES \((?:\?\w+ ?)+\) \{) \}")
+
+
+def with_values(query: str, rows: Iterable[Iterable[str]]) -> str:
+    """The query with the rows in its block ``VALUES (?a ?b) { }``, whose terms are written as in SPARQL.
+
+    Raises `QueryError` where there is no such block.
+
+    >>> with_values("VALUES (?s ?n) { }", [("<http://example.org/a>", "1")])
+    'VALUES (?s ?n) { (<http://example.org/a> 1) }'
+    """
+    empty = _EMPTY.search(query)
+    if empty is None:
+        raise QueryError("The query has no empty block VALUES (?…) { }.")
+    block = " ".join(f"({' '.join(row)})" for row in rows)
+    return f"{query[: empty.start()]}{empty[1]} {block} }}{query[empty.end() :]}"

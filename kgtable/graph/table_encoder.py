@@ -1,0 +1,279 @@
+"""The shape of a table in the graph: the one place that says which statements a table becomes.
+
+The thesis's shape (section 4.4, Figure 8) with rows as nodes of their own; the differences are
+listed in ``docs/differences.md``. Statements come as blocks: a subject and its pairs of predicate
+and object, in the order people read them: the table, its columns, its header, then row by row with
+the row's quantities right below it. Terms are N-Triples text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from kgtable.graph.cell_encoder import CellShaper
+from kgtable.graph.terms import (
+    CSVW,
+    DCTERMS,
+    KGT,
+    RDF,
+    RDF_TYPE,
+    RDFS,
+    Block,
+    Namespaces,
+    Pair,
+    Term,
+    integer,
+    text_literal,
+)
+from kgtable.ontology.annotate import AnnotatedTable
+from kgtable.ontology.naming import slug
+from kgtable.tables.model import Area, Position, Row, spreadsheet_reference
+
+_REFERENCE = re.compile(r"([A-Z]+)([1-9][0-9]*)(?::([A-Z]+)([1-9][0-9]*))?")
+
+
+def areas_text(areas: Iterable[Area]) -> str:
+    """The areas in order, parted by spaces.
+
+    >>> areas_text([Area(0, 1, 0, 2), Area(3, 0, 3, 0)])
+    'B1:C1 A4'
+    """
+    return " ".join(map(_area_text, areas))
+
+
+def _area_text(area: Area) -> str:
+    first = spreadsheet_reference(area.top, area.left)
+    last = spreadsheet_reference(area.bottom, area.right)
+    return first if first == last else f"{first}:{last}"
+
+
+def parse_areas(text: str) -> tuple[Area, ...]:
+    """The areas that `areas_text` wrote; raises `ValueError` for any other text."""
+    return tuple(map(_parse_area, text.split()))
+
+
+def _parse_area(text: str) -> Area:
+    match = _REFERENCE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a cell or an area of cells")
+    top, left = int(match[2]) - 1, _column(match[1])
+    if match[3] is None:
+        return Area(top, left, top, left)
+    return Area(top, left, int(match[4]) - 1, _column(match[3]))
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+def positions_text(positions: Iterable[Position]) -> str:
+    """Positions column by column, runs in a column as one area.
+
+    >>> positions_text({(1, 1), (2, 1), (3, 1), (0, 0)})
+    'A1 B2:B4'
+    """
+    return areas_text(_runs(sorted(positions, key=lambda position: (position[1], position[0]))))
+
+
+def _runs(positions: Iterable[Position]) -> Iterator[Area]:
+    run: Area | None = None
+    for row, column in positions:
+        if run is not None and run.left == column and run.bottom == row - 1:
+            run = Area(run.top, column, row, column)
+            continue
+        if run is not None:
+            yield run
+        run = Area(row, column, row, column)
+    if run is not None:
+        yield run
+
+
+def parse_positions(text: str) -> Iterator[Position]:
+    """Every position in the areas of a text."""
+    for area in parse_areas(text):
+        for row in range(area.top, area.bottom + 1):
+            for column in range(area.left, area.right + 1):
+                yield row, column
+
+
+JSON_TYPE = f"{RDF}JSON"
+LABEL = f"<{RDFS}label>"
+ROW, COLUMN, TEXT, WIDTH = (f"<{KGT}{name}>" for name in ("row", "column", "text", "width"))
+GROUP, SUBJECT, TABLE = f"<{KGT}group>", f"<{KGT}subject>", f"<{KGT}table>"
+
+_ROW_TYPE = (RDF_TYPE, f"<{KGT}Row>")
+_GROUP_TYPE = (RDF_TYPE, f"<{KGT}Group>")
+_TOTAL_TYPE = (RDF_TYPE, f"<{KGT}TotalRow>")
+_FOOTNOTE_TYPE = (RDF_TYPE, f"<{KGT}FootnoteRow>")
+_HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
+_UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
+_TITLE_TYPE = (RDF_TYPE, f"<{KGT}TitleRow>")
+_TEXT_TYPE = (RDF_TYPE, f"<{KGT}ContextText>")
+_HEADER_CELL = (RDF_TYPE, f"<{KGT}HeaderCell>")
+_MOST_REMEMBERED = 20_000
+
+
+class TableShape:
+    """One annotated table as blocks of statements; `cells` counts what it found on the way."""
+
+    def __init__(self, annotated: AnnotatedTable, names: Namespaces) -> None:
+        self._annotated = annotated
+        self._names = names
+        self._table = annotated.table
+        self._iri = names.table_iri(annotated.table.id)
+        self._labels: dict[str, tuple[Pair, ...]] = {}
+        self.cells = CellShaper(annotated, names)
+
+    @property
+    def graph(self) -> Term:
+        """The table's IRI, which is the name of its graph."""
+        return f"<{self._iri}>"
+
+    def __iter__(self) -> Iterator[Block]:
+        yield from self.description()
+        yield from chain.from_iterable(self.rows(self._table.rows()))
+
+    def description(self) -> Iterator[Block]:
+        """The table and its context, then its columns."""
+        yield self.graph, list(self._table_pairs())
+        yield from self._texts()
+        structure = self._table.structure
+        paths = {column.index: column for column in structure.columns}
+        for index in range(self._table.grid.width):
+            pairs = [
+                (RDF_TYPE, f"<{KGT}Column>"),
+                (RDF_TYPE, f"<{CSVW}Column>"),
+                (TABLE, self.graph),
+                (COLUMN, integer(index)),
+                (f"<{KGT}predicate>", self.cells.predicates[index]),
+            ]
+            column = paths.get(index)
+            if column is not None and column.path:
+                pairs.append((f"<{CSVW}titles>", text_literal(column.name)))
+                if len(column.path) > 1:
+                    pairs.append((f"<{KGT}path>", _json_literal(list(column.path))))
+            yield f"<{self._iri}/column/{index}>", pairs
+
+    def _table_pairs(self) -> Iterator[Pair]:
+        grid, structure, context = self._table.grid, self._table.structure, self._table.context
+        yield RDF_TYPE, f"<{KGT}Table>"
+        yield RDF_TYPE, f"<{CSVW}Table>"
+        yield LABEL, text_literal(context.title or grid.id)
+        yield f"<{DCTERMS}identifier>", text_literal(grid.id)
+        if context.title:
+            yield f"<{DCTERMS}title>", text_literal(context.title)
+        yield f"<{KGT}source>", text_literal(grid.source.path)
+        if grid.source.sheet is not None:
+            yield f"<{KGT}sheet>", text_literal(grid.source.sheet)
+        if not grid.streamed:
+            yield f"<{KGT}rows>", integer(len(grid.head))
+        yield WIDTH, integer(grid.width)
+        yield f"<{KGT}bodyStart>", integer(structure.body_start)
+        yield f"<{KGT}labelColumn>", integer(structure.label_column)
+        for row in structure.header:
+            yield f"<{KGT}headerRow>", integer(row)
+        if structure.corner:
+            yield f"<{KGT}corner>", text_literal(structure.corner)
+        if context.caption:
+            yield f"<{KGT}caption>", text_literal(context.caption)
+        if structure.marks:
+            yield f"<{KGT}marks>", _json_literal(dict(structure.marks))
+        if grid.merged:
+            yield f"<{KGT}merged>", text_literal(areas_text(grid.merged))
+        if grid.header_cells:
+            yield f"<{KGT}headerCells>", text_literal(positions_text(grid.header_cells))
+        if grid.formats:
+            yield f"<{KGT}formats>", _json_literal(_by_value(grid.formats))
+        if grid.indents:
+            yield f"<{KGT}indents>", _json_literal(_by_value(grid.indents))
+        for name, texts in self._text_groups():
+            for order in range(len(texts)):
+                yield f"<{KGT}{name}>", f"<{self._iri}/{name}/{order}>"
+
+    def _text_groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        context = self._table.context
+        return (
+            ("heading", context.heading),
+            ("before", context.before),
+            ("after", context.after),
+            ("paragraph", context.paragraphs),
+        )
+
+    def _texts(self) -> Iterator[Block]:
+        for name, texts in self._text_groups():
+            for order, text in enumerate(texts):
+                yield (
+                    f"<{self._iri}/{name}/{order}>",
+                    (_TEXT_TYPE, (f"<{KGT}order>", integer(order)), (TEXT, text_literal(text))),
+                )
+
+    def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Sequence[Block]]:
+        """For each row, given with its grid index, its block and those of its cells."""
+        body_start = self._table.structure.body_start
+        for index, row in rows:
+            yield self._body_row(index, row) if index >= body_start else tuple(self._header_row(index, row))
+
+    def _header_row(self, index: int, row: Row) -> Iterator[Block]:
+        structure = self._table.structure
+        subject = f"<{self._iri}/row/{index}>"
+        number = integer(index)
+        pairs = [_HEADER_TYPE if index in structure.header else _TITLE_TYPE]
+        if index in structure.unit_rows:
+            pairs.append(_UNIT_TYPE)
+        pairs += ((TABLE, self.graph), (ROW, number))
+        if len(row) != self._table.grid.width:
+            pairs.append((WIDTH, integer(len(row))))
+        yield subject, pairs
+        for column, text in enumerate(row):
+            if text:
+                yield (
+                    f"<{self._iri}/cell/{index}/{column}>",
+                    (_HEADER_CELL, (ROW, number), (COLUMN, integer(column)), (TEXT, text_literal(text))),
+                )
+
+    def _body_row(self, index: int, row: Row) -> Sequence[Block]:
+        structure = self._table.structure
+        pairs = [_ROW_TYPE]
+        if index in structure.groups:
+            pairs.append(_GROUP_TYPE)
+        if index in structure.totals:
+            pairs.append(_TOTAL_TYPE)
+        if index in structure.footnotes:
+            pairs.append(_FOOTNOTE_TYPE)
+        pairs += ((TABLE, self.graph), (ROW, integer(index)))
+        label = row[structure.label_column] if structure.label_column < len(row) else ""
+        if label:
+            pairs += self._labels.get(label) or self._remember_label(label)
+        parent = structure.parents.get(index)
+        if parent is not None:
+            pairs.append((GROUP, f"<{self._iri}/row/{parent}>"))
+        if len(row) != self._table.grid.width:
+            pairs.append((WIDTH, integer(len(row))))
+        return [(f"<{self._iri}/row/{index}>", pairs), *self.cells.add(index, row, label, pairs)]
+
+    def _remember_label(self, label: str) -> tuple[Pair, ...]:
+        if len(self._labels) > _MOST_REMEMBERED:
+            self._labels.clear()
+        text = label.strip()
+        pairs: tuple[Pair, ...] = ()
+        if text:
+            pairs = ((LABEL, text_literal(text)), (SUBJECT, f"<{self._names.entity_iri(slug(text))}>"))
+        self._labels[label] = pairs
+        return pairs
+
+
+def _json_literal(value: object) -> Term:
+    return f"{text_literal(json.dumps(value, ensure_ascii=True))}^^<{JSON_TYPE}>"
+
+
+def _by_value(positions: Mapping[tuple[int, int], object]) -> dict[str, str]:
+    groups: dict[str, set[tuple[int, int]]] = {}
+    for position, value in positions.items():
+        groups.setdefault(str(value), set()).add(position)
+    return {value: positions_text(groups[value]) for value in sorted(groups)}

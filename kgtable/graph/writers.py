@@ -1,0 +1,464 @@
+"""RDF writers: N-Triples, N-Quads, Turtle, TriG and JSON-LD, in the order in which people read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from operator import itemgetter
+from pathlib import PurePath
+from typing import Any, Protocol, TypeAlias
+
+import pyoxigraph as ox
+
+from kgtable.errors import UsageError
+from kgtable.graph.terms import (
+    CSVW,
+    DCTERMS,
+    KGT,
+    QUDT,
+    RDF_TYPE,
+    RDFS,
+    WHOLE,
+    XSD,
+    Block,
+    BlockForm,
+    Blocks,
+    FilledBlock,
+    Namespaces,
+    Pair,
+    Share,
+    Term,
+    decimal_text,
+    text_literal,
+    typed,
+)
+
+_LITERAL = re.compile(r'"(.*)"(?:\^\^<([^<>]*)>|@([A-Za-z0-9-]+))?', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9A-F]{4})|(.))")
+_PLAIN_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_NATIVE_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
+
+
+class JsonLdWriter:
+    """Writes one document: the context, then nodes of the default graph and named graphs."""
+
+    between = ",\n"
+
+    def __init__(self, names: Namespaces) -> None:
+        self._context = names.prefixes
+        self._namespaces = sorted(
+            ((iri, prefix) for prefix, iri in names.prefixes.items()), key=lambda item: -len(item[0])
+        )
+
+    def start(self) -> str:
+        """The context and the opening of the list of graphs."""
+        return f'{{"@context": {_dumps(self._context)},\n"@graph": [\n'
+
+    def end(self) -> str:
+        """The closing of the list."""
+        return "\n]}\n"
+
+    def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
+        """One piece a block."""
+        if name is None:
+            before, between = "", self.between
+        else:
+            before, between = ",\n  ", ",\n  "
+            if share.is_first:
+                yield f'{{"@id": {_dumps(self._compact(name[1:-1]))}, "@graph": ['
+                before = "\n  "
+        for subject, pairs in blocks:
+            yield before + _dumps(self._node(subject, pairs))
+            before = between
+        if name is not None and share.is_last:
+            yield "]}"
+
+    def _node(self, subject: Term, pairs: Iterable[Pair]) -> dict[str, Any]:
+        node: dict[str, Any] = {"@id": self._reference(subject)}
+        for predicate, value in pairs:
+            if predicate == RDF_TYPE and value[0] != '"':
+                key, item = "@type", self._reference(value)
+            else:
+                key, item = self._compact(predicate[1:-1]), self._value(value)
+            if key not in node:
+                node[key] = item
+            elif isinstance(node[key], list):
+                node[key].append(item)
+            else:
+                node[key] = [node[key], item]
+        return node
+
+    def _reference(self, term: Term) -> str:
+        return self._compact(term[1:-1]) if term[0] == "<" else term
+
+    def _compact(self, iri: str) -> str:
+        for namespace, prefix in self._namespaces:
+            if iri.startswith(namespace) and not iri.startswith("//", len(namespace)):
+                return f"{prefix}:{iri[len(namespace) :]}"
+        return iri
+
+    def _value(self, term: Term) -> Any:
+        if term[0] != '"':
+            return {"@id": self._reference(term)}
+        match = _LITERAL.fullmatch(term)
+        assert match is not None, term
+        text = _ESCAPE.sub(_unescaped, match[1]) if "\\" in match[1] else match[1]
+        datatype, language = match[2], match[3]
+        if language is not None:
+            return {"@value": text, "@language": language}
+        if datatype is None:
+            return text
+        if datatype == f"{XSD}integer" and _NATIVE_INTEGER.fullmatch(text):
+            return int(text)
+        if datatype == f"{XSD}boolean" and text in {"true", "false"}:
+            return text == "true"
+        return {"@value": text, "@type": self._compact(datatype)}
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    return _PLAIN_ESCAPES.get(match[2], match[2])
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_LOCAL_NAME = re.compile(
+    r"(?:[A-Za-z0-9_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u3001-\ud7ff]|%[0-9A-F]{2})"
+    r"(?:[A-Za-z0-9_\-\u00b7\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u037d\u037f-\u1fff\u3001-\ud7ff]|%[0-9A-F]{2})*"
+)
+_IRI_PARTS = re.compile(r"<(.*[/#:])([^/#:]*)>", re.DOTALL)
+_PLACE = re.compile(r"[a-z]+/[0-9]+(?:/[0-9]+)*>")
+_TYPED = re.compile(r'(".*")\^\^(<[^<>]*>)', re.DOTALL)
+_BARE = {
+    f"<{XSD}integer>": re.compile(r"[+-]?[0-9]+"),
+    f"<{XSD}decimal>": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
+    f"<{XSD}boolean>": re.compile(r"true|false"),
+}
+_MOST_REMEMBERED = 20_000
+
+
+class TurtleWriter:
+    """Writes graphs as Turtle (all in one graph) or TriG (each in its own).
+
+    Each named graph is given a ``@base`` of its own, so that ``<row/3>`` and ``<cell/3/1>`` are short.
+    """
+
+    between = ""
+
+    def __init__(self, names: Namespaces, *, with_graphs: bool) -> None:
+        self._prefixes = {iri: prefix for prefix, iri in names.prefixes.items()}
+        self._with_graphs = with_graphs
+        self._base = ""
+        self._remembered: dict[Term, str] = {}
+
+    def start(self) -> str:
+        """The prefixes."""
+        return "".join(f"@prefix {prefix}: <{iri}> .\n" for iri, prefix in self._prefixes.items())
+
+    def end(self) -> str:
+        """Nothing."""
+        return ""
+
+    def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
+        """One piece a block."""
+        self._base = ""
+        if name is not None:
+            self._base = name[1:-1] + "/"
+            if share.is_first:
+                yield f"\n@base <{self._base}> .\n"
+        enclosed = self._with_graphs and name is not None
+        if enclosed and share.is_first:
+            yield f"\n{name} {{\n"
+        for subject, pairs in blocks:
+            yield self._block(subject, pairs)
+        if enclosed and share.is_last:
+            yield "}\n"
+
+    def _block(self, subject: Term, pairs: Iterable[Pair]) -> str:
+        lines: list[str] = []
+        previous = None
+        for predicate, value in pairs:
+            if predicate == previous:
+                lines[-1] += f", {self.short(value)}"
+            else:
+                verb = "a" if predicate == RDF_TYPE else self.short(predicate)
+                lines.append(f"{verb} {self.short(value)}")
+            previous = predicate
+        return f"\n{self.short(subject)} " + " ;\n    ".join(lines) + " .\n"
+
+    def short(self, term: Term) -> str:
+        """The shortest way to write a term here."""
+        if term[0] == "<":
+            if self._base and term.startswith(self._base, 1) and _PLACE.fullmatch(term, 1 + len(self._base)):
+                return f"<{term[1 + len(self._base) :]}"
+            return self._remembered.get(term) or self._remember(term, self._abbreviate(term))
+        if term[-1] == '"':
+            return term
+        return self._short_literal(term)
+
+    def _remember(self, term: Term, short: str) -> str:
+        if len(self._remembered) > _MOST_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[term] = short
+        return short
+
+    def _abbreviate(self, term: Term) -> str:
+        parts = _IRI_PARTS.fullmatch(term)
+        if parts is None:
+            return term
+        prefix = self._prefixes.get(parts[1])
+        if prefix is None or not _LOCAL_NAME.fullmatch(parts[2]):
+            return term
+        return f"{prefix}:{parts[2]}"
+
+    def _short_literal(self, term: Term) -> str:
+        match = _TYPED.fullmatch(term)
+        if match is None:
+            return term
+        bare = _BARE.get(match[2])
+        if bare is not None and bare.fullmatch(match[1], 1, len(match[1]) - 1):
+            return match[1][1:-1]
+        return f"{match[1]}^^{self.short(match[2])}"
+
+
+class Format(StrEnum):
+    """An RDF syntax kgtable writes, by the name the command line uses.
+
+    >>> Format.of("ttl"), Format.of("application/n-quads"), Format.from_suffix("out.jsonld")
+    (<Format.TURTLE: 'turtle'>, <Format.NQUADS: 'nquads'>, <Format.JSONLD: 'jsonld'>)
+    """
+
+    TURTLE = "turtle"
+    TRIG = "trig"
+    NTRIPLES = "ntriples"
+    NQUADS = "nquads"
+    JSONLD = "jsonld"
+
+    @property
+    def media_type(self) -> str:
+        """The registered media type."""
+        return _MEDIA_TYPES[self]
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether named graphs can be told apart in this format."""
+        return self not in {Format.TURTLE, Format.NTRIPLES}
+
+    @classmethod
+    def of(cls, name: str) -> Format:
+        """The format by its name, suffix or media type; raises `UsageError` for an unknown one."""
+        wanted = name.lower().partition(";")[0].strip().lstrip(".")
+        for found in cls:
+            if wanted in {found.value, found.media_type, *_SUFFIXES[found]}:
+                return found
+        raise UsageError(f"Unknown format {name!r}.", hint=f"Choose one of: {', '.join(cls)}.")
+
+    @classmethod
+    def from_suffix(cls, path: str | PurePath) -> Format | None:
+        """The format a file name's suffix stands for, if any."""
+        suffix = PurePath(path).suffix.lower().lstrip(".")
+        return next((found for found in cls if suffix in _SUFFIXES[found]), None)
+
+
+_MEDIA_TYPES = {
+    Format.TURTLE: "text/turtle",
+    Format.TRIG: "application/trig",
+    Format.NTRIPLES: "application/n-triples",
+    Format.NQUADS: "application/n-quads",
+    Format.JSONLD: "application/ld+json",
+}
+_SUFFIXES = {
+    Format.TURTLE: ("ttl", "turtle"),
+    Format.TRIG: ("trig",),
+    Format.NTRIPLES: ("nt",),
+    Format.NQUADS: ("nq",),
+    Format.JSONLD: ("jsonld", "json-ld"),
+}
+
+
+class Writer(Protocol):
+    """Text pieces of a document: its start, its graphs with `between` between them, its end."""
+
+    between: str
+
+    def start(self) -> str:
+        """What stands before the first graph."""
+        ...
+
+    def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
+        """One graph, or a share of it, piece by piece; `name` None is the default graph."""
+        ...
+
+    def end(self) -> str:
+        """What stands after the last graph."""
+        ...
+
+
+_PIECE = 10_000
+
+
+class _Pattern:
+    """A form as the pieces of its lines: `pick` puts subject, terms and `constants` in writing order."""
+
+    def __init__(self, form: BlockForm, tail: str) -> None:
+        slots = 1 + max((value for _, value in form.pairs if isinstance(value, int)), default=-1)
+        constants: list[str] = []
+        order: list[int] = []
+        for predicate, value in form.pairs:
+            order += (0, 1 + slots + len(constants))
+            if isinstance(value, int):
+                constants += (f" {predicate} ", tail)
+                order += (1 + value, slots + len(constants))
+            else:
+                constants.append(f" {predicate} {value}{tail}")
+        self.constants = tuple(constants)
+        self.pick = itemgetter(*order)
+
+
+class LineWriter:
+    """N-Triples and N-Quads: one line a statement, nothing abbreviated."""
+
+    between = ""
+
+    def __init__(self, *, with_graphs: bool) -> None:
+        self._with_graphs = with_graphs
+
+    def start(self) -> str:
+        """Nothing: lines have no preamble."""
+        return ""
+
+    def end(self) -> str:
+        """Nothing."""
+        return ""
+
+    def graph(self, name: Term | None, blocks: Blocks, share: Share = WHOLE) -> Iterator[str]:
+        """Pieces of some hundred blocks."""
+        tail = f" {name} .\n" if self._with_graphs and name else " .\n"
+        patterns: dict[BlockForm, _Pattern] = {}
+        piece: list[str] = []
+        for subject, pairs in blocks:
+            if type(pairs) is FilledBlock:
+                form = pairs.form
+                pattern = patterns.get(form) or patterns.setdefault(form, _Pattern(form, tail))
+                piece += pattern.pick((subject, *pairs.terms, *pattern.constants))
+            else:
+                piece += [f"{subject} {predicate} {value}{tail}" for predicate, value in pairs]
+            if len(piece) > _PIECE:
+                yield "".join(piece)
+                piece.clear()
+        yield "".join(piece)
+
+
+def writer_for(format: Format, names: Namespaces) -> Writer:
+    """A writer of the format that abbreviates by the dataset's prefixes."""
+    match format:
+        case Format.TURTLE:
+            return TurtleWriter(names, with_graphs=False)
+        case Format.TRIG:
+            return TurtleWriter(names, with_graphs=True)
+        case Format.JSONLD:
+            return JsonLdWriter(names)
+        case Format.NTRIPLES | Format.NQUADS:
+            return LineWriter(with_graphs=format is Format.NQUADS)
+
+
+_Key: TypeAlias = tuple[int, ...]
+
+_POSITION = re.compile(r"/(heading|before|after|paragraph|column|row|cell)/([0-9]{1,9})(?:/([0-9]{1,9}))?>")
+_PARTS = {name: place for place, name in enumerate(("heading", "before", "after", "paragraph", "column"))}
+_BODY = len(_PARTS)
+_CLASSES = ("Table", "Column", "Row", "Group", "TotalRow", "FootnoteRow", "HeaderRow", "TitleRow", "UnitRow")
+_CLASS_ORDER = {f"<{KGT}{name}>": place for place, name in enumerate(_CLASSES)}
+_PREDICATES = (
+    RDF_TYPE, f"<{KGT}table>", f"<{QUDT}numericValue>", f"<{KGT}lowerBound>", f"<{KGT}upperBound>",
+    f"<{QUDT}hasUnit>", f"<{KGT}note>", f"<{KGT}signed_str>", f"<{KGT}order>", f"<{KGT}row>",
+    f"<{KGT}column>", f"<{KGT}predicate>", f"<{CSVW}titles>", f"<{KGT}path>", f"<{KGT}text>",
+    f"<{KGT}scale>", f"<{KGT}period>", f"<{KGT}denominator>", f"<{KGT}approximate>", f"<{KGT}mark>",
+    f"<{RDFS}label>", f"<{DCTERMS}identifier>", f"<{DCTERMS}title>", f"<{KGT}source>", f"<{KGT}sheet>",
+    f"<{KGT}rows>", f"<{KGT}subject>", f"<{KGT}group>", f"<{KGT}width>", f"<{KGT}bodyStart>",
+    f"<{KGT}labelColumn>", f"<{KGT}headerRow>", f"<{KGT}corner>", f"<{KGT}caption>", f"<{KGT}marks>",
+    f"<{KGT}merged>", f"<{KGT}headerCells>", f"<{KGT}formats>", f"<{KGT}indents>", f"<{KGT}heading>",
+    f"<{KGT}before>", f"<{KGT}after>", f"<{KGT}paragraph>",
+)  # fmt: skip
+_PREDICATE_ORDER = {predicate: place for place, predicate in enumerate(_PREDICATES)}
+_PREDICATE, _PRINTED = f"<{KGT}predicate>", f"<{KGT}printed>"
+_DECIMAL, _STRING = f"{XSD}decimal", f"{XSD}string"
+
+
+def term_text(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> Term:
+    """A term of the store as kgtable writes it: decimals with their point."""
+    if not isinstance(term, ox.Literal):
+        return str(term)
+    datatype = term.datatype.value
+    if datatype == _STRING:
+        return text_literal(term.value)
+    if datatype == _DECIMAL:
+        return typed(decimal_text(term.value), datatype)
+    return str(term) if term.language else typed(term.value, datatype)
+
+
+def collect(triples: Iterable[ox.Triple]) -> dict[Term, list[Pair]]:
+    """The triples by subject."""
+    nodes: dict[Term, list[Pair]] = {}
+    for triple in triples:
+        pairs = nodes.setdefault(term_text(triple.subject), [])
+        pairs.append((str(triple.predicate), term_text(triple.object)))
+    return nodes
+
+
+def table_blocks(triples: Iterable[ox.Triple]) -> Iterator[Block]:
+    """The statements of one table's graph: description, columns, then rows with their cells below."""
+    nodes = collect(triples)
+    columns: dict[Term, int] = {}
+    for subject, pairs in nodes.items():
+        match = _POSITION.search(subject)
+        if match is None or match[1] != "column":
+            continue
+        for predicate, value in pairs:
+            if predicate == _PREDICATE:
+                columns[value] = min(int(match[2]), columns.get(value, int(match[2])))
+    for subject in sorted(nodes, key=_subject_key):
+        yield subject, sorted(nodes[subject], key=lambda pair: _pair_key(pair, columns))
+
+
+def plain_blocks(nodes: dict[Term, list[Pair]]) -> Iterator[Block]:
+    """Statements of any kind, sorted by subject, each with its types first."""
+    for subject in sorted(nodes):
+        yield subject, sorted(nodes[subject], key=lambda pair: (pair[0] != RDF_TYPE, *pair))
+
+
+def _subject_key(subject: Term) -> tuple[_Key, Term]:
+    match = _POSITION.search(subject)
+    if match is None:
+        return (-1,), subject
+    part, first = match[1], int(match[2])
+    if part in _PARTS:
+        return (_PARTS[part], first), subject
+    return (_BODY, first, -1 if match[3] is None else int(match[3])), subject
+
+
+def _pair_key(pair: Pair, columns: dict[Term, int]) -> tuple[_Key, Term, Term]:
+    predicate, value = pair
+    return _pair_place(predicate, value, columns), value, predicate
+
+
+def _pair_place(predicate: Term, value: Term, columns: dict[Term, int]) -> _Key:
+    if predicate == RDF_TYPE:
+        return 0, _CLASS_ORDER.get(value, len(_CLASSES))
+    place = _PREDICATE_ORDER.get(predicate)
+    if place is not None:
+        number = _POSITION.search(value) if value[0] == "<" else None
+        return 1, place, int(number[2]) if number else _leading_number(value)
+    if predicate == _PRINTED and (cell := _POSITION.search(value)) is not None and cell[3] is not None:
+        return 2, int(cell[3]), 1
+    return 2, columns.get(predicate, len(columns)), 0
+
+
+def _leading_number(literal: Term) -> int:
+    match = re.match(r'"([0-9]{1,9})"', literal)
+    return int(match[1]) if match else 0

@@ -1,0 +1,188 @@
+"""Substring search over the distinct texts of a graph: postings of letters, pairs and triples of letters."""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kgtable.errors import VocabularyIndexError
+from kgtable.index.postings import Integers, distinct, mapped
+
+
+class Strings(Sequence[str]):
+    """Strings in the order of their UTF-8 bytes; a string's position is its id."""
+
+    def __init__(self, content: bytes | mmap.mmap, starts: Integers) -> None:
+        self._content = content
+        self._starts = starts
+
+    @classmethod
+    def write(cls, strings: Sequence[str], path: Path) -> None:
+        """Write strings that are distinct and sorted by `encoded` to ``path.txt`` and ``path.npy``."""
+        pieces = [encoded(text) for text in strings]
+        starts = np.zeros(len(pieces) + 1, dtype=np.int64)
+        np.cumsum([len(piece) for piece in pieces], out=starts[1:])
+        path.with_suffix(".txt").write_bytes(b"".join(pieces))
+        np.save(path.with_suffix(".npy"), starts)
+
+    @classmethod
+    def open(cls, path: Path) -> Strings:
+        """The strings that `write` wrote, memory-mapped."""
+        starts = mapped(path.with_suffix(".npy"))
+        if starts[-1] == 0:
+            return cls(b"", starts)
+        with path.with_suffix(".txt").open("rb") as file:
+            return cls(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), starts)
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def piece(self, index: int) -> bytes:
+        """The string's UTF-8 bytes."""
+        return self._content[self._starts[index] : self._starts[index + 1]]
+
+    def __getitem__(self, index: int) -> str:  # type: ignore[override]
+        return self.piece(index).decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[index] for index in range(len(self)))
+
+    def holding(self, part: bytes, ids: Integers) -> Iterator[int]:
+        """Those of the ids whose strings contain the bytes, in the order given."""
+        find = self._content.find
+        starts, ends = self._starts[ids].tolist(), self._starts[ids + 1].tolist()
+        for index, start, end in zip(ids.tolist(), starts, ends, strict=True):
+            if find(part, start, end) >= 0:
+                yield index
+
+    def find(self, text: str) -> int | None:
+        """The id of the string; None if it is not among them."""
+        wanted = encoded(text)
+        place = bisect_left(range(len(self)), wanted, key=self.piece)
+        return place if place < len(self) and self.piece(place) == wanted else None
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8, lone surrogates included: the order of these bytes is the order of the strings."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+LONGEST_GRAM = 3
+FEW = 64
+"""Candidates that are looked into rather than narrowed down by further grams."""
+
+_BITS = 21
+"""Bits of a code point; three of them fit into a key of 63 bits."""
+
+
+def folded(text: str) -> str:
+    """A text as labels and graph texts are compared: lower case, no white space at its ends.
+
+    >>> folded(" Net Income ")
+    'net income'
+    """
+    return text.strip().lower()
+
+
+def write_grams(texts: Sequence[str], folder: Path) -> None:
+    """Write the index of folded texts, numbered from 0, into an existing folder."""
+    letters = _letters("".join(texts))
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    owners = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)
+    keys: list[Integers] = []
+    counts: list[Integers] = []
+    items: list[Integers] = []
+    for length in range(1, LONGEST_GRAM + 1):
+        gram = _grams(letters, length)
+        owner = owners[: len(gram)]
+        inside = owner == owners[length - 1 :]
+        gram, owner = gram[inside], owner[inside]
+        order = np.argsort(gram, kind="stable")
+        gram, owner = gram[order], owner[order]
+        new = np.ones(len(gram), dtype=np.bool_)
+        new[1:] = (gram[1:] != gram[:-1]) | (owner[1:] != owner[:-1])
+        found, count = np.unique(gram[new], return_counts=True)
+        keys.append(found)
+        counts.append(count)
+        items.append(owner[new])
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    for name, array in (("keys", np.concatenate(keys)), ("starts", starts), ("items", np.concatenate(items))):
+        np.save(folder / f"grams.{name}.npy", array, allow_pickle=False)
+
+
+class LexicalIndex:
+    """Substring search over the distinct texts of a graph. May be used from several threads.
+
+    Raises `VocabularyIndexError` where the folder holds no such index.
+    """
+
+    def __init__(self, folder: Path, texts: Strings) -> None:
+        try:
+            self._keys, self._starts, self._items = (
+                mapped(folder / f"grams.{name}.npy") for name in ("keys", "starts", "items")
+            )
+        except (OSError, ValueError) as error:
+            raise VocabularyIndexError(
+                f"The index of texts in {folder} is missing or damaged.", hint="Build the graph again."
+            ) from error
+        self._texts = texts
+
+    def containing(self, labels: Iterable[str]) -> Integers:
+        """The ids of all texts that contain one of the folded labels, rising; an empty label is in none."""
+        found = [self._having(label) for label in labels if label]
+        return distinct(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+    def is_known(self, label: str) -> bool:
+        """Whether any text contains the folded label."""
+        if not label:
+            return False
+        found = self._candidates(label)
+        if len(label) <= LONGEST_GRAM:
+            return len(found) > 0
+        return next(self._texts.holding(encoded(label), found), None) is not None
+
+    def _having(self, label: str) -> Integers:
+        found = self._candidates(label)
+        if len(label) <= LONGEST_GRAM:
+            return found
+        return np.fromiter(self._texts.holding(encoded(label), found), dtype=np.int64)
+
+    def _candidates(self, label: str) -> Integers:
+        """The texts that have the grams of the label, or `FEW` that have some of them."""
+        letters = _letters(label)
+        grams = distinct(_grams(letters, min(len(letters), LONGEST_GRAM)))
+        places = np.searchsorted(self._keys, grams)
+        if places[-1] == len(self._keys) or (self._keys[places] != grams).any():
+            return np.zeros(0, dtype=np.int64)
+        starts, ends = self._starts[places], self._starts[places + 1]
+        order = np.argsort(ends - starts, kind="stable").tolist()
+        found: Integers = self._items[starts[order[0]] : ends[order[0]]].astype(np.int64)
+        for place in order[1:]:
+            if len(found) <= FEW:
+                break
+            found = _in_both(found, self._items[starts[place] : ends[place]])
+        return found
+
+
+def _in_both(few: Integers, many: Integers) -> Integers:
+    """The elements of one rising array that stand in another."""
+    places = np.minimum(np.searchsorted(many, few), len(many) - 1)
+    return np.asarray(few[many[places] == few])
+
+
+def _letters(text: str) -> Integers:
+    """The code points of a text."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
+
+
+def _grams(letters: Integers, length: int) -> Integers:
+    """A key for each run of so many letters; runs of different length have different keys."""
+    count = max(len(letters) - length + 1, 0)
+    keys = np.zeros(count, dtype=np.int64)
+    for place in range(length):
+        keys = (keys << _BITS) | (letters[place : place + count] + 1)
+    return keys

@@ -1,0 +1,272 @@
+"""The mapping in a graph directory, `ontology.csv` and `ontology.xlsx`: generated rows under a user's edits.
+
+Both files are written with every build, and `ontology.state.json` beside them remembers what was
+written: a cell that differs from it was edited, wins over the generator, and stays. Emptying a cell
+gives it back to the generator. The state names what is about to be written before it is written, so
+that a build killed half-way is never taken for a user's edit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from kgtable.errors import MappingError, OntologyError
+from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
+from kgtable.ontology.mapping import (
+    EDITABLE,
+    FIELDS,
+    NAME,
+    ONLY_IN,
+    SCALES,
+    Key,
+    MappingRow,
+    UserMapping,
+    checked,
+    csv_bytes,
+    read_rows,
+    xlsx_bytes,
+)
+
+MOST_TABLES: Final = 20
+"""Tables named in a row before the rest is only counted."""
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_DATATYPES: Final = {
+    QUANTITY: "number",
+    f"{_XSD}string": "text",
+    f"{_XSD}date": "date",
+    f"{_XSD}dateTime": "date",
+    f"{_XSD}gYearMonth": "date",
+    f"{_XSD}gYear": "year",
+    f"{_XSD}boolean": "boolean",
+}
+
+
+def generated_rows(
+    summaries: Mapping[str, Summary], mapping: UserMapping, proposals: Mapping[str, tuple[str, ...]]
+) -> dict[Key, dict[str, str]]:
+    """One row a column name, and those the user added, sorted by name.
+
+    Unit, scale and datatype are filled in where all of a name's columns agree, and left empty where
+    they do not; ``units found`` tells the counts.
+    """
+    rows: dict[Key, dict[str, str]] = {
+        (name, ""): {NAME: name, **_found(summary), "same as": "; ".join(proposals.get(name, ()))}
+        for name, summary in summaries.items()
+    }
+    for key, decisions in mapping.edits.items():
+        name, only_in = key
+        rows[key] = {**rows.get(key, {NAME: name, ONLY_IN: only_in}), **decisions}
+    return dict(sorted(rows.items(), key=lambda item: (item[0][0].casefold(), item[0])))
+
+
+def real_decisions(mapping: UserMapping, summaries: Mapping[str, Summary]) -> UserMapping:
+    """The mapping without the predicates that the generator gives anyway, as in a mapping it wrote."""
+    kept: dict[Key, dict[str, str]] = {}
+    for (name, only_in), decisions in mapping.edits.items():
+        summary = None if only_in else summaries.get(name)
+        generated = _unanimous(list(summary.generated)) if summary else ""
+        left = {field: text for field, text in decisions.items() if (field, text) != ("predicate", generated)}
+        if left:
+            kept[name, only_in] = left
+    return UserMapping(kept)
+
+
+def _found(summary: Summary) -> dict[str, str]:
+    return {
+        "predicate": next(iter(summary.generated)),
+        "unit": _unanimous(list(summary.units)),
+        "scale": _unanimous(
+            [mark for scale in summary.scales for mark, power in SCALES.items() if power == scale]
+        ),
+        "datatype": _unanimous(
+            [_DATATYPES.get(range_, "") for range_ in summary.ranges if range_ != MISSING]
+        ),
+        "units found": "; ".join(f"{unit} {count}" for unit, count in summary.units.items()),
+        "tables": _table_list(summary.tables),
+    }
+
+
+def _unanimous(values: list[str]) -> str:
+    return values[0] if len(set(values)) == 1 else ""
+
+
+def _table_list(tables: tuple[str, ...]) -> str:
+    named = "; ".join(tables[:MOST_TABLES])
+    return named if len(tables) <= MOST_TABLES else f"{named}; … ({len(tables)} in all)"
+
+
+NAMES: Final = ("ontology.csv", "ontology.xlsx")
+STATE: Final = "ontology.state.json"
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class _State:
+    """What was last written: digests of the files, the texts they show, the edits among them.
+
+    While a build writes, `digests` and `shown` hold the old and the new.
+    """
+
+    digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shown: tuple[Mapping[Key, Mapping[str, str]], ...] = ()
+    edits: UserMapping = field(default_factory=UserMapping)
+
+
+@dataclass(frozen=True)
+class EditedMapping:
+    """The user's decisions as they stood when the files were read, and what they were read from."""
+
+    mapping: UserMapping
+    digests: Mapping[str, str]
+
+    def under(self, explicit: UserMapping) -> EditedMapping:
+        """The same files, with the decisions of a mapping given explicitly over the user's."""
+        return EditedMapping(explicit.over(self.mapping), self.digests)
+
+
+def load_edits(directory: Path) -> EditedMapping:
+    """What the user decided in a graph directory; nothing where there is no mapping yet.
+
+    Raises `MappingError` where a file cannot be read, a cell makes no sense, or both files were
+    edited and say different things.
+    """
+    state = _read_state(directory)
+    digests = _digests(directory)
+    edited = {name: digest for name, digest in digests.items() if digest not in state.digests.get(name, ())}
+    found = {name: _edits(directory / name, state) for name in edited}
+    mappings = list(found.values())
+    if len(mappings) == 2 and mappings[0].edits != mappings[1].edits:
+        # Saving a file again without a change, as spreadsheet programs do, is no edit.
+        mappings = [mapping for mapping in mappings if mapping.edits != state.edits.edits]
+        if len(mappings) == 2:
+            raise _conflict(directory, mappings[0], mappings[1])
+    return EditedMapping(mappings[0] if mappings else state.edits, digests)
+
+
+def save_mapping(
+    directory: Path,
+    edited: EditedMapping,
+    summaries: Mapping[str, Summary],
+    proposals: Mapping[str, tuple[str, ...]] | None = None,
+) -> tuple[str, ...]:
+    """Writes both files: what the generator found, under the user's decisions.
+
+    `summaries` are those of `facts.by_name`, `proposals` the column names that may mean the same.
+    Files that were edited since `load_edits` are left alone, and the returned messages say so.
+    Raises `OntologyError` where a file cannot be written.
+    """
+    if _digests(directory) != edited.digests:
+        return ("The mapping was edited during the build; the next build applies and updates it.",)
+    mapping = real_decisions(edited.mapping, summaries)
+    rows = generated_rows(summaries, mapping, proposals or {})
+    lines = [[row.get(field_, "") for field_ in FIELDS] for row in rows.values()]
+    written = {"ontology.csv": csv_bytes(lines)}
+    csv_digest = _digest(written["ontology.csv"])
+    old = _read_state(directory)
+    shown = {key: {name: row.get(name, "") for name in EDITABLE} for key, row in rows.items()}
+    unchanged = csv_digest == edited.digests.get("ontology.csv") and "ontology.xlsx" in edited.digests
+    if unchanged and old.shown == (shown,) and old.edits.edits == mapping.edits:
+        return ()
+    written["ontology.xlsx"] = xlsx_bytes(lines)
+    new = {name: _digest(data) for name, data in written.items()}
+    both = {name: (*([edited.digests[name]] if name in edited.digests else []), new[name]) for name in NAMES}
+    _write_state(directory, _State(both, (*old.shown[-1:], shown), mapping))
+    for name, data in written.items():
+        _replace(directory / name, data)
+    _write_state(directory, _State({name: (new[name],) for name in NAMES}, (shown,), mapping))
+    return ()
+
+
+def _edits(path: Path, state: _State) -> UserMapping:
+    edits: dict[Key, dict[str, str]] = {}
+    for row in checked(read_rows(path)):
+        decided = {name: text for name in EDITABLE if (text := _decision(name, row, state))}
+        if decided:
+            edits[row.key] = decided
+    return UserMapping(edits)
+
+
+def _decision(name: str, row: MappingRow, state: _State) -> str:
+    if name not in row.values:
+        return state.edits.edits.get(row.key, {}).get(name, "")
+    text = row.values[name]
+    if any(row.key in shown and shown[row.key].get(name, "") == text for shown in state.shown):
+        return text if state.edits.edits.get(row.key, {}).get(name) == text else ""
+    return text
+
+
+def _conflict(directory: Path, one: UserMapping, other: UserMapping) -> MappingError:
+    for key in sorted({*one.edits, *other.edits}):
+        for name in EDITABLE:
+            texts = [mapping.edits.get(key, {}).get(name, "") for mapping in (one, other)]
+            if texts[0] != texts[1]:
+                return MappingError(
+                    f"{directory / NAMES[0]} and {NAMES[1]} were both edited and differ: for column "
+                    f"'{key[0]}' the {name} is {texts[0]!r} in one and {texts[1]!r} in the other.",
+                    hint="Make them agree, or delete the one that is out of date.",
+                )
+    raise AssertionError("the mappings agree")
+
+
+def _digests(directory: Path) -> dict[str, str]:
+    try:
+        return {name: _digest(path.read_bytes()) for name in NAMES if (path := directory / name).is_file()}
+    except OSError as error:
+        raise MappingError(f"The mapping in {directory} cannot be read: {error}") from error
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read_state(directory: Path) -> _State:
+    path = directory / STATE
+    if not path.is_file():
+        return _State()
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["version"] != _VERSION:
+            raise ValueError(f"version {data['version']}")
+        return _State(
+            digests={name: tuple(digests) for name, digests in data["digests"].items()},
+            shown=tuple({(name, only): texts for name, only, texts in rows} for rows in data["shown"]),
+            edits=UserMapping.from_json(data["edits"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise MappingError(
+            f"{path} cannot be used: {error}.",
+            hint="Delete it: every cell of the mapping then counts as your decision.",
+        ) from error
+
+
+def _write_state(directory: Path, state: _State) -> None:
+    data: dict[str, Any] = {
+        "version": _VERSION,
+        "digests": state.digests,
+        "edits": state.edits.to_json(),
+        "shown": [[[*key, texts] for key, texts in rows.items()] for rows in state.shown],
+    }
+    _replace(directory / STATE, json.dumps(data, ensure_ascii=False).encode("utf-8"))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise OntologyError(
+            f"{path} cannot be written: {error}.",
+            hint="Close it in the spreadsheet program, or free some space, and build again.",
+        ) from error

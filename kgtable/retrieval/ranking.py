@@ -1,0 +1,342 @@
+"""Ranking of tables and cells: the candidate cells, their scores, and the weight of each signal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.embedding import Matrix
+from kgtable.index.open import GraphIndex
+from kgtable.index.postings import Floats, Integers, distinct, ranges, runs
+from kgtable.retrieval.question_terms import ASKING, Query, cosines
+
+
+@dataclass(frozen=True, slots=True)
+class TableWeights:
+    """Signals for a table, each standardised over all tables (mean 0, deviation 1) before it is weighted.
+
+    - `bm25`: BM25 of title, headings, header, "header: value" cells and surrounding texts.
+    - `coverage`: the rarity of the question's words that stand in the table itself, however often.
+    - `named`: the rarity of its words that make up whole cells or column names of the table.
+    - `vector`: the cosine of question and table.
+    - `agreement`: how well the table's own cells fit, see `CellWeights` (not standardised).
+
+    `kin` is no signal of its own: the share by which a word counts for a table in the first three where
+    it stands in another table under the same title and headings, as of a table that was split.
+    """
+
+    bm25: float = 0.7
+    coverage: float = 0.3
+    named: float = 0.2
+    vector: float = 0.8
+    agreement: float = 0.5
+    kin: float = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class CellWeights:
+    """Signals for a cell within its table; coverages are shares of the question's words by rarity.
+
+    - `row`: words found in the row, or in the heading it stands under.
+    - `rare_in_table`: for each such word, how few rows of the table have it (logarithm).
+    - `own`: words found in the cell itself: negative, since one seldom asks for what one names.
+    - `named`: the cell is made up of words of the question, as what one filters by is.
+    - `column_named_in`: words found in some cell of the column.
+    - `header`: words found in the column's name; `header_named`: the whole name is in the question.
+    - `header_vector`: the cosine of the question and the column's name.
+    - `number`: a number is asked for, and the column holds numbers.
+    - `date`: a year or date is asked for, and the cell names a year.
+    - `above_body`: the cell stands in the header.
+    """
+
+    row: float = 3.0
+    rare_in_table: float = 0.4
+    own: float = -1.0
+    named: float = 0.5
+    column_named_in: float = 1.0
+    header: float = 1.0
+    header_named: float = 1.0
+    header_vector: float = 1.5
+    number: float = 0.5
+    date: float = 2.0
+    above_body: float = -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """All weights of `hybrid`."""
+
+    tables: TableWeights = field(default_factory=TableWeights)
+    cells: CellWeights = field(default_factory=CellWeights)
+
+
+FEWEST = 5_000
+"""Cells that are scored at least, if there are so many."""
+
+PER_TRIPLE = 10
+"""Cells that are scored for each triple asked for."""
+
+LARGE = 20_000
+"""Cells of a table beyond which only its first rows and those the question leads to are scored."""
+
+
+def scored_cells(
+    corpus: Corpus, tables: Floats, matching: Integers, hit_rows: Callable[[], Integers], k: int
+) -> Integers:
+    """Numbers of the cells to score, rising.
+
+    Tables are taken by falling score, with all their cells, until `FEWEST` + `PER_TRIPLE` k are
+    reached; of the tables after that, as many again, the cells `matching` (numbers, rising) that their
+    labels name. Of a `LARGE` table the first rows are taken, and those among `hit_rows`, rising numbers
+    that are asked for only where there is such a table.
+    """
+    wanted = FEWEST + PER_TRIPLE * k
+    starts = corpus.places.table_cell_start
+    order = np.argsort(-tables, kind="stable")
+    sizes = np.diff(starts)[order]
+    counted = np.minimum(sizes, LARGE).cumsum()
+    cut = int(np.searchsorted(counted, wanted)) + 1
+    chosen = order[:cut]
+    small = chosen[sizes[:cut] <= LARGE]
+    large = chosen[sizes[:cut] > LARGE]
+    scored = [ranges(starts[small], starts[small + 1])]
+    if len(large):
+        rows = hit_rows()
+        scored += (_of_large(corpus, starts[table], starts[table + 1], matching, rows) for table in large)
+    rest = np.zeros(corpus.places.tables, dtype=np.bool_)
+    rest[order[cut:]] = True
+    owner = corpus.places.row_table[corpus.places.cell_row[matching]]
+    outside = rest[owner]
+    cells, owner = matching[outside], owner[outside]
+    if len(cells) > wanted:
+        cells = cells[np.argsort(-tables[owner], kind="stable")][:wanted]
+    scored.append(cells)
+    return np.sort(np.concatenate(scored))
+
+
+def _of_large(corpus: Corpus, start: int, end: int, matching: Integers, hit_rows: Integers) -> Integers:
+    places = corpus.places
+    first_row, last_row = places.cell_row[start], places.cell_row[end - 1]
+    rows = hit_rows[(hit_rows >= first_row) & (hit_rows <= last_row)]
+    named = matching[(matching >= start) & (matching < end)]
+    led_to = distinct(
+        np.concatenate([named, ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])])
+    )
+    first = np.arange(start, min(end, start + LARGE))
+    return distinct(np.concatenate([first, led_to[:LARGE]]))
+
+
+def cell_scores(query: Query, index: GraphIndex, cells: Integers, weights: CellWeights) -> Floats:
+    """The weighted sum of a cell's signals, shape (cells,); `cells` are cell numbers in rising order."""
+    corpus = index.corpus
+    places = corpus.places
+    rows, row_of = runs(places.cell_row[cells])
+    columns, column_of = _columns(places.cell_column[cells], len(places.column_name))
+    texts = places.cell_text[cells]
+    body = ~places.row_is_header[rows]
+    total = max(float(query.weights.sum()), 1e-6)
+    rarity = np.where(query.asking, ASKING, 1.0)
+
+    row_score = np.zeros(len(rows), dtype=np.float32)
+    named_in_column = np.zeros(len(columns), dtype=np.float32)
+    own = np.zeros(len(cells), dtype=np.float32)
+    table_of_row = places.row_table[rows]
+    tables, table_of = runs(table_of_row)
+    rows_in_table = np.bincount(table_of, weights=body, minlength=len(tables))
+    heading = places.row_group_label[rows]
+    marked = np.zeros(len(corpus.texts) + 1, dtype=np.bool_)
+    for term, weight, share in zip(query.terms.tolist(), query.weights / total, rarity, strict=True):
+        having = corpus.term_texts.of_one(term)
+        marked[having] = True
+        hit = marked[texts]
+        in_row = np.zeros(len(rows), dtype=np.bool_)
+        in_row[row_of[hit]] = True
+        in_row |= marked[heading]
+        in_row &= body
+        marked[having] = False
+        if not hit.any() and not in_row.any():
+            continue
+        own[hit] += weight
+        counted = np.bincount(table_of, weights=in_row, minlength=len(tables))
+        rare = np.maximum(np.log((rows_in_table + 1) / (counted + 0.5)), 0)
+        row_score += in_row * (weights.row * weight + weights.rare_in_table * share * rare[table_of])
+        hit_column = np.zeros(len(columns), dtype=np.bool_)
+        hit_column[column_of[hit & body[row_of]]] = True
+        named_in_column[hit_column] = np.maximum(named_in_column[hit_column], weight)
+
+    whole = query.whole[texts]
+    column_score = weights.column_named_in * named_in_column + _header_score(query, index, columns, weights)
+    score = row_score[row_of] + column_score[column_of] + weights.own * own + weights.named * whole
+    if query.asks_for_date:
+        score += weights.date * corpus.statistics.text_is_dated[texts]
+    score += np.where(body[row_of], 0.0, weights.above_body)
+    return np.asarray(score, dtype=np.float32)
+
+
+def _columns(columns: Integers, count: int) -> tuple[Integers, Integers]:
+    """The distinct columns, rising, and for each element the place of its column among them."""
+    present = np.zeros(count, dtype=np.bool_)
+    present[columns] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[columns]
+
+
+def _header_score(query: Query, index: GraphIndex, columns: Integers, weights: CellWeights) -> Floats:
+    """What a column's name and kind say, shape (columns,)."""
+    corpus = index.corpus
+    names = corpus.places.column_name[columns]
+    named = names != NONE
+    covered = np.zeros(len(columns), dtype=np.float32)
+    marked = np.zeros(len(corpus.texts) + 1, dtype=np.bool_)
+    for term, weight in zip(query.terms.tolist(), query.weights, strict=True):
+        having = corpus.term_texts.of_one(term)
+        marked[having] = True
+        covered += weight * marked[names]
+        marked[having] = False
+    score = weights.header * covered / max(float(query.weights.sum()), 1e-6)
+    score += weights.header_named * (query.whole[names] & named)
+    if query.asks_for_number:
+        score += weights.number * corpus.places.column_is_numeric[columns]
+    if index.vectors is not None and query.vector is not None and weights.header_vector:
+        known, place = np.unique(names[named], return_inverse=True)
+        vectors = index.vectors.predicates[np.searchsorted(index.vectors.texts["predicates"], known)]
+        score[named] += weights.header_vector * cosines(vectors, query.vector)[place]
+    return np.asarray(score, dtype=np.float32)
+
+
+def table_scores(query: Query, corpus: Corpus, vectors: Matrix | None, weights: TableWeights) -> Floats:
+    """The weighted sum of the standardised signals, shape (tables,)."""
+    total = np.zeros(corpus.places.tables, dtype=np.float32)
+    for weight, signal in zip(
+        (weights.bm25, weights.coverage, weights.named),
+        _term_signals(query, corpus, weights.kin),
+        strict=True,
+    ):
+        total += weight * standardised(signal)
+    if weights.vector and vectors is not None and query.vector is not None:
+        total += weights.vector * standardised(cosines(vectors, query.vector))
+    return total
+
+
+def standardised(signal: Floats) -> Floats:
+    """The signal with mean 0 and deviation 1; all 0 where it is the same for every table."""
+    if len(signal) == 0:
+        return signal
+    deviation = float(signal.std())
+    if deviation < 1e-6:
+        return np.zeros_like(signal)
+    return np.asarray((signal - signal.mean()) / deviation, dtype=np.float32)
+
+
+class _Sum:
+    """What the terms of a question add up to for each table, what they find in its kin shared in."""
+
+    def __init__(self, kin: Integers, share: float) -> None:
+        self._kin = kin
+        self._groups = int(kin.max()) + 1 if len(kin) else 0
+        self._share = share if self._groups < len(kin) else 0.0
+        self._own = np.zeros(len(kin))
+        self._together = np.zeros(self._groups)
+
+    def add(self, tables: Integers, values: Floats) -> None:
+        """What one term gives the tables, each named once."""
+        self._own[tables] += values
+        if self._share:
+            best = np.zeros(self._groups)
+            np.maximum.at(best, self._kin[tables], values)
+            self._together += best
+
+    def signal(self) -> Floats:
+        """Shape (tables,)."""
+        signal = self._own
+        if self._share:
+            signal = (1 - self._share) * signal + self._share * self._together[self._kin]
+        return signal.astype(np.float32)
+
+
+def _term_signals(query: Query, corpus: Corpus, share: float) -> tuple[Floats, Floats, Floats]:
+    """BM25, coverage and names by the terms that do not only ask, each of shape (tables,)."""
+    postings, statistics = corpus.term_tables, corpus.statistics
+    bm25, coverage, named = (_Sum(corpus.places.table_kin, share) for _ in range(3))
+    telling = ~query.asking
+    for term, rarity in zip(query.terms[telling].tolist(), query.weights[telling].tolist(), strict=True):
+        place = slice(int(postings.starts[term]), int(postings.starts[term + 1]))
+        tables = postings.items[place]
+        bm25.add(tables, statistics.bm25[place])
+        coverage.add(tables, rarity * statistics.in_table[place])
+        having = _tables_naming(term, query, corpus)
+        named.add(having, np.full(len(having), rarity, dtype=np.float32))
+    return bm25.signal(), coverage.signal(), named.signal()
+
+
+def _tables_naming(term: int, query: Query, corpus: Corpus) -> Integers:
+    """Tables with a cell or column name that is made up of the question's words, this one among them."""
+    texts = corpus.term_texts.of_one(term)
+    texts = texts[query.whole[texts]]
+    places = corpus.places
+    found = np.zeros(places.tables, dtype=np.bool_)
+    found[places.row_table[places.cell_row[corpus.text_cells.of(texts)]]] = True
+    found[places.column_table[corpus.text_columns.of(texts)]] = True
+    return np.flatnonzero(found)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scored cells in rising order of their number, and all tables.
+
+    `table_logits` is a number for each table (tables,), higher for a better fit; `cell_logits` a
+    logarithm of each cell's share of its table.
+    """
+
+    cells: Integers
+    cell_table: Integers
+    cell_logits: Floats
+    table_logits: Floats
+
+    @property
+    def table_probabilities(self) -> Floats:
+        """The tables' probabilities, summing to 1."""
+        return softmax(self.table_logits)
+
+    def best(self, k: int) -> tuple[Integers, Floats]:
+        """Numbers and probabilities of the `k` best cells, falling; ties in the order of the cells."""
+        logs = np.log(np.maximum(self.table_probabilities, 1e-30))[self.cell_table] + self.cell_logits
+        order = np.argsort(-logs, kind="stable")[:k]
+        return self.cells[order], np.exp(logs[order]).astype(np.float32)
+
+
+def score(query: Query, index: GraphIndex, matching: Integers, weights: Weights, k: int) -> Scored:
+    """Score tables and cells for a question; `matching` are the cells its labels name, rising."""
+    corpus = index.corpus
+    vectors = None if index.vectors is None else index.vectors.tables
+    tables = table_scores(query, corpus, vectors, weights.tables)
+    cells = scored_cells(corpus, tables, matching, partial(_rows_with_names, query, index), k)
+    fits = cell_scores(query, index, cells, weights.cells)
+    owner = corpus.places.row_table[corpus.places.cell_row[cells]]
+    chosen, place = runs(owner)
+    peak = np.maximum.reduceat(fits, np.searchsorted(owner, chosen)) if len(chosen) else fits
+    mass = np.log(np.bincount(place, weights=np.exp(fits - peak[place]), minlength=len(chosen))) + peak
+    mean = mass - np.log(np.bincount(place, minlength=len(chosen)))
+    logits = tables.copy()
+    if len(chosen):
+        logits += weights.tables.agreement * float(mean.min())
+        logits[chosen] += weights.tables.agreement * (mean - mean.min())
+    return Scored(cells, owner, (fits - mass[place]).astype(np.float32), logits)
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities in proportion to the exponentials."""
+    if len(logits) == 0:
+        return logits
+    powers = np.exp(logits - logits.max())
+    return np.asarray(powers / powers.sum(), dtype=np.float32)
+
+
+def _rows_with_names(query: Query, index: GraphIndex) -> Integers:
+    """Rows with a word of the question that does not only ask, rising: for tables too large."""
+    corpus = index.corpus
+    cells = corpus.text_cells.of(corpus.term_texts.of(query.terms[~query.asking]))
+    return distinct(corpus.places.cell_row[cells])

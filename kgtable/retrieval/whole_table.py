@@ -1,0 +1,296 @@
+"""Whole-table retrieval: tables as texts, ranked by BM25 or by vectors (thesis, 4.3).
+
+Thesis, section 4.3. A long table is cut into pieces; it scores as its best piece.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import bm25s
+import faiss
+import numpy as np
+import numpy.typing as npt
+import pyoxigraph as ox
+
+from kgtable.graph.store import TripleStore
+from kgtable.graph.table_decoder import table_from_triples
+from kgtable.graph.terms import KGT, QUDT, UNIT, Namespaces, literal_text
+from kgtable.index.embedding import Embedder, Matrix
+from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
+from kgtable.tables.linearize import ROWS_PER_CHUNK, TableFormat, chunks, format_table
+from kgtable.tables.model import Table
+
+Objects: TypeAlias = dict[str, ox.NamedNode | ox.BlankNode | ox.Literal]
+TABLES_REMEMBERED = 2_048
+
+
+class TableReader:
+    """Reads tables and their triples from a store; the triples of the last tables are remembered.
+
+    May be used from several threads.
+    """
+
+    def __init__(self, store: TripleStore, names: Namespaces) -> None:
+        self._store = store
+        self._names = names
+        self.triples_of = lru_cache(maxsize=TABLES_REMEMBERED)(self._triples_of)
+        """The triples of a table's body cells by its id, in reading order, all scored 0."""
+
+    def table(self, id: str) -> Table:
+        """The table with this id. Raises `GraphNotFoundError` where there is none."""
+        return table_from_triples(self._store.graph(self._names.table_iri(id)), id, self._names)
+
+    def _triples_of(self, id: str) -> tuple[ScoredTriple, ...]:
+        triples = list(self._store.graph(self._names.table_iri(id)))
+        table = table_from_triples(triples, id, self._names)
+        nodes: dict[str, Objects] = defaultdict(dict)
+        for triple in triples:
+            assert isinstance(triple.subject, ox.NamedNode)
+            assert not isinstance(triple.object, ox.Triple)
+            nodes[triple.subject.value][triple.predicate.value] = triple.object
+        return tuple(self._spelt_out(table, nodes))
+
+    def _spelt_out(self, table: Table, nodes: dict[str, Objects]) -> list[ScoredTriple]:
+        predicates = [
+            nodes[self._names.column_iri(table.id, column.index)][f"{KGT}predicate"].value
+            for column in table.columns
+        ]
+        labels = {
+            row: _label(cells, table.structure.label_column) for row, cells in enumerate(table.grid.head)
+        }
+        found: list[ScoredTriple] = []
+        for row, cells in table.body():
+            statements = nodes.get(self._names.row_iri(table.id, row), {})
+            groups = table.group_path(row)
+            for column, text in enumerate(cells):
+                if not text:
+                    continue
+                iri = self._names.cell_iri(table.id, row, column)
+                cell = nodes.get(iri, {})
+                found.append(
+                    ScoredTriple(
+                        table=table.id,
+                        row=row,
+                        column=column,
+                        subject=labels.get(row, ""),
+                        predicate=predicates[column],
+                        object=text,
+                        value=_value(statements.get(predicates[column]), cell, text),
+                        unit=_plain(cell.get(f"{QUDT}hasUnit"), UNIT),
+                        scale=_plain(cell.get(f"{KGT}scale")),
+                        group=labels.get(groups[-1]) if groups else None,
+                        cell=iri,
+                        score=0.0,
+                        note=_plain(cell.get(f"{KGT}note")),
+                        period=_plain(cell.get(f"{KGT}period")),
+                    )
+                )
+        return found
+
+
+def _label(cells: tuple[str, ...], column: int) -> str:
+    label = cells[column].strip() if column < len(cells) else ""
+    return label or next((cell.strip() for cell in cells if cell.strip()), "")
+
+
+def _value(object: ox.NamedNode | ox.BlankNode | ox.Literal | None, cell: Objects, text: str) -> str | None:
+    """The number of a quantity, or a typed literal's lexical form where it is not the text itself."""
+    if isinstance(object, ox.Literal):
+        return object.value if object.value != text else None
+    return _plain(cell.get(f"{QUDT}numericValue"))
+
+
+def _plain(term: ox.NamedNode | ox.BlankNode | ox.Literal | None, namespace: str = "") -> str | None:
+    if term is None:
+        return None
+    if isinstance(term, ox.Literal):
+        return literal_text(term.value, term.datatype.value)
+    return str(term.value).removeprefix(namespace)
+
+
+Scores = npt.NDArray[np.floating]
+TriplesOf = Callable[[str], Sequence[ScoredTriple]]
+"""The triples of a table by its id, in reading order."""
+
+TABLES_KEPT = 100
+
+
+@dataclass(frozen=True)
+class TableTexts:
+    """The pieces of all tables as texts in one format: `texts[i]` is a piece of table `tables[i]`.
+
+    `substitutes` says, by table id, why a table is written otherwise than it was to be.
+    """
+
+    format: TableFormat
+    tables: tuple[str, ...]
+    texts: tuple[str, ...]
+    substitutes: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def write(
+        cls, tables: Iterable[Table], format_name: TableFormat | str, rows: int = ROWS_PER_CHUNK
+    ) -> TableTexts:
+        """Write every table in the format, long ones in pieces of `rows` body rows."""
+        pieces = [
+            (table.id, format_table(piece, format_name)) for table in tables for piece in chunks(table, rows)
+        ]
+        return cls(TableFormat(format_name), tuple(id for id, _ in pieces), tuple(text for _, text in pieces))
+
+    def digest(self) -> str:
+        """A hash of the format, the table ids and all texts: the key of anything made from them."""
+        content = hashlib.sha256(self.format.encode())
+        for table, text in zip(self.tables, self.texts, strict=True):
+            content.update(f"\0{table}\0{text}".encode("utf-8", "surrogatepass"))
+        return content.hexdigest()
+
+    def rank(self, scores: Scores) -> tuple[ScoredTable, ...]:
+        """The tables by their best piece, ties by id: at most `TABLES_KEPT`, each above 0."""
+        best: dict[str, float] = {}
+        for table, score in zip(self.tables, scores.tolist(), strict=True):
+            if score > best.get(table, 0.0):
+                best[table] = score
+        ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(ScoredTable(table, score) for table, score in ranked[:TABLES_KEPT])
+
+
+def as_retrieval(
+    question: str,
+    ranked: Sequence[ScoredTable],
+    k: int,
+    triples_of: TriplesOf,
+    *,
+    method: str,
+    texts: TableTexts,
+    started: float,
+) -> Retrieval:
+    """The ranked tables spelt out: all triples of the best table, then of the next, up to `k`.
+
+    The trace names the format the tables were indexed in, and `TableTexts.substitutes` if there are any.
+    `started` is the `time.perf_counter` value at which the question came.
+    """
+    scored = time.perf_counter()
+    triples: list[ScoredTriple] = []
+    for table in ranked:
+        if len(triples) >= k:
+            break
+        room = islice(triples_of(table.table), k - len(triples))
+        triples += (triple._replace(score=table.score) for triple in room)
+    ended = time.perf_counter()
+    trace: dict[str, Any] = {"format": texts.format.value, "pieces": len(texts.texts)}
+    if texts.substitutes:
+        trace["substitutes"] = dict(texts.substitutes)
+    return Retrieval(
+        question=question,
+        triples=tuple(triples),
+        tables=tuple(ranked),
+        timings_ms={"rank": (scored - started) * 1e3, "triples": (ended - scored) * 1e3},
+        method=method,
+        trace=trace,
+    )
+
+
+WORD = re.compile(r"\w+")
+OKAPI = "robertson"
+"""bm25s's name for the original formula, with k1 = 1.5 and b = 0.75."""
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text in lower case, numbers and single letters among them.
+
+    >>> tokens("Net income, 2016: $615")
+    ['net', 'income', '2016', '615']
+    """
+    return WORD.findall(text.lower())
+
+
+class BM25Retriever:
+    """Ranks tables by the words they share with the question."""
+
+    name = "bm25"
+
+    def __init__(self, texts: TableTexts, triples_of: TriplesOf) -> None:
+        self._texts = texts
+        self._triples_of = triples_of
+        self._index = bm25s.BM25(method=OKAPI)
+        self._words: set[str] = set()
+        documents = [tokens(text) for text in texts.texts]
+        for document in documents:
+            self._words.update(document)
+        if self._words:
+            self._index.index(documents, show_progress=False)
+
+    def scores(self, question: str) -> Scores:
+        """The BM25 score of each piece, shape (pieces,)."""
+        known = [word for word in tokens(question) if word in self._words]
+        if not known:
+            return np.zeros(len(self._texts.texts), dtype=np.float32)
+        return np.asarray(self._index.get_scores(known), dtype=np.float32)
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples of the best tables, table by table."""
+        started = time.perf_counter()
+        ranked = self._texts.rank(self.scores(question))
+        return as_retrieval(
+            question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started
+        )
+
+
+class DenseRetriever:
+    """Ranks tables by the cosine of the question's vector with those of their pieces."""
+
+    name = "dense"
+
+    def __init__(
+        self, texts: TableTexts, embedder: Embedder, triples_of: TriplesOf, cache: Path | None = None
+    ) -> None:
+        self._texts = texts
+        self._embedder = embedder
+        self._triples_of = triples_of
+        self._index = faiss.IndexFlatIP(embedder.dimension)
+        self._index.add(_vectors(texts, embedder, cache))
+
+    def scores(self, question: str) -> Scores:
+        """The cosine of the question with each piece, shape (pieces,)."""
+        count = len(self._texts.texts)
+        scores = np.zeros(count, dtype=np.float32)
+        if count:
+            found, places = self._index.search(self._embedder.embed([question]), count)
+            scores[places[0]] = found[0]
+        return scores
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples of the nearest tables, table by table."""
+        started = time.perf_counter()
+        ranked = self._texts.rank(self.scores(question))
+        return as_retrieval(
+            question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started
+        )
+
+
+def _vectors(texts: TableTexts, embedder: Embedder, cache: Path | None) -> Matrix:
+    """The vectors of all pieces; read from the folder `cache` where they were made before."""
+    if cache is None:
+        return embedder.embed(texts.texts)
+    key = hashlib.sha256(f"{embedder.name}\0{texts.digest()}".encode()).hexdigest()
+    path = cache / f"{key}.npy"
+    if path.exists():
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
+    vectors = embedder.embed(texts.texts)
+    cache.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    with partial.open("wb") as file:
+        np.save(file, vectors, allow_pickle=False)
+    partial.replace(path)
+    return vectors

@@ -1,0 +1,369 @@
+"""Execution of one query or one read of a graph, from text to the bytes of the response.
+
+The engine parses for real; the scanner only has to find keywords that matter for safety (SERVICE,
+LOAD), for the dataset (FROM, USING, WITH) and for caching, and must never overlook one.
+
+Runs inside a worker process: a result of the engine may not cross threads, so parsing, evaluation
+and serialisation are one call.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import time
+from html import escape
+from typing import IO, Any, cast
+from urllib.parse import quote
+
+import pyoxigraph as ox
+
+from kgtable.graph.sparql_text import AmbiguousTextError, tokens
+from kgtable.server import negotiation
+from kgtable.server.frames import Head
+from kgtable.server.negotiation import Offer
+from kgtable.server.problems import Problem
+
+# Keywords need no space around them: "1SERVICE", "SERVICESILENT" and "SERVICEex:a" are all legal.
+_REMOTE = re.compile(r"(?i)(?:(?:[0-9]\w*?|true|false)?service|load)")
+_VOLATILE_NAMES = ("now", "rand", "uuid", "bnode")
+_VOLATILE = re.compile(r"(?i)\b(?:now|rand|uuid|struuid|bnode)\s*\(")
+
+
+def is_volatile(text: str) -> bool:
+    """Whether the same query on the same graph may answer differently the next time."""
+    lowered = text.lower()
+    return any(name in lowered for name in _VOLATILE_NAMES) and _VOLATILE.search(text) is not None
+
+
+def names_dataset(query: str) -> bool:
+    """Whether the query has FROM clauses of its own.
+
+    >>> names_dataset("SELECT * FROM <http://g> { ?s ?p ?o }")
+    True
+    >>> names_dataset("SELECT ?from { ?from ?p 'from' }")
+    False
+    """
+    if "from" not in query.lower():
+        return False
+    try:
+        return any(token.kind == "word" and "FROM" in token.text.upper() for token in tokens(query))
+    except AmbiguousTextError:
+        return True
+
+
+def remote_iris(text: str) -> tuple[str, ...]:
+    """What SERVICE and LOAD would reach: each IRI as written, ``""`` where it is not spelt out.
+
+    Rather one too many than one too few: a prefix called ``service:`` counts as well.
+
+    >>> remote_iris("SELECT * { SERVICE SILENT <http://a/sparql> { ?s ?p 'SERVICE' } }")
+    ('http://a/sparql',)
+    >>> remote_iris("SELECT * { SERVICE ?where { ?s ?p ?o } }")
+    ('',)
+
+    Raises `AmbiguousTextError` as `tokens` does.
+    """
+    lowered = text.lower()
+    if "service" not in lowered and "load" not in lowered:
+        return ()
+    found = []
+    walk = iter(tokens(text))
+    for token in walk:
+        if token.kind not in ("word", "name") or _REMOTE.match(token.text.partition(":")[0]) is None:
+            continue
+        target = next(walk, None) if token.is_word("SERVICE", "LOAD") else None
+        if target is not None and target.is_word("SILENT"):
+            target = next(walk, None)
+        found.append(target.text[1:-1] if target is not None and target.kind == "iri" else "")
+    return tuple(found)
+
+
+def file_iris(text: str) -> bool:
+    """Whether an IRI of the text points to a file of the server's machine."""
+    return "file:" in text.lower() and re.search(r"(?i)<\s*file:", text) is not None
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Query result · kgtable</title>
+<link rel="stylesheet" href="/static/style.css">
+<script type="module" src="/static/shell.js"></script>
+</head>
+<body data-page="query">
+<main id="main">
+<h1>Query result</h1>
+<details open><summary>Query</summary><pre class="code">{query}</pre></details>
+<p><a class="button" href="/query?query={link}">Edit and run again</a></p>
+{result}
+</main>
+</body>
+</html>
+"""
+
+
+def results_page(query: str, content: bytes, *, graph: bool) -> bytes:
+    """A page around a result: SPARQL JSON as a table, Turtle as text (`graph`)."""
+    result = f'<pre class="code">{escape(content.decode())}</pre>' if graph else _table(json.loads(content))
+    page = PAGE.format(query=escape(query), link=quote(query, safe=""), result=result)
+    return page.encode("utf-8", "backslashreplace")
+
+
+def _table(results: dict[str, Any]) -> str:
+    if "boolean" in results:
+        return f"<p><strong>{'Yes' if results['boolean'] else 'No'}</strong></p>"
+    names = results["head"]["vars"]
+    rows = results["results"]["bindings"]
+    if not rows:
+        return "<p>The query matches nothing.</p>"
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_term(row.get(name))}</td>" for name in names) + "</tr>\n" for row in rows
+    )
+    count = f"{len(rows):,} result{'s' if len(rows) != 1 else ''}"
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Results"><table class="results">'
+        f"<caption>{count}</caption><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
+    )
+
+
+def _term(term: dict[str, Any] | None) -> str:
+    if term is None:
+        return ""
+    if term["type"] == "triple":
+        parts = (_term(term["value"][name]) for name in ("subject", "predicate", "object"))
+        return f"«{' '.join(parts)}»"
+    value = escape(term["value"])
+    if term["type"] == "uri":
+        return f'<a href="/resource?iri={quote(term["value"], safe="")}">{value}</a>'
+    if term["type"] == "bnode":
+        return f"_:{value}"
+    language = term.get("xml:lang")
+    note = f" <small>@{escape(language)}</small>" if language else ""
+    return f'<bdi dir="auto">{value}</bdi>{note}'
+
+
+GZIP_FROM = 1_024
+"""Answers shorter than this many bytes are not worth compressing."""
+
+_WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
+OPENING_PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+"""Seconds to wait before each further attempt to open a store."""
+
+_PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
+
+
+class _ResultTooLargeError(Exception):
+    """Stops the serialisation when the limit is passed."""
+
+
+class _Output(io.RawIOBase):
+    """Collects bytes up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self._parts: list[bytes] = []
+        self.left = limit
+
+    def write(self, data: Any) -> int:
+        self.left -= len(data)
+        if self.left < 0:
+            raise _ResultTooLargeError
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def getvalue(self) -> bytes:
+        """Everything written."""
+        return b"".join(self._parts)
+
+
+class Evaluator:
+    """A read-only view of one store at one moment, and the limits its answers keep."""
+
+    def __init__(self, path: str, prefixes: dict[str, str]) -> None:
+        self._path, self._prefixes = path, prefixes
+        # What stands below a path would be written with escaped slashes: plainer as a whole IRI.
+        self._written = {name: iri for name, iri in prefixes.items() if name != "data"}
+        self._store = self._open()
+
+    def _open(self) -> ox.Store:
+        """The store; a live writer may be replacing its files meanwhile, which passes."""
+        for pause in OPENING_PAUSES:
+            try:
+                return ox.Store.read_only(self._path)
+            except (OSError, RuntimeError):
+                time.sleep(pause)
+        try:
+            return ox.Store.read_only(self._path)
+        except (OSError, RuntimeError) as error:
+            raise Problem("unavailable", f"The graph's store cannot be opened: {error}") from error
+
+    def answer(self, job: Head) -> tuple[Head, bytes]:
+        """The head and body of the answer to a job. Raises `Problem` where there is none."""
+        try:
+            return self._answer(job)
+        except (OSError, RuntimeError):
+            # A live writer may have replaced files under a view that is some writes old.
+            self._store = self._open()
+            return self._answer(job)
+
+    def _answer(self, job: Head) -> tuple[Head, bytes]:
+        output = _Output(job["result_limit"])
+        try:
+            offer = self._query(job, output) if job["op"] == "query" else self._graph(job, output)
+        except _ResultTooLargeError:
+            limit = job["result_limit"]
+            raise Problem(
+                "result-too-large",
+                f"The result is larger than {limit:,} bytes. Add a LIMIT, or ask for fewer columns.",
+                {"limit": limit},
+            ) from None
+        body = output.getvalue()
+        head: Head = {"status": 200, "type": offer.content_type}
+        if job["op"] == "query" and is_volatile(job["query"]):
+            head["volatile"] = True
+        if len(body) >= GZIP_FROM and job.get("gzip"):
+            head["encoding"] = "gzip"
+            body = gzip.compress(body, compresslevel=3, mtime=0)
+        return head, body
+
+    def _query(self, job: Head, output: _Output) -> Offer:
+        query = job["query"]
+        refuse_remote(query, job.get("services", ()))
+        try:
+            results = self._store.query(
+                query, prefixes=self._used(query), base_iri=job.get("base"), **_dataset(job, query)
+            )
+        except SyntaxError as error:
+            raise syntax_problem(error) from None
+        except ValueError as error:
+            raise Problem("bad-request", str(error)) from None
+        except RuntimeError as error:
+            if "custom function" in str(error):
+                raise Problem("bad-request", f"{error}.") from None
+            raise
+        triples = isinstance(results, ox.QueryTriples)
+        offer = _chosen(job["accept"], negotiation.GRAPH if triples else negotiation.TABULAR)
+        if offer.format is None:
+            output.write(self._page(query, results, job["result_limit"]))
+        elif isinstance(results, ox.QueryTriples):
+            self._write_triples(results, cast(ox.RdfFormat, offer.format), output)
+        else:
+            results.serialize(cast(IO[bytes], output), cast(ox.QueryResultsFormat, offer.format))
+        return offer
+
+    def _used(self, query: str) -> dict[str, str]:
+        """The prefixes whose names occur in the query: handing over all of them costs as much as parsing."""
+        if "\\u" in query or "\\U" in query:
+            return self._prefixes
+        return {name: iri for name, iri in self._prefixes.items() if f"{name}:" in query}
+
+    def _page(self, query: str, results: Any, limit: int) -> bytes:
+        content = _Output(limit)
+        if isinstance(results, ox.QueryTriples):
+            self._write_triples(results, ox.RdfFormat.TURTLE, content)
+        else:
+            results.serialize(cast(IO[bytes], content), ox.QueryResultsFormat.JSON)
+        return results_page(query, content.getvalue(), graph=isinstance(results, ox.QueryTriples))
+
+    def _write_triples(self, results: Any, form: ox.RdfFormat, output: _Output) -> None:
+        if form in _WITH_PREFIXES:
+            written = _Output(output.left)
+            ox.serialize(results, cast(IO[bytes], written), form, prefixes=self._written)
+            output.write(without_unused_prefixes(written.getvalue()))
+        else:
+            results.serialize(cast(IO[bytes], output), form)
+
+    def _graph(self, job: Head, output: _Output) -> Offer:
+        """One graph, or with no graph named the whole store, for the Graph Store Protocol."""
+        name = job.get("graph")
+        if name is None and not job["default"]:
+            offer = _chosen(job["accept"], negotiation.DATASET)
+            source = None
+        else:
+            offer = _chosen(job["accept"], negotiation.GRAPH[:-1])
+            source = ox.DefaultGraph() if name is None else ox.NamedNode(name)
+            if isinstance(source, ox.NamedNode) and not self._store.contains_named_graph(source):
+                raise Problem("not-found", f"There is no graph <{name}>.")
+        form = cast(ox.RdfFormat, offer.format)
+        prefixes = self._written if form in _WITH_PREFIXES else None
+        written = _Output(output.left)
+        if source is None or not form.supports_datasets:
+            self._store.dump(cast(IO[bytes], written), form, from_graph=source, prefixes=prefixes)
+        else:
+            quads = self._store.quads_for_pattern(None, None, None, source)
+            ox.serialize((quad.triple for quad in quads), cast(IO[bytes], written), form, prefixes=prefixes)
+        body = written.getvalue()
+        output.write(without_unused_prefixes(body) if prefixes else body)
+        return offer
+
+
+def _dataset(job: Head, query: str) -> dict[str, Any]:
+    """The engine's dataset arguments: the protocol's graphs, the query's own, or the union."""
+    default, named = job.get("default_graphs"), job.get("named_graphs")
+    if default or named:
+        return {
+            "default_graph": [ox.NamedNode(iri) for iri in default or ()],
+            "named_graphs": [ox.NamedNode(iri) for iri in named or ()],
+        }
+    return {"use_default_graph_as_union": bool(job["union"]) and not names_dataset(query)}
+
+
+def _chosen(accept: str, offers: tuple[Offer, ...]) -> Offer:
+    offer = negotiation.choose(accept, offers)
+    if offer is None:
+        names = [entry.media_type for entry in offers]
+        raise Problem("not-acceptable", f"This can be given as {', '.join(names)}.", {"available": names})
+    return offer
+
+
+def refuse_remote(text: str, allowed: Any) -> None:
+    """Raises `Problem` if the text would reach out to anything that is not on the list."""
+    try:
+        reached = remote_iris(text)
+    except AmbiguousTextError as error:
+        raise Problem("bad-request", str(error)) from None
+    for iri in reached:
+        if iri not in allowed:
+            target = f"<{iri}>" if iri else "an address that is not spelt out"
+            raise Problem("remote-access", f"SERVICE and LOAD of {target} are not allowed on this server.")
+    if file_iris(text):
+        raise Problem("remote-access", "IRIs that begin with file: are not allowed on this server.")
+
+
+def without_unused_prefixes(turtle: bytes) -> bytes:
+    r"""Turtle or TriG with its prefixes in order and without those that nothing uses.
+
+    >>> without_unused_prefixes(b"@prefix b: <http://b/> .\n@prefix a: <http://a/> .\na:x a:y a:z .\n")
+    b'@prefix a: <http://a/> .\na:x a:y a:z .\n'
+    """
+    end = 0
+    lines = []
+    while turtle.startswith(b"@prefix ", end):
+        stop = turtle.index(b"\n", end) + 1
+        lines.append(turtle[end:stop])
+        end = stop
+    used = [line for line in lines if turtle.find(line.split(b" ", 2)[1], end) >= 0]
+    return b"".join(sorted(used)) + turtle[end:]
+
+
+def syntax_problem(error: SyntaxError) -> Problem:
+    """The engine's message with its position, without the character classes of its grammar."""
+    match = _PLACE.search(str(error))
+    if match is None:
+        return Problem("syntax-error", str(error))
+    line, column = int(match[1]), int(match[2])
+    expected = [part.strip() for part in re.split(r",(?=\s)|\n", match[3].removeprefix("expected one of "))]
+    readable = [part for part in expected if part and "[" not in part and "'\\u" not in part]
+    detail = f"Line {line}, column {column}: "
+    if len(readable) == 1:
+        detail += f"{readable[0] if ' ' in readable[0] else 'expected ' + readable[0]}."
+    elif readable:
+        detail += f"expected one of {', '.join(readable)}."
+    else:
+        detail += "this is not expected here."
+    return Problem("syntax-error", detail, {"line": line, "column": column})

@@ -1,0 +1,71 @@
+"""Everything a person can set about the server, in one immutable value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+MEBIBYTE = 1 << 20
+
+
+class DefaultGraph(StrEnum):
+    """What a query without a dataset of its own sees as its default graph."""
+
+    UNION = "union"
+    OWN = "own"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """What one request may cost. Times are seconds, sizes bytes."""
+
+    query_seconds: float = 30.0
+    write_seconds: float = 120.0
+    api_seconds: float = 120.0
+    memory: int = 1024 * MEBIBYTE
+    api_memory: int = 8192 * MEBIBYTE
+    result: int = 64 * MEBIBYTE
+    query_text: int = 1 * MEBIBYTE
+    upload: int = 256 * MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How many requests run and wait at once.
+
+    `fast` queries run side by side; one that takes longer than `slow_after` seconds moves to one of
+    the `slow` lanes with a lower priority, or is refused when those are taken, so that short
+    queries keep flowing. `waiting` requests queue for at most `patience` seconds.
+    """
+
+    fast: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
+    slow: int = 2
+    slow_after: float = 1.0
+    waiting: int = 256
+    patience: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """The options of ``kgtable serve``.
+
+    `token` is the bearer token that writes need, and reads as well where the server is not bound to
+    the loopback interface. `services` and `loads` are the IRIs that SERVICE and LOAD may name.
+    `hosts` are further names under which the server may be addressed, `origins` the web origins
+    that other pages may call it from (``*`` for all).
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 7878
+    writable: bool = False
+    token: str | None = None
+    default_graph: DefaultGraph = DefaultGraph.UNION
+    origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
+    loads: tuple[str, ...] = ()
+    limits: ServerLimits = field(default_factory=ServerLimits)
+    lanes: Lanes = field(default_factory=Lanes)
+    answer_cache: int = 32 * MEBIBYTE
+    access_log: bool = True

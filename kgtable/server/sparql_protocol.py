@@ -1,0 +1,205 @@
+"""The SPARQL 1.1 Protocol: one address for queries and, where allowed, updates."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from starlette.types import Receive, Scope, Send
+
+from kgtable.server import requests
+from kgtable.server.frames import Head
+from kgtable.server.negotiation import accepts_gzip
+from kgtable.server.pool import View
+from kgtable.server.problems import Problem
+from kgtable.server.requests import Parameters, not_modified, send_answer, send_empty
+from kgtable.server.security import require_write_token
+from kgtable.server.state import CachedResponse, ServerState
+
+METHODS = "GET, HEAD, POST, OPTIONS"
+QUERY_TYPE = "application/sparql-query"
+UPDATE_TYPE = "application/sparql-update"
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolOperation:
+    """What a request asks for: a query or an update, and the dataset the protocol gives it."""
+
+    query: str | None
+    update: str | None
+    default_graphs: tuple[str, ...]
+    named_graphs: tuple[str, ...]
+
+
+class SparqlEndpoint:
+    """An ASGI application for ``/sparql``. A bare GET goes to `description`."""
+
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+
+    async def handle(
+        self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
+    ) -> None:
+        """Answers one request. Raises `Problem`."""
+        method = scope["method"]
+        if method == "OPTIONS":
+            await send_empty(send, 204, {"allow": METHODS, "accept-post": f"{QUERY_TYPE}, {requests.FORM}"})
+            return
+        if method not in ("GET", "HEAD", "POST"):
+            raise Problem("method-not-allowed", f"{method} is not for SPARQL.", {}, {"allow": METHODS})
+        key, view = _address_key(scope, headers), self._state.view()
+        if key is not None and await self._answered_before(key, view, scope, send, headers):
+            return
+        operation = await self._operation(scope, receive, headers)
+        base = requests.origin_of(scope, headers) + "/sparql"
+        if operation.update is not None:
+            await self._update(operation, base, headers, send)
+        else:
+            await self._query(operation, base, key, view, scope, receive, send, headers)
+
+    async def _answered_before(
+        self, key: Hashable, view: View, scope: Scope, send: Send, headers: Mapping[bytes, bytes]
+    ) -> bool:
+        """Gives the answer to a GET of the same address again, if the graph is still the same."""
+        answer = self._state.cache.get(view.version, key)
+        if answer is None:
+            return False
+        self._state.metrics.cache_hits += 1
+        tag = f'W/"{view.version}"'
+        if not_modified(headers, tag):
+            await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
+        else:
+            await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
+        return True
+
+    async def _operation(
+        self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes]
+    ) -> ProtocolOperation:
+        in_url = requests.parameters(scope["query_string"])
+        limit = self._state.settings.limits.query_text
+        if len(scope["query_string"]) > 3 * limit:
+            raise Problem("too-large", f"The query is longer than {limit:,} bytes.", {"limit": limit})
+        if scope["method"] != "POST":
+            if "update" in in_url:
+                raise Problem("bad-request", "Updates are sent by POST.")
+            return _from_parameters(in_url)
+        content_type = requests.text(headers, b"content-type")
+        kind = requests.media_type(content_type)
+        if kind not in (QUERY_TYPE, UPDATE_TYPE, requests.FORM):
+            detail = f"{kind or 'A body without a type'} is neither {QUERY_TYPE}, {UPDATE_TYPE} nor a form."
+            raise Problem("unsupported-media-type", detail)
+        writing = self._state.settings.writable and kind != QUERY_TYPE
+        body = await requests.body(
+            receive, headers, self._state.settings.limits.upload if writing else limit * 3
+        )
+        if kind == requests.FORM:
+            form = requests.parameters(body)
+            return _from_parameters(
+                {name: in_url.get(name, []) + form.get(name, []) for name in in_url | form}
+            )
+        if "query" in in_url or "update" in in_url:
+            raise Problem("bad-request", "The query is in the body: it may not be in the address as well.")
+        name = "query" if kind == QUERY_TYPE else "update"
+        return _from_parameters({**in_url, name: [requests.utf8(body)]})
+
+    async def _query(
+        self,
+        operation: ProtocolOperation,
+        base: str,
+        key: Hashable,
+        view: View,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        headers: Mapping[bytes, bytes],
+    ) -> None:
+        state = self._state
+        if operation.query is None:
+            raise Problem("bad-request", "The parameter query is missing.")
+        if len(operation.query) > state.settings.limits.query_text:
+            limit = state.settings.limits.query_text
+            raise Problem("too-large", f"The query is longer than {limit:,} bytes.", {"limit": limit})
+        tag = f'W/"{view.version}"' if key is not None else ""
+        if tag and not_modified(headers, tag):
+            await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
+            return
+        accept = requests.text(headers, b"accept")
+        compress = accepts_gzip(requests.text(headers, b"accept-encoding"))
+        key = key or (operation, accept, compress, base)
+        answer = state.cache.get(view.version, key)
+        if answer is None:
+            answer, cacheable = await self._evaluate(operation, accept, compress, base, view, receive)
+            if cacheable:
+                state.cache.put(view.version, key, answer)
+            else:
+                tag = ""
+        else:
+            state.metrics.cache_hits += 1
+        await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
+
+    async def _evaluate(
+        self,
+        operation: ProtocolOperation,
+        accept: str,
+        compress: bool,
+        base: str,
+        view: View,
+        receive: Receive,
+    ) -> tuple[CachedResponse, bool]:
+        """The answer of a worker, and whether the same request would get it again."""
+        settings = self._state.settings
+        job: Head = {
+            "op": "query",
+            "query": operation.query,
+            "union": settings.default_graph == "union",
+            "base": base,
+            "accept": accept,
+            "result_limit": settings.limits.result,
+        }
+        for name, value in (
+            ("default_graphs", operation.default_graphs),
+            ("named_graphs", operation.named_graphs),
+            ("gzip", compress),
+            ("services", settings.services),
+        ):
+            if value:
+                job[name] = value
+        return await self._state.read(job, view, requests.until_disconnect(receive))
+
+    async def _update(
+        self, operation: ProtocolOperation, base: str, headers: Mapping[bytes, bytes], send: Send
+    ) -> None:
+        state = self._state
+        require_write_token(state.settings, headers)
+        job = {
+            "op": "update",
+            "update": operation.update,
+            "default_graphs": operation.default_graphs,
+            "named_graphs": operation.named_graphs,
+            "base": base,
+            "allowed": state.settings.loads + state.settings.services,
+        }
+        await state.write(job)
+        await send_empty(send, 204)
+
+
+def _address_key(scope: Scope, headers: Mapping[bytes, bytes]) -> Hashable:
+    """All of a GET or HEAD that its answer depends on, None for other methods."""
+    if scope["method"] == "POST":
+        return None
+    names = (b"accept", b"accept-encoding", b"host")
+    return (scope["query_string"], *(headers.get(name) for name in names))
+
+
+def _from_parameters(found: Parameters) -> ProtocolOperation:
+    query, update = requests.single(found, "query"), requests.single(found, "update")
+    if query is not None and update is not None:
+        raise Problem("bad-request", "A request is either a query or an update, not both.")
+    if update is not None:
+        default, named = (
+            requests.iris(found, "using-graph-uri"),
+            requests.iris(found, "using-named-graph-uri"),
+        )
+    else:
+        default, named = requests.iris(found, "default-graph-uri"), requests.iris(found, "named-graph-uri")
+    return ProtocolOperation(query, update, default, named)

@@ -1,0 +1,374 @@
+"""Column profiles, and the typed value of a cell under the profile of its column.
+
+`profile_columns` looks at a table once and decides per column what no cell alone can tell;
+`type_cell` then types each cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from kgtable.tables.model import Column, Row, Table
+from kgtable.values.cell_types import MISSING_MARKERS, CellKind, CellValue
+from kgtable.values.dates import Date, Order, figures_of, parse_compact_date, parse_date
+from kgtable.values.numbers import (
+    DEFAULT_STYLE,
+    Number,
+    NumberStyle,
+    parse_elaborate,
+    parse_number,
+    parse_simple,
+)
+from kgtable.values.periods import parse_period
+
+SAMPLED_CELLS = 200_000
+"""About how many cells of a table are looked at."""
+
+SAMPLED_TEXTS = 500
+"""How many distinct texts of a column are looked at."""
+
+
+@dataclass(frozen=True)
+class ColumnStyle:
+    """How the cells of one column are to be read. `cache` remembers typed cells and is no part of it.
+
+    `is_year`: plain integers are years. `is_identifier`: digits are names (phone numbers, codes,
+    zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
+    `is_month`: ``2011-12`` is a month, not a span of years. `is_compact_date`: ``20111231`` is a day.
+    """
+
+    numbers: NumberStyle = DEFAULT_STYLE
+    date_order: Order = Order.MONTH_FIRST
+    is_year: bool = False
+    is_identifier: bool = False
+    is_boolean: bool = False
+    is_clock: bool = False
+    is_month: bool = False
+    is_compact_date: bool = False
+    cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
+
+
+_IDENTIFIER_NAME = re.compile(
+    r"(?:.*[ _])?(?:ids?|identifiers?|codes?|phone|telephone|tel\.?|fax|zip|postcode|isbn|issn|ssn"
+    r"|cusip|sku|ein|iban)"
+    r"(?:[ _](?:no\.?|number|numbers|code|codes))?|(?:phone|account|serial|invoice|passport"
+    r"|flight)[ _](?:no\.?|number)s?"
+    r"|notes?(?: no\.?)?|ref\.?|footnotes?",
+    re.IGNORECASE,
+)
+_YEAR_NAME = re.compile(
+    r"(?:(?:fiscal|financial|calendar|model|academic|school|birth|release|tax|election|season|last|first|latest|start"
+    r"|end|opening|closing)[ _]){0,3}"
+    r"(?:years?|yr\.?|seasons?|vintage|dates?|founded|established|built|completed|opened|closed|born"
+    r"|died|elected|joined"
+    r"|formed|released?|debut|introduced|retired|inducted|inscribed|incorporated|constructed|ended"
+    r"|began|begun|since|from"
+    r"|until|to|took office|left office)"
+    r"(?:[ _](?:\(.*\)|\[.*\]|(?:of|in|released|built|founded|opened|completed|joined|inducted|formed"
+    r"|ended|end|start)\b.*))?",
+    re.IGNORECASE,
+)
+_YEAR_HINT = re.compile(
+    r"\b(?:years?|dates?|seasons?|terms?|founded|established|disestablished|built|completed|opened|closed|created"
+    r"|published|released|service|served|inaugurated|elected|appointed|discovered|isolated|born|died|death|formed"
+    r"|disbanded|joined|built|constructed|started|starting|begins?|ends?|until|since|first|last|introduced|opening"
+    r"|closing|expir\w+|maturity|vintage)\b",
+    re.IGNORECASE,
+)
+_SCORE_NAME = re.compile(
+    r"\b(?:score|scores|result|results|record|records|agg|aggregate|w[-–]l|w[-–]d[-–]l|sets?|legs?)\b",
+    re.IGNORECASE,
+)
+_DATE_NAME = re.compile(r"(?:^|[\W_])(?:date|dob|day|born|birth)", re.IGNORECASE)
+_CLOCK_NAME = re.compile(
+    r"\b(?:start|starts|kick-?off|departs?|departure|arrives?|arrival|sunrise|sunset|opens?|closes?"
+    r"|local time|utc|gmt)\b",
+    re.IGNORECASE,
+)
+_PLAIN_YEAR = re.compile(r"[12]\d{3}")
+_INTEGER = re.compile(r"-?\d{1,18}")
+_NUMERIC = re.compile(r"[($€£ -]*\d[\d,. ]*[)% ]*")
+_BETWEEN = re.compile(r"(\d{1,4}(?:\.\d{1,9})?) ?[-–—−] ?(\d{1,4}(?:\.\d{1,9})?)")
+_COMMA_DECIMAL = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})(?![\d,.])")
+_POINT_DECIMAL = re.compile(
+    r"(?<![\d.,])(?:\d+|\d{1,3}(?:,\d{3})+)\.(?:\d{1,2}|\d{4,})(?![\d,.])|\d,\d{3}(?:,\d{3}|\.\d)"
+)
+_LISTED = re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{1,2}){2,}(?![\d,.])")
+_ZERO_PADDED = re.compile(r"0\d+")
+_NUMBERED_MARK = re.compile(r"[($€£-]*\d[\d,.]*[)%]* ?\(\d{1,2}\)")
+_NUMBER_AND_MARK = re.compile(r"\$? ?(\d[\d,]*) ?\( ?\d{1,2} ?\)")
+_MONTH = re.compile(r"[12]\d(\d\d)-(\d\d)")
+_LETTER_MARK = re.compile(r"-?\d[\d,.]* ?([A-Za-z])")
+_CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_BOOLEANS = ({"yes", "no"}, {"true", "false"})
+
+
+def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
+    """The style of every column, from the header and the body rows of the table's head."""
+    samples = _sample(table)
+    commas = [_decimal_comma(texts) for texts in samples]
+    orders = [_date_order(texts) for texts in samples]
+    table_comma = True in commas and False not in commas
+    table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
+    styles = []
+    for column, texts, comma, order in zip(table.columns, samples, commas, orders, strict=True):
+        style = _profile(column, texts, column.index == table.structure.label_column)
+        numbers = replace(style.numbers, decimal_comma=table_comma if comma is None else comma)
+        styles.append(replace(style, numbers=numbers, date_order=order or table_order))
+    return tuple(styles)
+
+
+def _sample(table: Table) -> list[dict[str, int]]:
+    """For each column its distinct body texts, and how often each was seen."""
+    samples: list[dict[str, int]] = [{} for _ in table.columns]
+    rows = list(_body_rows(table))
+    step = max(1, len(rows) * max(1, len(samples)) // SAMPLED_CELLS)
+    label = table.structure.label_column
+    for group in sorted(table.structure.groups)[:SAMPLED_TEXTS]:
+        cells = table.grid.head[group] if group < len(table.grid.head) else ()
+        if (
+            label < min(len(cells), len(samples))
+            and cells[label].strip()
+            and len(samples[label]) < SAMPLED_TEXTS
+        ):
+            samples[label].setdefault(cells[label].strip(), 1)
+    for row in rows[::step]:
+        for texts, text in zip(samples, row, strict=False):
+            stripped = text.strip()
+            if stripped in texts:
+                texts[stripped] += 1
+            elif stripped and len(texts) < SAMPLED_TEXTS and stripped not in MISSING_MARKERS:
+                texts[stripped] = 1
+    return samples
+
+
+def _body_rows(table: Table) -> Iterator[Row]:
+    structure = table.structure
+    for index, row in enumerate(table.grid.head):
+        if (
+            index >= structure.body_start
+            and index not in structure.groups
+            and index not in structure.footnotes
+        ):
+            yield row
+
+
+def _profile(column: Column, texts: dict[str, int], is_label: bool) -> ColumnStyle:
+    name = " ".join((column.path[-1] if column.path else "").split())
+    numbers = NumberStyle(
+        ranges=not is_label and not _has_scores(name, texts),
+        numbered_marks=_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts),
+        letter_marks=_has_letter_marks(texts),
+    )
+    identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
+    return ColumnStyle(
+        numbers=numbers,
+        is_identifier=identifier,
+        is_year=not identifier and _has_years(name, texts, is_label),
+        is_boolean=sum(texts.values()) > 1 and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
+        is_month=_has_months(texts),
+        is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
+        is_clock=bool(texts) and bool(_CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
+    )
+
+
+def _has_years(name: str, texts: Iterable[str], is_label: bool) -> bool:
+    integers = [text for text in texts if _INTEGER.fullmatch(text)]
+    years = [int(text) for text in integers if _PLAIN_YEAR.fullmatch(text) and int(text) <= 2100]
+    if not years:
+        return False
+    if _YEAR_NAME.fullmatch(name):
+        return len(years) >= 0.8 * len(integers)
+    others = set(texts).difference(integers)
+    if len(years) < len(integers) or any(_NUMERIC.fullmatch(text) for text in others):
+        return False
+    if is_label:
+        return min(years) >= 1800
+    if any(character.isdigit() for character in name):
+        return False
+    if _YEAR_HINT.search(name):
+        return min(years) >= 1500
+    return len(years) >= 5 and min(years) >= 1850 and max(years) <= 2050
+
+
+def _has_months(texts: Iterable[str]) -> bool:
+    """All texts of the form ``2011-10`` can be months, and one cannot be a span to the next year."""
+    pairs = [(int(match[1]), int(match[2])) for match in map(_MONTH.fullmatch, texts) if match]
+    return all(1 <= month <= 12 for _, month in pairs) and any(
+        month != (year + 1) % 100 for year, month in pairs
+    )
+
+
+def _has_scores(name: str, texts: Iterable[str]) -> bool:
+    pairs = [match for match in map(_BETWEEN.fullmatch, texts) if match]
+    return bool(pairs) and (
+        _SCORE_NAME.search(name) is not None or any(float(pair[1]) >= float(pair[2]) for pair in pairs)
+    )
+
+
+def _zero_padded(texts: Iterable[str]) -> bool:
+    """Digits alone, all of one length, some beginning with zero."""
+    texts = list(texts)
+    return (
+        any(_ZERO_PADDED.fullmatch(text) for text in texts)
+        and len({len(text) for text in texts}) == 1
+        and all(text.isdecimal() for text in texts)
+    )
+
+
+def _mostly_plain(texts: Iterable[str], marked: re.Pattern[str]) -> bool:
+    texts = list(texts)
+    plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
+    count = sum(1 for text in texts if marked.fullmatch(text))
+    return 0 < count <= 0.35 * (plain + count)
+
+
+def _marks_large_numbers(texts: Iterable[str]) -> bool:
+    """Every number has a small number in parentheses behind it, and is itself in the thousands."""
+    pairs = [match for match in map(_NUMBER_AND_MARK.fullmatch, texts) if match]
+    return bool(pairs) and all(len(pair[1].replace(",", "")) >= 4 for pair in pairs)
+
+
+def _has_letter_marks(texts: Iterable[str]) -> bool:
+    """Few letters after numbers, where most are bare and have decimals (``12.3E`` among ``10.1``)."""
+    texts = list(texts)
+    letters = {match[1] for match in map(_LETTER_MARK.fullmatch, texts) if match}
+    decimals = sum(1 for text in texts if _NUMERIC.fullmatch(text) and ("." in text or "," in text))
+    return 0 < len(letters) <= 3 and _mostly_plain(texts, _LETTER_MARK) and decimals > 0.4 * len(texts)
+
+
+def _decimal_comma(texts: Iterable[str]) -> bool | None:
+    """Whether the comma is the decimal sign; None where no cell tells."""
+    commas = points = 0
+    for text in texts:
+        if len(text) <= 30:
+            commas += _COMMA_DECIMAL.search(text) is not None and not text[:1].isalpha()
+            points += _POINT_DECIMAL.search(text) is not None or _LISTED.search(text) is not None
+    return commas > points if commas or points else None
+
+
+def _date_order(texts: Iterable[str]) -> Order | None:
+    """Which of day and month stands first; None where no cell tells."""
+    pairs = [pair for pair in map(figures_of, texts) if pair]
+    if any(first > 12 for first, _ in pairs):
+        return Order.DAY_FIRST
+    return Order.MONTH_FIRST if any(second > 12 for _, second in pairs) else None
+
+
+__all__ = [
+    "MISSING_MARKERS",
+    "CellKind",
+    "CellValue",
+    "ColumnStyle",
+    "NumberStyle",
+    "has_simple_numbers",
+    "profile_columns",
+    "type_cell",
+    "type_unlike_simple",
+]
+
+CACHED_CELLS = 4096
+"""How many typed cells a column style remembers."""
+
+_EMPTY = CellValue(CellKind.EMPTY)
+_MISSING = CellValue(CellKind.MISSING)
+_TEXT = CellValue(CellKind.TEXT)
+_TRUTH_VALUES = {"yes": "true", "true": "true", "no": "false", "false": "false"}
+_WITH_DIGIT = re.compile(r"[0-9½⅓⅔¼¾⅕-⅞]")
+_DATED = re.compile(
+    r"[0-9][-/.][0-9]|[12][0-9]{3}|[0-9]:[0-9]|[QHqhFf][Yy1-4][ '’]?[0-9]{2}|[0-9][QHqh]|['’][0-9]{2}"
+    r"|[a-z]-[0-9]{2}"
+)
+_DATE_OPENING = re.compile(
+    r"\s*(?:[^A-Za-z]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
+    r"|q[1-4]|h[12]|fy|fiscal|financial|first|second|third|fourth)",
+    re.IGNORECASE,
+)
+"""How every date and period begins that is the whole of a cell."""
+
+_YEAR = re.compile(r"([12][0-9]{3})(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§#^¹²³]))*")
+_MONTH_FORM = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
+_CLOCK_FORM = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+_MARKS = re.compile(r"(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§]))+$")
+
+
+def type_cell(text: str, style: ColumnStyle) -> CellValue:
+    """The typed value of a cell; what cannot be typed is text.
+
+    >>> style = ColumnStyle()
+    >>> type_cell("$ 1,234", style).number.value
+    Decimal('1234')
+    >>> type_cell("31 Dec. 2024", style).lexical, type_cell("n/a", style).kind.value
+    ('2024-12-31', 'missing')
+    >>> type_cell("2013", ColumnStyle(is_year=True)).datatype
+    'xsd:gYear'
+    """
+    value = style.cache.get(text)
+    if value is None:
+        value = _type(text, style)
+        if len(style.cache) < CACHED_CELLS:
+            style.cache[text] = value
+    return value
+
+
+def has_simple_numbers(style: ColumnStyle) -> bool:
+    """Whether every cell that `numbers.read_simple` understands is that number in a column of this style."""
+    unlike = style.is_year or style.is_identifier or style.is_compact_date or style.numbers.decimal_comma
+    return not unlike
+
+
+def type_unlike_simple(text: str, style: ColumnStyle) -> CellValue:
+    """As `type_cell`, for a text that is no simple number in a column of simple numbers, without a memory."""
+    return _type_other(text, style, parse_elaborate)
+
+
+def _type(text: str, style: ColumnStyle) -> CellValue:
+    if style.is_compact_date and (day := parse_compact_date(text)):
+        return CellValue(CellKind.DATE, None, day.lexical, day.datatype)
+    if not has_simple_numbers(style):
+        return _type_other(text, style, parse_number)
+    number = parse_simple(text)
+    return type_unlike_simple(text, style) if number is None else CellValue(CellKind.NUMBER, number)
+
+
+def _type_other(
+    text: str, style: ColumnStyle, parse: Callable[[str, NumberStyle], Number | None]
+) -> CellValue:
+    if not text:
+        return _EMPTY
+    if len(text) < 12:
+        stripped = text.strip()
+        if not stripped or stripped in MISSING_MARKERS:
+            return _MISSING
+        if style.is_boolean and stripped.lower() in _TRUTH_VALUES:
+            return CellValue(CellKind.BOOLEAN, None, _TRUTH_VALUES[stripped.lower()], "xsd:boolean")
+    if not _WITH_DIGIT.search(text):
+        return _TEXT if text.strip() else _MISSING
+    if style.is_identifier:
+        return _TEXT
+    if style.is_year and (match := _YEAR.fullmatch(text.strip())):
+        return CellValue(CellKind.YEAR, None, match[1], "xsd:gYear")
+    if (
+        len(text) <= 60
+        and _DATE_OPENING.match(text)
+        and _DATED.search(text)
+        and (dated := _type_date(text, style))
+    ):
+        return dated
+    number = parse(text, style.numbers)
+    return CellValue(CellKind.NUMBER, number) if number is not None else _TEXT
+
+
+def _type_date(text: str, style: ColumnStyle) -> CellValue | None:
+    plain = _MARKS.sub("", text.strip())
+    if style.is_clock and _CLOCK_FORM.fullmatch(plain):
+        return CellValue(CellKind.DATE, None, f"{plain}:00", "xsd:time")
+    if style.is_month and (month := _MONTH_FORM.fullmatch(plain)):
+        return CellValue(CellKind.DATE, None, month[0], "xsd:gYearMonth")
+    date = parse_date(plain, style.date_order)
+    if date is not None:
+        return CellValue(CellKind.DATE, None, date.lexical, date.datatype)
+    period: Date | None = parse_period(plain) if style.numbers.ranges or "/" not in plain else None
+    return None if period is None else CellValue(CellKind.PERIOD, None, period.lexical)

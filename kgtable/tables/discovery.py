@@ -1,0 +1,232 @@
+"""Which table files lie under the paths a user gives, in a stable order, each with its id."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from kgtable.errors import UsageError
+from kgtable.tables.model import Notice
+from kgtable.values.text import sound_text
+
+DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".psv": "|", ".txt": ","}
+"""Suffixes of delimited text and the delimiter each one suggests."""
+
+SUFFIXES: dict[str, str] = {
+    **dict.fromkeys(DELIMITED, "text/csv"),
+    ".tsv": "text/tab-separated-values",
+    ".tab": "text/tab-separated-values",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".xlsm": "application/vnd.ms-excel.sheet.macroEnabled.12",
+    ".xls": "application/vnd.ms-excel",
+    ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".xhtml": "application/xhtml+xml",
+    ".md": "text/markdown",
+    ".markdown": "text/markdown",
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".ndjson": "application/jsonl",
+    ".parquet": "application/vnd.apache.parquet",
+    ".feather": "application/vnd.apache.arrow.file",
+    ".arrow": "application/vnd.apache.arrow.file",
+}
+"""Suffixes of the files that may hold tables, with their media types."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A file that may hold tables.
+
+    `relative` is its path below the folder that was given, with ``/``; `id` the id of its table, or
+    the first part of their ids where it holds several; `sidecar` the JSON file that describes it.
+    """
+
+    path: Path
+    relative: str
+    id: str
+    sidecar: Path | None = None
+
+    @property
+    def suffix(self) -> str:
+        """The suffix that tells the kind of file, in lower case, without a final ``.gz``."""
+        return _split_name(self.path.name)[1]
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the name says that the file is gzip data."""
+        return self.path.name.lower().endswith(".gz")
+
+    @property
+    def media_type(self) -> str:
+        """The media type that the suffix stands for."""
+        return SUFFIXES[self.suffix]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The table files found, in order, and what was passed over."""
+
+    files: tuple[TableFile, ...]
+    notices: tuple[Notice, ...] = ()
+
+
+def walk(paths: Sequence[Path | str]) -> Walk:
+    """Every table file among the paths and below those that are folders, sorted by relative path.
+
+    Hidden files are left out; a file of no known kind gives a notice; a folder reached twice (by a
+    link or a repeated argument) is read once. Raises `UsageError` for a path that does not exist.
+    """
+    found: list[tuple[Path, str]] = []
+    notices: list[Notice] = []
+    seen: set[str] = set()
+    for path in paths:
+        root = Path(os.path.abspath(path))
+        if not root.exists():
+            raise UsageError(f"{path}: there is no such file or folder.", hint="Check the path.")
+        for file, relative in _below(root, notices):
+            if str(file) not in seen:
+                seen.add(str(file))
+                found.append((file, relative))
+    found = _distinct_relatives(found)
+    tables = {str(file) for file, _ in found if _is_table_name(file.name) and _suffix(file) != ".json"}
+    stems = {_stem_path(Path(name)) for name in tables}
+    kept: list[tuple[Path, str]] = []
+    for file, relative in sorted(found, key=lambda item: item[1]):
+        problem = _problem(file, stems)
+        if problem is None:
+            kept.append((file, relative))
+        elif problem:
+            notices.append(Notice("skipped-file", problem, relative))
+    return Walk(assign_ids(kept), tuple(notices))
+
+
+def find_files(paths: Sequence[Path | str]) -> list[TableFile]:
+    """The files of `walk`, without its notices."""
+    return list(walk(paths).files)
+
+
+def assign_ids(files: Iterable[tuple[Path, str]]) -> tuple[TableFile, ...]:
+    """Table files with ids that differ, from (path, relative path) in the order to be kept.
+
+    The id is the file's stem; where stems collide, the relative path without its suffix; where
+    these collide too, the relative path; a number is added as the last resort. ``#`` is left to
+    the tables within a file and written ``%23``.
+    """
+    files = list(files)
+    candidates = [_id_candidates(relative) for _, relative in files]
+    chosen: dict[int, str] = {}
+    open_indexes = list(range(len(files)))
+    for level in range(3):
+        counts = Counter(candidates[index][level] for index in open_indexes)
+        taken = set(chosen.values())
+        for index in open_indexes:
+            name = candidates[index][level]
+            if counts[name] == 1 and name not in taken:
+                chosen[index] = name
+        open_indexes = [index for index in open_indexes if index not in chosen]
+    for index in open_indexes:
+        chosen[index] = _numbered(candidates[index][2], set(chosen.values()))
+    return tuple(
+        TableFile(path, relative, chosen[index], _sidecar(path))
+        for index, (path, relative) in enumerate(files)
+    )
+
+
+def file_digest(file: TableFile) -> str:
+    """A SHA-256 over the file and its sidecar: it changes when anything read from them can change.
+
+    Raises `OSError` where one of them cannot be read.
+    """
+    with file.path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256")
+    if file.sidecar is not None:
+        digest.update(b"\0sidecar\0" + file.sidecar.read_bytes())
+    return digest.hexdigest()
+
+
+def _below(root: Path, notices: list[Notice]) -> Iterator[tuple[Path, str]]:
+    if not root.is_dir():
+        yield root, sound_text(root.name)
+        return
+    entered: set[str] = set()
+
+    def note(error: OSError) -> None:
+        where = sound_text(os.path.relpath(error.filename or root, root))
+        notices.append(Notice("unreadable-folder", f"the folder cannot be read ({error.strerror})", where))
+
+    for folder, folders, names in os.walk(root, onerror=note, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in entered:
+            folders.clear()
+            continue
+        entered.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith("."):
+                path = Path(folder, name)
+                yield path, sound_text(PurePosixPath(path.relative_to(root)).as_posix())
+
+
+def _distinct_relatives(found: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    """Relative paths that differ: from the folder that holds all arguments where two are equal."""
+    if len({relative for _, relative in found}) == len(found):
+        return found
+    common = os.path.commonpath([path.parent for path, _ in found])
+    return [(path, sound_text(path.relative_to(common).as_posix())) for path, _ in found]
+
+
+def _problem(file: Path, table_stems: set[str]) -> str | None:
+    """None for a file to be read, else why it is passed over; empty where that needs no mention."""
+    if not _is_table_name(file.name):
+        return "not a kind of file that holds tables; it was passed over"
+    if _suffix(file) == ".json" and _stem_path(file) in table_stems:
+        return ""
+    if file.exists() and not file.is_file():
+        return "not a regular file; it was passed over"
+    return None
+
+
+def _sidecar(path: Path) -> Path | None:
+    if _suffix(path) == ".json":
+        return None
+    sidecar = Path(_stem_path(path) + ".json")
+    return sidecar if sidecar.is_file() else None
+
+
+def _id_candidates(relative: str) -> tuple[str, str, str]:
+    path = PurePosixPath(relative.replace("#", "%23"))
+    stem = _split_name(path.name)[0] or path.name
+    return stem, str(path.with_name(stem)), str(path)
+
+
+def _numbered(name: str, taken: set[str]) -> str:
+    number = 2
+    while f"{name}~{number}" in taken:
+        number += 1
+    return f"{name}~{number}"
+
+
+def _split_name(name: str) -> tuple[str, str]:
+    """Stem and suffix of a file name: ``("a.b", ".csv")`` for ``a.b.CSV.gz``."""
+    base = name[:-3] if name.lower().endswith(".gz") else name
+    stem, suffix = os.path.splitext(base)
+    return stem, suffix.lower()
+
+
+def _suffix(path: Path) -> str:
+    return _split_name(path.name)[1]
+
+
+def _stem_path(path: Path) -> str:
+    return str(path.with_name(_split_name(path.name)[0] or path.name))
+
+
+def _is_table_name(name: str) -> bool:
+    suffix = _split_name(name)[1]
+    return suffix in DELIMITED or (suffix in SUFFIXES and not name.lower().endswith(".gz"))

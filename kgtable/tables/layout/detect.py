@@ -1,0 +1,85 @@
+"""The structure of a grid: header, label column, groups, totals, footnotes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from kgtable.tables.layout.cell_roles import blank
+from kgtable.tables.layout.column_shapes import SAMPLE_ROWS, Profile, profile_rows
+from kgtable.tables.layout.groups import find_groups
+from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header
+from kgtable.tables.layout.header_paths import make_columns
+from kgtable.tables.layout.label_column import find_label_column, left_margin, with_margin, without_margin
+from kgtable.tables.layout.notes import find_footnotes, find_marks
+from kgtable.tables.model import Grid, Structure, Table
+
+
+def detect_structure(grid: Grid) -> Structure:
+    """What the rows and columns of a grid are, by looking at no more than `grid.head`.
+
+    Groups, totals and footnotes of a streamed table are not looked for: its end is not in sight.
+
+    >>> from kgtable.tables.model import Source
+    >>> rows = (("", "2019", "2018"), ("Sales", "5", "4"))
+    >>> detect_structure(Grid("t", Source("t.csv"), rows, width=3)).header
+    (0,)
+    """
+    margin = left_margin(grid)
+    inner = without_margin(grid, margin) if margin else grid
+    profile = profile_rows(inner.head, inner.width)
+    found = find_header(inner, inner.head[:TOP_ROWS], profile)
+    structure = _with_columns(inner, found)
+    if not grid.streamed:
+        structure = _with_body(inner, structure, found, profile)
+    return with_margin(structure, margin) if margin else structure
+
+
+def _with_columns(grid: Grid, found: HeaderRows) -> Structure:
+    """The structure as far as the first rows show it: header, columns, and the one that names rows."""
+    rows = grid.head
+    names = [""] * grid.width
+    for row in found.header:
+        for column, text in enumerate(rows[row][: grid.width]):
+            names[column] = names[column] or text.strip()
+    sample = [
+        row for row in rows[found.body_start : found.body_start + SAMPLE_ROWS] if not all(map(blank, row))
+    ]
+    label_column = find_label_column(sample, grid.width, names)
+    columns = make_columns(rows, found, grid.width, label_column, grid.merged)
+    corner = " ".join(
+        filter(
+            None, (rows[row][label_column].strip() for row in found.header if label_column < len(rows[row]))
+        )
+    )
+    return Structure(
+        columns=columns,
+        titles=found.titles,
+        header=found.header,
+        unit_rows=found.unit_rows,
+        body_start=found.body_start,
+        label_column=label_column,
+        corner=corner,
+    )
+
+
+def _with_body(grid: Grid, structure: Structure, found: HeaderRows, profile: Profile) -> Structure:
+    """The structure with what the body shows: groups, totals, footnotes and marks."""
+    body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
+    footnotes = find_footnotes(body)
+    data = {index: row for index, row in body.items() if index not in footnotes}
+    marks = find_marks(grid, structure.header, data.values(), footnotes)
+    groups = find_groups(grid, found, data, structure.label_column, profile)
+    return replace(
+        structure,
+        groups=frozenset(groups.heads),
+        parents=MappingProxyType(groups.parents),
+        totals=frozenset(groups.totals.rows),
+        footnotes=footnotes,
+        marks=MappingProxyType(marks),
+    )
+
+
+def make_table(grid: Grid) -> Table:
+    """The grid with its structure."""
+    return Table(grid, detect_structure(grid))

@@ -1,0 +1,219 @@
+"""Where the header of a table begins and ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kgtable.tables.layout.cell_roles import Look, blank, is_money_or_scale, is_period, is_unit, look
+from kgtable.tables.layout.column_shapes import DEEPEST_HEADER, Profile, shape_votes
+from kgtable.tables.model import Grid, Row
+
+MOST_TITLE_ROWS = 20
+_SERIES_CELL = re.compile(r"[$€£#]?\s?(\d{1,6}(?:\.\d{1,4})?)(?:\s?[A-Za-z]{1,4}\.?)?", re.ASCII)
+FEWEST_NUMBERED = 6
+TOP_ROWS = MOST_TITLE_ROWS + DEEPEST_HEADER
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRows:
+    """The rows above the body: titles and blank lines, header rows, and which of them hold units only."""
+
+    titles: tuple[int, ...] = ()
+    header: tuple[int, ...] = ()
+    unit_rows: frozenset[int] = frozenset()
+    body_start: int = 0
+
+
+def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows:
+    """The header rows of a grid whose first rows are `rows`.
+
+    What a file says itself (`<th>` cells, merged areas) goes before what the looks of the cells say.
+    """
+    titles = _count_titles(grid, rows)
+    titles_above = tuple(range(titles))
+    if titles >= len(rows) or not filled(rows[titles]):
+        return HeaderRows(titles_above, (), frozenset(), titles)
+    marked = _marked_header(grid, rows, titles)
+    if marked <= titles and not _starts_with_header(rows, titles, profile):
+        return HeaderRows(titles_above, (), frozenset(), titles)
+    end = _end_of_header(rows, titles, max(marked, titles + 1), profile, grid.width)
+    end += _blank_lines(rows[end:])
+    header = tuple(range(titles, end))
+    units = frozenset(row for row in header if is_unit_row(rows[row]) or _has_units_below(rows, row, titles))
+    if len(units) == len(header):
+        units = frozenset()
+    return HeaderRows(titles_above, header, units, end)
+
+
+def _blank_lines(rows: Sequence[Row]) -> int:
+    """How many blank lines set the header off from the body: they are of the header's merged cells."""
+    return next((count for count, row in enumerate(rows) if filled(row)), 0)
+
+
+def filled(row: Row) -> list[int]:
+    """The columns of a row that are not blank."""
+    return [column for column, text in enumerate(row) if not blank(text)]
+
+
+def is_unit_row(row: Row) -> bool:
+    """Whether a row gives units and nothing else; its first cell may be empty or a time as well."""
+    columns = filled(row)
+    if columns == [0]:
+        return is_money_or_scale(row[0])
+    if columns and columns[0] == 0 and is_period(row[0]):
+        columns = columns[1:]
+    return bool(columns) and all(look(row[column]) is Look.UNIT for column in columns)
+
+
+def _has_units_below(rows: Sequence[Row], index: int, first: int) -> bool:
+    """Whether a lower header row has a name over the labels and sure units over all columns else."""
+    columns = [column for column in filled(rows[index]) if column]
+    return (
+        index > first and bool(columns) and all(is_money_or_scale(rows[index][column]) for column in columns)
+    )
+
+
+def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
+    """How many rows at the top are blank or hold one text that stands above the whole table."""
+    block = _metadata_block(rows)
+    if block:
+        return block
+    wide = {(area.top, area.left) for area in grid.merged if area.right - area.left + 1 >= grid.width}
+    for index, row in enumerate(rows[:MOST_TITLE_ROWS]):
+        columns = filled(row)
+        if not columns or (index, columns[0]) in wide:
+            continue
+        alone = columns == [0] and grid.width > 1
+        if not alone or (index, 0) in grid.header_cells:
+            return index
+        beneath = filled(rows[index + 1]) if index + 1 < len(rows) else []
+        if (is_unit(row[0]) or is_period(row[0])) and beneath and beneath != [0]:
+            return index
+    return 0
+
+
+def _metadata_block(rows: Sequence[Row]) -> int:
+    """The length of a block of narrow rows at the top that a blank row sets off from a wider table."""
+    sizes = [len(filled(row)) for row in rows]
+    for index in range(1, min(len(rows) - 1, MOST_TITLE_ROWS)):
+        if sizes[index] == 0 and sizes[index + 1] > 0:
+            table = max(sizes[index + 1 :])
+            if table > 2 and max(sizes[:index]) * 2 < table and sizes[index + 1] * 2 >= table:
+                return index + 1
+    return 0
+
+
+def _marked_header(grid: Grid, rows: Sequence[Row], first: int) -> int:
+    """The row after the header as `<th>` cells and merged areas tell it; `first` if they tell nothing."""
+    end = first
+    if grid.header_cells:
+        while end < min(len(rows), first + DEEPEST_HEADER):
+            columns = filled(rows[end])
+            if not columns or not all((end, column) in grid.header_cells for column in columns):
+                break
+            if end > first and columns == [0]:
+                break
+            end += 1
+    for area in grid.merged:
+        if area.top == first and area.bottom > first and area.bottom - first < DEEPEST_HEADER:
+            end = max(end, area.bottom + 1)
+    return min(end, len(rows))
+
+
+def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bool:
+    """Whether the first row is a header: tables have one unless their first row looks like the others."""
+    row = rows[first]
+    votes = (profile.votes(row), shape_votes(row, rows[first + 1 :], profile))
+    header, body = (sum(vote) for vote in zip(*votes, strict=True))
+    if header >= body:
+        return True
+    if header and row and 0 in profile.numeric and look(row[0]) in (Look.TEXT, Look.UNIT):
+        return True
+    if header and _is_numbering(row):
+        return True
+    series = _longest_series(row)
+    if series and max(map(_longest_series, rows[first + 1 :]), default=0) < series:
+        return header + series >= body - series
+    return False
+
+
+def _is_numbering(row: Row) -> bool:
+    """Whether the whole numbers of a row are those of columns numbered through, in whatever order."""
+    numbers = [
+        int(text) for cell in row if (text := cell.strip()).isascii() and text.isdigit() and len(text) < 4
+    ]
+    if len(numbers) < FEWEST_NUMBERED or len(set(numbers)) < len(numbers):
+        return False
+    return max(numbers) - min(numbers) < 1.5 * len(numbers)
+
+
+def _longest_series(row: Row) -> int:
+    """How many cells side by side go on in equal steps, as years and running numbers in a header do.
+
+    Three are a series, five where the steps are not equal but all go one way; else the answer is 0.
+    """
+    best = 0
+    numbers = [_whole_number(text) for text in row]
+    for start, number in enumerate(numbers):
+        if number is None or (start and numbers[start - 1] is not None):
+            continue
+        run = [number]
+        for after in numbers[start + 1 :]:
+            if after is None:
+                break
+            run.append(after)
+        steps = [after - before for before, after in pairwise(run)]
+        equal = len(set(steps)) == 1 and 0 < abs(steps[0]) <= 10
+        one_way = bool(steps) and (min(steps) > 0 or max(steps) < 0)
+        if (equal and len(run) > 2) or (one_way and len(run) > 4):
+            best = max(best, len(run))
+    return best
+
+
+def _whole_number(text: str) -> float | None:
+    """The number a cell starts with, after a currency sign perhaps."""
+    match = _SERIES_CELL.fullmatch(text.strip())
+    return float(match[1]) if match else None
+
+
+def _end_of_header(rows: Sequence[Row], first: int, end: int, profile: Profile, width: int) -> int:
+    """The row after the last header row, at least `end`."""
+    while end < min(len(rows), first + DEEPEST_HEADER) and _continues_header(
+        rows, first, end, profile, width
+    ):
+        end += 1
+    return end
+
+
+def _continues_header(rows: Sequence[Row], first: int, index: int, profile: Profile, width: int) -> bool:
+    """Whether a row below the first header row is one more of them."""
+    row = rows[index]
+    columns = filled(row)
+    if not columns:
+        return False
+    header, body = profile.votes(("", *row[1:]))
+    if is_unit_row(row):
+        return body == 0
+    complete = _complete(rows[first:index], width)
+    if columns == [0] or (len(columns) == 1 and complete and not row[columns[0]].lstrip().startswith("(")):
+        return False
+    if body or not header:
+        return False
+    open_corner = all(blank(above[0]) for above in rows[first:index] if above)
+    if blank(row[0]) or look(row[0]) is Look.UNIT:
+        only_above_numbers = all(column in profile.numeric for column in columns if column)
+        return not complete or (only_above_numbers and header * 2 >= len(profile.numeric))
+    if complete and all(look(row[column]) is Look.YEAR for column in columns if column):
+        return False
+    return not complete or open_corner
+
+
+def _complete(above: Sequence[Row], width: int) -> bool:
+    """Whether the last header row that is not of units names every column right of the first."""
+    for row in reversed(above):
+        if not is_unit_row(row):
+            return len(row) >= width and not any(blank(text) for text in row[1:width])
+    return False

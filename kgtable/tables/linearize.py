@@ -1,0 +1,299 @@
+"""Tables as text for retrieval and prompts: seven linearisations and seven with their context (thesis, 4.1).
+
+An LLM writes it where there is one; the template gives the same four parts without.
+
+Thesis, section 4.2. Parts are joined by `` | ``; the table, where it takes part, is in plaintext.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from enum import StrEnum
+from itertools import islice
+from types import MappingProxyType
+
+from kgtable.tables.model import Context, Row, Table
+
+
+def headings(table: Table) -> Row:
+    """One heading a column: its header path, or ``column n`` (from 1) where it has none."""
+    return tuple(column.name.strip() or unnamed(table, column.index) for column in table.columns)
+
+
+def unnamed(table: Table, index: int) -> str:
+    """The heading of a column without header text; empty where the table does have a header row."""
+    return "" if table.structure.header else f"column {index + 1}"
+
+
+def body_rows(table: Table) -> Iterator[tuple[int, Row]]:
+    """Every body row that is not blank, stripped and padded to the table's width."""
+    width = len(table.columns)
+    for index, row in table.body():
+        cells = tuple(cell.strip() for cell in row)
+        if any(cells):
+            yield index, cells + ("",) * (width - len(cells))
+
+
+def label(table: Table, row: Row) -> str:
+    """The text that names a row."""
+    column = table.structure.label_column
+    return row[column] if column < len(row) else ""
+
+
+def as_csv(table: Table) -> str:
+    """Headings, then a line a row, values separated by commas and quoted where RFC 4180 asks for it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(headings(table))
+    writer.writerows(row for _, row in body_rows(table))
+    return out.getvalue()
+
+
+def as_header_first_column(table: Table) -> str:
+    """One line of headings, one line of row labels: short, and what most questions name."""
+    labels = [label(table, row) for _, row in body_rows(table)]
+    return f"{_joined(headings(table))}\n{_joined(tuple(labels))}\n"
+
+
+def as_markdown(table: Table) -> str:
+    """A pipe table. Pipes in cells are escaped, line breaks become spaces."""
+    lines = [_pipes(headings(table)), "|" + "---|" * len(table.columns)]
+    lines += [_pipes(row) for _, row in body_rows(table)]
+    return "\n".join(lines) + "\n"
+
+
+def as_html(table: Table) -> str:
+    """``<table>`` with ``<thead>`` and ``<tbody>``, every text escaped."""
+    lines = ["<table>", f"<thead><tr>{_tagged('th', headings(table))}</tr></thead>", "<tbody>"]
+    lines += [f"<tr>{_tagged('td', row)}</tr>" for _, row in body_rows(table)]
+    return "\n".join([*lines, "</tbody>", "</table>"]) + "\n"
+
+
+def as_plaintext(table: Table) -> str:
+    """A line a row: ``heading: value`` pairs separated by commas, empty cells kept in place."""
+    names = headings(table)
+    return "".join(
+        " , ".join(f"{name}: {value}" for name, value in zip(names, row, strict=False)) + "\n"
+        for _, row in body_rows(table)
+    )
+
+
+def _joined(texts: Row) -> str:
+    return " ".join(" ".join(text.split()) for text in texts if text)
+
+
+def _pipes(cells: Row) -> str:
+    escaped = (" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
+    return "| " + " | ".join(escaped) + " |"
+
+
+def _tagged(tag: str, cells: Row) -> str:
+    return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+
+
+UnitOf = Callable[[int, int], str]
+"""The unit and scale of the cell at a row and column as words, empty where there is none."""
+
+
+def no_unit(row: int, column: int) -> str:
+    """The `UnitOf` of a table whose units are not known."""
+    return ""
+
+
+def as_text(table: Table, unit_of: UnitOf = no_unit) -> str:
+    """Each row as its label with one ``- has heading: value`` line a cell, under its group.
+
+    A group row that carries values of its own is written under its parent's heading first; a group
+    without values appears as heading only. Nested groups are named by their whole path.
+    """
+    lines: list[str] = []
+    current: str | None = None
+    for index, row in body_rows(table):
+        facts = list(_facts(table, index, row, unit_of))
+        if index in table.structure.groups and not facts:
+            continue
+        heading = _heading(table, index)
+        if heading != current:
+            lines += ["", heading] if lines else [heading]
+            current = heading
+        lines += [f"{label(table, row)}:", *facts]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _heading(table: Table, row: int) -> str:
+    names = []
+    for group in table.group_path(row):
+        cells = table.grid.head[group]
+        column = table.structure.label_column
+        name = cells[column].strip() if column < len(cells) else ""
+        names.append((name or next((cell.strip() for cell in cells if cell.strip()), "")).rstrip(":"))
+    return f"Group: {' > '.join(names)}" if names else "Ungrouped:"
+
+
+def _facts(table: Table, index: int, row: Row, unit_of: UnitOf) -> Iterator[str]:
+    for column, (heading, value) in enumerate(zip(headings(table), row, strict=False)):
+        if column != table.structure.label_column and value:
+            yield f"- has {heading}: {value} {unit_of(index, column)}".rstrip()
+
+
+LABELS_SHOWN = 40
+
+
+def as_schema(table: Table) -> str:
+    """Description, meaning of the columns, values of the label column, and one row as an example."""
+    names = headings(table)
+    rows = [row for _, row in body_rows(table)]
+    about = "; ".join(part for part in (table.context.title, *table.context.heading) if part)
+    description = f"The table {f'“{about}” ' if about else ''}has {len(rows)} rows and {len(names)} columns."
+    labels = list(islice(dict.fromkeys(text for row in rows if (text := label(table, row))), LABELS_SHOWN))
+    row_name = names[table.structure.label_column] if names else ""
+    sentences = [
+        description,
+        f"Its columns are {', '.join(name for name in names if name)}.",
+        f"The values of {row_name or 'the first column'} include {', '.join(labels)}." if labels else "",
+    ]
+    if rows:
+        pairs = zip(names, next((row for row in rows if sum(map(bool, row)) > 1), rows[0]), strict=False)
+        sentences.append(f"For example: {', '.join(f'{n} is {v}' if n else v for n, v in pairs if v)}.")
+    return " ".join(filter(None, sentences)) + "\n"
+
+
+def as_heading(table: Table) -> str:
+    """Section heading and subheading."""
+    return _paragraphs(*_headings(table.context))
+
+
+def as_heading_table(table: Table) -> str:
+    """Heading and subheading, then the table."""
+    return _paragraphs(*_headings(table.context), as_plaintext(table))
+
+
+def as_pretext(table: Table) -> str:
+    """The text before the table."""
+    return _paragraphs(*_before(table.context))
+
+
+def as_heading_pretext(table: Table) -> str:
+    """Heading and subheading, then the text before the table."""
+    return _paragraphs(*_headings(table.context), *_before(table.context))
+
+
+def as_heading_pretext_table(table: Table) -> str:
+    """Heading and subheading, the text before the table, then the table."""
+    return _paragraphs(*_headings(table.context), *_before(table.context), as_plaintext(table))
+
+
+def as_context(table: Table) -> str:
+    """Heading, subheading, the text before and the text after."""
+    return _paragraphs(*_headings(table.context), *_before(table.context), *table.context.after)
+
+
+def as_context_table(table: Table) -> str:
+    """Heading, subheading, the text before, the table, then the text after."""
+    context = table.context
+    return _paragraphs(*_headings(context), *_before(context), as_plaintext(table), *context.after)
+
+
+def _headings(context: Context) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((context.title, *context.heading, context.caption)))
+
+
+def _before(context: Context) -> tuple[str, ...]:
+    # Paragraphs whose side of the table is not known count as text before it.
+    return (*context.before, *context.paragraphs)
+
+
+def _paragraphs(*parts: str) -> str:
+    return " | ".join(stripped for part in parts if (stripped := part.strip()))
+
+
+class TableFormat(StrEnum):
+    """A way to write a table as text."""
+
+    CSV = "csv"
+    HEADER_FIRST_COLUMN = "header-first-column"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    PLAINTEXT = "plaintext"
+    SCHEMA = "schema"
+    TEXT = "text"
+    HEADING = "heading"
+    HEADING_TABLE = "heading-table"
+    PRETEXT = "pretext"
+    HEADING_PRETEXT = "heading-pretext"
+    HEADING_PRETEXT_TABLE = "heading-pretext-table"
+    CONTEXT = "context"
+    CONTEXT_TABLE = "context-table"
+
+
+_WRITERS: Mapping[TableFormat, Callable[[Table], str]] = MappingProxyType(
+    {
+        TableFormat.CSV: as_csv,
+        TableFormat.HEADER_FIRST_COLUMN: as_header_first_column,
+        TableFormat.MARKDOWN: as_markdown,
+        TableFormat.HTML: as_html,
+        TableFormat.PLAINTEXT: as_plaintext,
+        TableFormat.SCHEMA: as_schema,
+        TableFormat.TEXT: as_text,
+        TableFormat.HEADING: as_heading,
+        TableFormat.HEADING_TABLE: as_heading_table,
+        TableFormat.PRETEXT: as_pretext,
+        TableFormat.HEADING_PRETEXT: as_heading_pretext,
+        TableFormat.HEADING_PRETEXT_TABLE: as_heading_pretext_table,
+        TableFormat.CONTEXT: as_context,
+        TableFormat.CONTEXT_TABLE: as_context_table,
+    }
+)
+
+TABLE_FORMATS = tuple(TableFormat)[:7]
+"""The linearisations of the table alone (thesis, 4.1)."""
+
+CONTEXT_FORMATS = tuple(TableFormat)[7:]
+"""The formats with headings and surrounding text (thesis, 4.2)."""
+
+
+def format_table(table: Table, name: TableFormat | str) -> str:
+    """The table as text in the format of that name.
+
+    Raises `ValueError` for a name that is not a `TableFormat`.
+    """
+    return _WRITERS[TableFormat(name)](table)
+
+
+ROWS_PER_CHUNK = 40
+
+
+def chunks(table: Table, rows: int = ROWS_PER_CHUNK) -> Iterator[Table]:
+    """The table cut every `rows` body rows, header and surroundings repeated; whole if it is short.
+
+    Positions stay what they are: rows outside a piece are blank in it, except the labels of the
+    groups that its rows belong to. A streamed table is walked once and cut the same way.
+    """
+    piece: dict[int, Row] = {}
+    first = True
+    for index, row in body_rows(table):
+        if len(piece) == rows:
+            yield _only(table, piece)
+            piece, first = {}, False
+        piece[index] = row
+    if first:
+        yield table
+    elif piece:
+        yield _only(table, piece)
+
+
+def _only(table: Table, piece: dict[int, Row]) -> Table:
+    kept = dict(piece)
+    for index in piece:
+        for group in table.group_path(index):
+            if group not in kept:
+                column = table.structure.label_column
+                row = table.grid.head[group]
+                kept[group] = ("",) * column + row[column : column + 1]
+    head = table.grid.head[: table.structure.body_start]
+    body = (kept.get(index, ()) for index in range(len(head), max(kept) + 1))
+    return replace(table, grid=replace(table.grid, rows=(*head, *body)))

@@ -1,0 +1,105 @@
+"""Reading files and folders of tables: one bad file never stops the others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+
+from kgtable.errors import NoTableError, TableError
+from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, walk
+from kgtable.tables.limits import ReadLimits, unreadable
+from kgtable.tables.model import Context, Grid, Notice
+from kgtable.tables.sidecar import merge_contexts, read_sidecar
+from kgtable.values.text import sound_text
+
+__all__ = [
+    "ReadLimits", "TableFile", "Walk", "file_digest", "find_files", "read_file", "read_folder", "walk",
+]  # fmt: skip
+
+Reader = Callable[[TableFile, ReadLimits], list[Grid]]
+
+_READERS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys((".csv", ".tsv", ".tab", ".psv", ".txt"), "delimited:read_delimited"),
+        **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "spreadsheet:read_spreadsheet"),
+        **dict.fromkeys((".html", ".htm", ".xhtml"), "html:read_html"),
+        **dict.fromkeys((".md", ".markdown"), "markdown:read_markdown"),
+        **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json_records:read_records"),
+        **dict.fromkeys((".parquet", ".feather", ".arrow"), "parquet:read_columnar"),
+    }
+)
+"""Suffix → module and function; loaded when needed, since some bring large libraries."""
+
+
+def read_file(file: TableFile, limits: ReadLimits | None = None) -> list[Grid]:
+    """The tables of one file, each with its id, the file's hash and its sidecar's context.
+
+    Raises `TableError` where the file cannot be read or holds no table.
+    """
+    limits = limits or ReadLimits()
+    try:
+        grids = _reader(file)(file, limits)
+        with file.path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(file, error) from error
+    except MemoryError as error:
+        raise unreadable(file, error, "It needs more memory than there is; split it.") from error
+    if not grids:
+        raise NoTableError("it holds no table.", path=file.relative, hint="Remove it, or put one into it.")
+    beside, notices = Context(), tuple[Notice, ...]()
+    if file.sidecar is not None:
+        beside, notices = read_sidecar(file.sidecar, _sidecar_name(file))
+    return [
+        replace(
+            grid,
+            id=table_id,
+            source=replace(grid.source, sha256=digest),
+            context=merge_contexts(beside, grid.context),
+            notices=grid.notices + (notices if number == 0 else ()),
+        )
+        for number, (table_id, grid) in enumerate(zip(_ids(file, grids), grids, strict=True))
+    ]
+
+
+def read_folder(
+    paths: Sequence[Path | str] | Path | str, *, limits: ReadLimits | None = None
+) -> Iterator[Grid | TableError]:
+    """Every table under the paths in stable order; a file that cannot be read gives its error instead.
+
+    Raises `UsageError` for a path that does not exist.
+    """
+    for file in find_files([paths] if isinstance(paths, Path | str) else paths):
+        try:
+            yield from read_file(file, limits)
+        except TableError as error:
+            yield error
+
+
+def _reader(file: TableFile) -> Reader:
+    module, function = _READERS[file.suffix].split(":")
+    reader: Reader = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
+    return reader
+
+
+def _ids(file: TableFile, grids: list[Grid]) -> list[str]:
+    """The file's id for its only table; followed by sheet or number where there are several."""
+    if len(grids) == 1:
+        return [file.id]
+    names = [grid.source.sheet or str(grid.source.number) for grid in grids]
+    repeated = {name for name in names if names.count(name) > 1}
+    ids: list[str] = []
+    for number, name in enumerate(names):
+        name = f"{name}~{number}" if name in repeated or f"{file.id}#{name}" in ids else name
+        ids.append(f"{file.id}#{name}")
+    return ids
+
+
+def _sidecar_name(file: TableFile) -> str:
+    assert file.sidecar is not None
+    folder, slash, _ = file.relative.rpartition("/")
+    return folder + slash + sound_text(file.sidecar.name)

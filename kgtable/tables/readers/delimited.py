@@ -1,0 +1,362 @@
+"""CSV, TSV and their kin: the delimiter of a file, and every cell's text as it stands there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import IO, Any, Protocol
+
+from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError
+from kgtable.tables.discovery import DELIMITED, TableFile
+from kgtable.tables.limits import ReadLimits, chunks, content_size, open_content, read_bytes, unreadable
+from kgtable.tables.model import Grid, Notice, Row, Source
+from kgtable.tables.readers.encoding import BinaryContentError, Encoding, detect_encoding
+
+DELIMITERS = (",", "\t", ";", "|", "\x1f")
+"""In order of preference; comma wins unless another one clearly fits better."""
+
+MAX_CELL = 1 << 28
+csv.field_size_limit(MAX_CELL)
+
+_DECIMAL_COMMA = re.compile(r"\s*[-+−(]?(?:\d+|\d{1,3}(?:[. ]\d{3})+),\d+\)?\s*%?\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TextDialect:
+    """A delimiter, whether double quotes enclose cells, and whether a misplaced quote is an error."""
+
+    delimiter: str = ","
+    quoted: bool = True
+    strict: bool = False
+
+    def rows(self, lines: Iterable[str]) -> Iterator[Row]:
+        """Rows of cells from lines that keep their line ends (as `open(newline="")` gives them)."""
+        if self.quoted:
+            return map(tuple, csv.reader(lines, delimiter=self.delimiter, strict=self.strict))
+        return map(tuple, csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """How a sample looks when it is split at a delimiter."""
+
+    delimiter: str
+    width: int
+    """Commonest number of cells in a row that is not blank."""
+    consistent: float
+    """Share of rows of that width."""
+    broken: bool
+    """Quotes stand where RFC 4180 has none."""
+    rows: tuple[Row, ...]
+
+    @property
+    def splits(self) -> bool:
+        return self.width > 1 and not self.broken
+
+
+def detect_dialect(sample: str, *, whole: bool, preferred: str = ",") -> TextDialect:
+    """The dialect of a text from its beginning; `whole` says that the sample is all of it.
+
+    `preferred` is the delimiter that the file's name suggests.
+
+    >>> detect_dialect("a;b\\n1,5;2\\n", whole=True).delimiter
+    ';'
+    """
+    fits = {d: _fit(sample, d, whole) for d in DELIMITERS if d in sample or d == preferred}
+    own = fits.pop(preferred)
+    rivals = [fit for fit in fits.values() if fit.splits]
+    if not rivals:
+        return TextDialect(preferred)
+    best = max(rivals, key=lambda fit: (fit.consistent, fit.width, -DELIMITERS.index(fit.delimiter)))
+    return TextDialect(best.delimiter if _is_better(best, own) else preferred)
+
+
+def _is_better(rival: _Fit, own: _Fit) -> bool:
+    """Whether a delimiter fits clearly better than the preferred one."""
+    if not own.splits:
+        if len(rival.rows) == 1 and rival.delimiter not in "\t\x1f":
+            return not any(cell.startswith(" ") for cell in rival.rows[0])
+        # two cells a row may be text with a semicolon: the first row, a header most often, must have them too
+        return rival.consistent >= 0.5 and (rival.width > 2 or len(rival.rows[0]) > 1)
+    if rival.consistent <= own.consistent:
+        return rival.consistent == 1 and _commas_are_decimal(rival, own.delimiter)
+    if rival.consistent == 1:
+        return len(rival.rows) > 2 or rival.width > own.width
+    return rival.consistent - own.consistent > 0.2 and rival.width >= own.width
+
+
+def _commas_are_decimal(rival: _Fit, delimiter: str) -> bool:
+    """Whether the preferred delimiter is a comma that occurs in decimal numbers only."""
+    if delimiter != ",":
+        return False
+    cells = [cell for row in rival.rows for cell in row if "," in cell]
+    return bool(cells) and all(_DECIMAL_COMMA.match(cell) for cell in cells)
+
+
+def _fit(sample: str, delimiter: str, whole: bool) -> _Fit:
+    dialect = TextDialect(delimiter, strict=True)
+    broken = _has_stray_quotes(sample, delimiter)
+    rows: list[Row] = []
+    try:
+        rows.extend(dialect.rows(io.StringIO(sample, newline="")))
+    except csv.Error as error:
+        if whole or "unexpected end" not in str(error):
+            broken = True
+    if not whole and len(rows) > 1:
+        rows.pop()
+    filled = tuple(row for row in rows if row)
+    if not filled:
+        return _Fit(delimiter, 1, 0.0, broken, ())
+    width, count = Counter(map(len, filled)).most_common(1)[0]
+    return _Fit(delimiter, width, count / len(filled), broken, filled)
+
+
+def _has_stray_quotes(sample: str, delimiter: str) -> bool:
+    """Whether a quote opens or closes beside anything but the delimiter, a line end or a quote."""
+    if '"' not in sample:
+        return False
+    edge = re.escape(delimiter) + '\r\n"'
+    inside_both = re.compile(rf'[^{edge}]"(?=[^{edge}])')
+    unquoted = re.sub(r'""', "", sample)
+    return len(inside_both.findall(unquoted)) > 0.2 * unquoted.count('"')
+
+
+SAMPLE = 1 << 16
+"""How many characters the dialect is found from, at the least."""
+
+_DELIMITER_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n)', re.IGNORECASE)
+
+
+class _Text(Protocol):
+    """Decoded text that can be walked line by line any number of times."""
+
+    def lines(self) -> Iterator[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldText:
+    text: str
+
+    def lines(self) -> Iterator[str]:
+        return iter(io.StringIO(self.text, newline=""))
+
+
+@dataclass(frozen=True, slots=True)
+class _FileText:
+    file: TableFile
+    encoding: Encoding
+    skip: int = 0
+    """Lines before the first row."""
+
+    def lines(self) -> Iterator[str]:
+        with self.open() as text:
+            for _ in range(self.skip):
+                text.readline()
+            yield from text
+
+    def open(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(
+            open_content(self.file), encoding=self.encoding.codec, errors=self.encoding.errors, newline=""
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DelimitedRows:
+    """The rows of a delimited file, read from it anew on each walk, without holding them."""
+
+    text: _FileText
+    dialect: TextDialect
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            yield from self.dialect.rows(self.text.lines())
+        except (OSError, EOFError, csv.Error) as error:
+            raise unreadable(self.text.file, error, "Did it change meanwhile?") from error
+
+
+def read_delimited(file: TableFile, limits: ReadLimits) -> list[Grid]:
+    """The one table of a delimited file.
+
+    Rows are exactly those of the file: a blank line is a row without cells. Raises `TableError`
+    where the file is empty, no text, or (for ``.txt``) holds no columns.
+    """
+    if content_size(file, limits) > limits.stream_above:
+        return [_read_streamed(file, limits)]
+    return [read_delimited_bytes(read_bytes(file, limits), file)]
+
+
+def read_delimited_bytes(content: bytes, file: TableFile) -> Grid:
+    """The table in the bytes of a delimited file."""
+    encoding = _encoding(file, iter([content]))
+    text = content.decode(encoding.codec, encoding.errors)
+    delimiter, skip, notices = _delimiter_line(file, text)
+    text = text[skip:]
+    dialect = TextDialect(delimiter) if delimiter else _dialect(file, text)
+    held = _HeldText(text)
+    try:
+        rows = tuple(replace(dialect, strict=True).rows(held.lines()))
+    except csv.Error as error:
+        dialect, notice = _mend_quotes(file, held, dialect, error)
+        notices.append(notice)
+        rows = tuple(dialect.rows(held.lines()))
+    if encoding.fault is not None:
+        prefix = content[: encoding.fault].decode(encoding.codec, encoding.errors)[skip:]
+        notices.append(_misfit(file, encoding, _HeldText(prefix + "x"), dialect))
+    return _grid(file, rows, encoding, dialect, max(map(len, rows), default=0), notices)
+
+
+def _read_streamed(file: TableFile, limits: ReadLimits) -> Grid:
+    encoding = _encoding(file, chunks(file, limits))
+    text = _FileText(file, encoding)
+    with text.open() as stream:
+        sample = stream.read(SAMPLE * 4)
+    delimiter, skip, notices = _delimiter_line(file, sample)
+    text = replace(text, skip=1 if skip else 0)
+    dialect = TextDialect(delimiter) if delimiter else _dialect(file, sample)
+    try:
+        width = max(map(len, replace(dialect, strict=True).rows(text.lines())), default=0)
+    except csv.Error as error:
+        dialect, notice = _mend_quotes(file, text, dialect, error)
+        notices.append(notice)
+        width = max(map(len, dialect.rows(text.lines())), default=0)
+    if encoding.fault is not None:
+        notices.append(_misfit(file, encoding, _TextUpTo(text, encoding.fault), dialect))
+    return _grid(file, DelimitedRows(text, dialect), encoding, dialect, width, notices)
+
+
+class _BytesUpTo(io.RawIOBase):
+    """The first bytes of a stream."""
+
+    def __init__(self, stream: IO[bytes], count: int) -> None:
+        self._stream, self._left = stream, count
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._stream.read(min(len(buffer), self._left))
+        buffer[: len(content)] = content
+        self._left -= len(content)
+        return len(content)
+
+
+@dataclass(frozen=True, slots=True)
+class _TextUpTo:
+    """The text of a file up to a byte, and one more character."""
+
+    text: _FileText
+    end: int
+
+    def lines(self) -> Iterator[str]:
+        encoding, line = self.text.encoding, ""
+        with (
+            open_content(self.text.file) as stream,
+            io.TextIOWrapper(
+                io.BufferedReader(_BytesUpTo(stream, self.end)), encoding.codec, encoding.errors, newline=""
+            ) as text,
+        ):
+            for number, following in enumerate(text):
+                if number > self.text.skip:
+                    yield line
+                line = following
+        if line.endswith(("\r", "\n")):
+            yield line
+            line = ""
+        yield line + "x"
+
+
+def _encoding(file: TableFile, content: Iterator[bytes]) -> Encoding:
+    try:
+        return detect_encoding(content)
+    except BinaryContentError as error:
+        raise UnreadableTableError(
+            f"{error}.",
+            path=file.relative,
+            hint="Give the file the suffix of its kind, or save it as CSV text in UTF-8.",
+        ) from error
+
+
+def _delimiter_line(file: TableFile, text: str) -> tuple[str, int, list[Notice]]:
+    """The delimiter that a first line ``sep=;`` names, the length of that line, and a notice."""
+    match = _DELIMITER_LINE.match(text)
+    if match is None:
+        return "", 0, []
+    message = f"the first line only names the delimiter ({match[1]!r}); row 0 is the line after it"
+    return match[1], match.end(), [Notice("delimiter-line", message, file.relative)]
+
+
+def _dialect(file: TableFile, text: str) -> TextDialect:
+    whole = len(text) <= SAMPLE
+    dialect = detect_dialect(text[:SAMPLE], whole=whole, preferred=DELIMITED.get(file.suffix, ","))
+    if file.suffix == ".txt" and not any(dialect.delimiter in line for line in text[:SAMPLE].splitlines()):
+        raise NoTableError(
+            "the text has no columns.", path=file.relative, hint="Name it .csv if it is a table."
+        )
+    return dialect
+
+
+def _mend_quotes(
+    file: TableFile, text: _Text, dialect: TextDialect, error: csv.Error
+) -> tuple[TextDialect, Notice]:
+    """The dialect that suits misplaced quotes, and a notice of the first row that has one."""
+    row = _sound_rows(text, replace(dialect, strict=True))
+    if "field larger" in str(error):
+        raise UnreadableTableError(
+            f"a cell is longer than {MAX_CELL:,} characters.",
+            path=file.relative,
+            row=row,
+            hint="Is a quote left open there?",
+        ) from error
+    if "unexpected end" not in str(error):
+        message = "a closing quote is followed by text; both are kept in the cell"
+        return dialect, Notice("quotes", message, file.relative, row=row)
+    plain = replace(dialect, quoted=False)
+    widths = {len(cells) for cells in plain.rows(text.lines()) if cells}
+    if len(widths) == 1 and widths != {1}:
+        message = "a quote is never closed; quotes are read as part of the text"
+        return plain, Notice("quotes", message, file.relative, row=row)
+    message = "a quote is never closed, so that the rest of the file is one cell; close or double it"
+    return dialect, Notice("quotes", message, file.relative, row=row)
+
+
+def _sound_rows(text: _Text, dialect: TextDialect) -> int:
+    """How many rows come before the first fault."""
+    count = 0
+    try:
+        for _ in dialect.rows(text.lines()):
+            count += 1
+    except csv.Error:
+        pass
+    return count
+
+
+def _misfit(file: TableFile, encoding: Encoding, before: _Text, dialect: TextDialect) -> Notice:
+    """The notice of a byte that does not fit the encoding; `before` is the text up to it."""
+    place = (0, 0)
+    for row, cells in enumerate(dialect.rows(before.lines())):
+        place = (row, len(cells) - 1)
+    if encoding.codec == "cp1252":
+        message = "not UTF-8 from here on; the file was read as Windows-1252. Save it as UTF-8 to be sure"
+    else:
+        message = f"bytes that are no {encoding.codec.upper()} were replaced by U+FFFD, the first here"
+    return Notice("encoding", message, file.relative, row=place[0], column=place[1])
+
+
+def _grid(
+    file: TableFile,
+    rows: tuple[Row, ...] | DelimitedRows,
+    encoding: Encoding,
+    dialect: TextDialect,
+    width: int,
+    notices: list[Notice],
+) -> Grid:
+    if width == 0:
+        raise EmptyTableError("the file holds no cell.", path=file.relative, hint="Put a table into it.")
+    media_type = "text/tab-separated-values" if dialect.delimiter == "\t" else "text/csv"
+    name = encoding.codec.removesuffix("-sig")
+    source = Source(file.relative, media_type=media_type, encoding=name)
+    return Grid(file.id, source, rows, width, notices=tuple(notices))

@@ -1,0 +1,258 @@
+"""JSON and JSON Lines: an array of records, an object of columns, or one record a line."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kgtable.errors import NoTableError, UnreadableTableError
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits, chunks, open_content, read_bytes, unreadable
+from kgtable.tables.model import Context, Grid, Notice, Row, Source
+from kgtable.tables.readers.encoding import BinaryContentError, Encoding, detect_encoding
+from kgtable.tables.sidecar import context_from
+from kgtable.values.text import sound_text
+
+_NO_RECORDS = "Tables in JSON are arrays of objects, objects of arrays, or lines of objects."
+
+
+class _Number(str):
+    """The digits of a JSON number, kept as they are printed."""
+
+    __slots__ = ()
+
+
+def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
+    """The tables of a JSON or JSON Lines file. Row 0 holds the keys in the order they are first seen.
+
+    Numbers keep their digits; nested values become JSON text; a key that a record lacks is an empty
+    cell. Raises `TableError` where the file is no JSON or holds no records.
+    """
+    encoding = _encoding(file, limits)
+    if file.suffix != ".json":
+        return [_read_lines(file, encoding, limits)]
+    text = read_bytes(file, limits).decode(encoding.codec, encoding.errors)
+    repeated: set[str] = set()
+    try:
+        document = _parser(repeated)(text)
+    except RecursionError as error:
+        raise UnreadableTableError(
+            "it is nested too deeply.", path=file.relative, hint=_NO_RECORDS
+        ) from error
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and "\n" in text[: error.pos]:
+            return [_read_lines(file, encoding, limits)]
+        message = f"no sound JSON: {error.msg} in line {error.lineno}, character {error.colno}."
+        raise UnreadableTableError(message, path=file.relative, hint="Is it complete?") from error
+    tables = [table for table in _tables(document) if any(table.rows)]
+    if not tables:
+        raise NoTableError("the JSON holds no records.", path=file.relative, hint=_NO_RECORDS)
+    notices = (*_encoding_notice(file, encoding), *_repeated_notice(file, repeated))
+    grids = [
+        _grid(file, encoding, tuple(table.rows), max(map(len, table.rows)), table.keys) for table in tables
+    ]
+    return [
+        replace(
+            grid,
+            source=replace(grid.source, sheet=table.name if len(tables) > 1 else None, number=number),
+            context=table.context,
+            notices=notices if number == 0 else (),
+        )
+        for number, (grid, table) in enumerate(zip(grids, tables, strict=True))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _JsonTable:
+    """Rows from a part of a JSON document; `keys` says how many keys the first row holds, if any."""
+
+    rows: list[Row]
+    keys: int
+    name: str = ""
+    context: Context = field(default_factory=Context)
+
+
+def _tables(document: object) -> Iterator[_JsonTable]:
+    """The tables in a JSON document: itself, or those among its members."""
+    if isinstance(document, list):
+        table = _record_table(document)
+        if table is not None:
+            yield table
+        return
+    if not isinstance(document, dict):
+        return
+    context, _ = context_from(document, "")
+    data, columns = document.get("data"), document.get("columns")
+    if _all_of(data, list) and isinstance(columns, list):
+        header = tuple(map(_text, columns))
+        yield _JsonTable([header, *(tuple(map(_text, row)) for row in data or ())], len(header), "", context)
+        return
+    inner = {key: _record_table(value) for key, value in document.items() if _all_of(value, dict)}
+    for key, table in inner.items():
+        if table is not None:
+            yield replace(table, name=sound_text(key), context=context)
+    if not inner and document and all(isinstance(value, list) for value in document.values()):
+        yield _JsonTable(_column_rows(document), len(document))
+
+
+def _all_of(value: object, kind: type) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, kind) for item in value)
+
+
+def _record_table(records: Sequence[object]) -> _JsonTable | None:
+    """A table from objects (a row of keys first) or from arrays; None where there is anything else."""
+    if _all_of(records, list):
+        return _JsonTable([tuple(map(_text, record)) for record in records if isinstance(record, list)], 0)
+    objects = [record for record in records if isinstance(record, dict)]
+    if not objects or len(objects) < len(records):
+        return None
+    keys = _keys(objects)
+    return _JsonTable([_header(keys), *(_cells(record, keys) for record in objects)], len(keys))
+
+
+def _column_rows(columns: Mapping[str, Sequence[object]]) -> list[Row]:
+    """Rows from an object of arrays; shorter arrays end in empty cells."""
+    height = max(map(len, columns.values()))
+    lists = [[*map(_text, values), *[""] * (height - len(values))] for values in columns.values()]
+    return [_header(columns), *zip(*lists, strict=True)]
+
+
+def _keys(records: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    keys: dict[str, None] = {}
+    for record in records:
+        if not record.keys() <= keys.keys():
+            keys.update(dict.fromkeys(record))
+    return tuple(keys)
+
+
+def _header(keys: Iterable[str]) -> Row:
+    return tuple(map(sound_text, keys))
+
+
+def _cells(record: Mapping[str, object], keys: Sequence[str]) -> Row:
+    return tuple([_text(record.get(key)) for key in keys])
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return sound_text(value if isinstance(value, str) else _json(value))
+
+
+def _json(value: object) -> str:
+    """JSON text without spaces, numbers as they were printed."""
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_json(key)}:{_json(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_json, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _parser(repeated: set[str]) -> Callable[[str], object]:
+    """A JSON parser that keeps the digits of numbers and adds keys that repeat in an object to the set."""
+
+    def as_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        members = dict(pairs)
+        if len(members) < len(pairs):
+            repeated.update(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+        return members
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=as_object, parse_float=_Number, parse_int=_Number, parse_constant=_Number
+    )
+    return lambda text: decoder.decode(text.removeprefix("\ufeff"))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRows:
+    """The rows of a long JSON Lines file, read from it anew on each walk."""
+
+    file: TableFile
+    encoding: Encoding
+    keys: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        if self.keys:
+            yield _header(self.keys)
+        for _, record in _line_records(self.file, self.encoding, set()):
+            if isinstance(record, dict):
+                yield _cells(record, self.keys)
+            elif isinstance(record, list):
+                yield tuple(map(_text, record))
+
+
+def _read_lines(file: TableFile, encoding: Encoding, limits: ReadLimits) -> Grid:
+    keys: dict[str, None] = {}
+    repeated: set[str] = set()
+    faults: list[int] = []
+    width = 0
+    for line, record in _line_records(file, encoding, repeated):
+        if isinstance(record, dict):
+            keys.update(dict.fromkeys(record))
+        elif isinstance(record, list):
+            width = max(width, len(record))
+        else:
+            faults.append(line)
+    width = max(width, len(keys))
+    if width == 0:
+        kind = UnreadableTableError if faults else NoTableError
+        raise kind("no line holds a JSON record.", path=file.relative, hint=_NO_RECORDS)
+    rows = RecordRows(file, encoding, tuple(keys))
+    large = file.path.stat().st_size > limits.stream_above
+    notices = [*_encoding_notice(file, encoding), *_repeated_notice(file, repeated)]
+    if faults:
+        message = "1 line holds no JSON record and was passed over: line " + str(faults[0])
+        if len(faults) > 1:
+            message = f"{len(faults):,} lines hold no JSON record and were passed over from line {faults[0]}"
+        notices.append(Notice("record", message, file.relative))
+    grid = _grid(file, encoding, rows if large else tuple(rows), width, len(keys))
+    return replace(grid, notices=tuple(notices))
+
+
+def _line_records(file: TableFile, encoding: Encoding, repeated: set[str]) -> Iterator[tuple[int, object]]:
+    """Line number (from 1) and value of each line that is not blank; None for one that is no JSON."""
+    parse = _parser(repeated)
+    try:
+        with io.TextIOWrapper(open_content(file), encoding.codec, encoding.errors) as text:
+            for number, line in enumerate(text, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    yield number, parse(line)
+                except (ValueError, RecursionError):
+                    yield number, None
+    except (OSError, EOFError) as error:
+        raise unreadable(file, error) from error
+
+
+def _encoding(file: TableFile, limits: ReadLimits) -> Encoding:
+    try:
+        return detect_encoding(chunks(file, limits))
+    except BinaryContentError as error:
+        raise UnreadableTableError(f"{error}.", path=file.relative, hint="Is it JSON text?") from error
+
+
+def _encoding_notice(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
+    if encoding.fault is None:
+        return ()
+    message = f"byte {encoding.fault} is no UTF-8; the file was read as {encoding.codec}"
+    return (Notice("encoding", message, file.relative),)
+
+
+def _repeated_notice(file: TableFile, repeated: set[str]) -> tuple[Notice, ...]:
+    if not repeated:
+        return ()
+    names = ", ".join(repr(name) for name in sorted(repeated)[:3])
+    return (Notice("record", f"keys repeat within an object; the last value counts: {names}", file.relative),)
+
+
+def _grid(
+    file: TableFile, encoding: Encoding, rows: tuple[Row, ...] | RecordRows, width: int, keys: int
+) -> Grid:
+    source = Source(file.relative, media_type=file.media_type, encoding=encoding.codec)
+    header = frozenset((0, column) for column in range(keys))
+    return Grid(file.id, source, rows, width, header_cells=header)

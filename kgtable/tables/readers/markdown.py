@@ -1,0 +1,181 @@
+"""Pipe tables in Markdown, with the headings and paragraphs around them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from kgtable.errors import NoTableError, UnreadableTableError
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits, read_bytes
+from kgtable.tables.model import Context, Grid, Notice, Row, Source
+from kgtable.tables.readers.encoding import BinaryContentError, detect_encoding
+
+_DELIMITER_CELL = re.compile(r"\s*:?-+:?\s*\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
+_CAPTION = re.compile(r" {0,3}(?:Table:|:)[ \t]+(.+)\Z")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
+_WHOLE = re.compile(r"(\*\*\*|\*\*|\*|___|__|_|`+|~~)(?=\S)(.+?)(?<=\S)\1\Z", re.DOTALL)
+_BEFORE, _AFTER = 3, 2
+
+
+def read_markdown(file: TableFile, limits: ReadLimits) -> list[Grid]:
+    """The pipe tables of a Markdown file; row 0 is the header row, the line of dashes is no row.
+
+    Raises `TableError` where the file cannot be read or has no table.
+    """
+    content = read_bytes(file, limits)
+    try:
+        encoding = detect_encoding(iter([content]))
+    except BinaryContentError as error:
+        raise UnreadableTableError(f"{error}.", path=file.relative, hint="Save it as UTF-8 text.") from error
+    notices: tuple[Notice, ...] = ()
+    if encoding.fault is not None:
+        message = f"byte {encoding.fault} is no UTF-8; the file was read as {encoding.codec}"
+        notices = (Notice("encoding", message, file.relative),)
+    document = _Document()
+    document.read(re.split(r"\r\n|\r|\n", content.decode(encoding.codec, encoding.errors)))
+    if not document.tables:
+        raise NoTableError(
+            "the text has no pipe table.", path=file.relative, hint="Remove it from the folder."
+        )
+    return [
+        Grid(
+            file.id,
+            Source(file.relative, number=number, media_type=file.media_type, encoding=encoding.codec),
+            tuple(table.rows),
+            max(map(len, table.rows)),
+            context=table.context,
+            header_cells=frozenset((0, column) for column in range(len(table.rows[0]))),
+            notices=notices if number == 0 else (),
+        )
+        for number, table in enumerate(document.tables)
+    ]
+
+
+def split_row(line: str) -> Row:
+    r"""The cells of a line of a pipe table: spaces around them and one level of markup are removed.
+
+    >>> split_row(r"| a \| b | **1,234** |  |")
+    ('a | b', '1,234', '')
+    """
+    line = line.strip(" \t")
+    inner = line[1:] if line.startswith("|") else line
+    cells = re.split(r"(?<!\\)\|", inner)
+    if len(cells) > 1 and not cells[-1].strip():
+        cells.pop()
+    return tuple(_plain(cell) for cell in cells)
+
+
+def _plain(cell: str) -> str:
+    text = cell.strip(" \t").replace("\\|", "|")
+    text = _LINK.sub(r"\1", _BREAK.sub("\n", text))
+    whole = _WHOLE.match(text)
+    return whole[2] if whole and whole[1] not in whole[2] else text
+
+
+@dataclass(slots=True)
+class _PipeTable:
+    rows: list[Row]
+    context: Context
+
+
+@dataclass(slots=True)
+class _Document:
+    """Reads lines from the top down and keeps what surrounds the next table."""
+
+    tables: list[_PipeTable] = field(default_factory=list)
+    headings: dict[int, str] = field(default_factory=dict)
+    recent: list[str] = field(default_factory=list)
+    paragraph: list[str] = field(default_factory=list)
+    after_open: bool = False
+
+    def read(self, lines: list[str]) -> None:
+        index = 0
+        while index < len(lines):
+            line = lines[index]
+            if fence := _FENCE.match(line):
+                self._end_paragraph()
+                index = _after_fence(lines, index, fence[1])
+            elif _begins_table(lines, index):
+                self._end_paragraph()
+                index = self._take_table(lines, index)
+            else:
+                self._take_line(line)
+                index += 1
+        self._end_paragraph()
+
+    def _take_line(self, line: str) -> None:
+        heading, underline = _HEADING.match(line), _UNDERLINE.match(line)
+        if heading:
+            self._end_paragraph()
+            self._take_heading(len(heading[1]), heading[2] or "")
+        elif underline and self.paragraph:
+            text = " ".join(self.paragraph)
+            self.paragraph = []
+            self._take_heading(1 if underline[1].startswith("=") else 2, text)
+        elif line.strip():
+            self.paragraph.append(line.strip())
+        else:
+            self._end_paragraph()
+
+    def _take_heading(self, level: int, text: str) -> None:
+        self.headings = {key: value for key, value in self.headings.items() if key < level}
+        if text:
+            self.headings[level] = _plain(text)
+        self.recent, self.after_open = [], False
+
+    def _end_paragraph(self) -> None:
+        text, self.paragraph = " ".join(self.paragraph), []
+        if not text:
+            return
+        last = self.tables[-1] if self.after_open else None
+        caption = _CAPTION.match(text)
+        if last and caption and not last.context.caption and not last.context.after:
+            last.context = replace(last.context, caption=caption[1])
+            return
+        self.recent.append(text)
+        if last:
+            last.context = replace(last.context, after=(*last.context.after, text))
+            self.after_open = len(last.context.after) < _AFTER
+
+    def _take_table(self, lines: list[str], index: int) -> int:
+        rows = [split_row(lines[index])]
+        index += 2
+        while index < len(lines) and lines[index].strip() and not _ends_table(lines[index]):
+            rows.append(split_row(lines[index]))
+            index += 1
+        caption = _CAPTION.match(self.recent[-1]) if self.recent else None
+        context = Context(
+            heading=tuple(text for _, text in sorted(self.headings.items())),
+            caption=caption[1] if caption else "",
+            before=tuple(self.recent[-_BEFORE:-1] if caption else self.recent[-_BEFORE:]),
+        )
+        self.tables.append(_PipeTable(rows, context))
+        self.recent, self.after_open = [], True
+        return index
+
+
+def _begins_table(lines: list[str], index: int) -> bool:
+    """Whether a header row and a line of dashes with as many cells stand here."""
+    if "|" not in lines[index] or index + 1 >= len(lines):
+        return False
+    dashes = lines[index + 1]
+    if "|" not in dashes or not set(dashes) <= set("|:- \t"):
+        return False
+    cells = dashes.strip(" \t").removeprefix("|").removesuffix("|").split("|")
+    return len(cells) == len(split_row(lines[index])) and all(map(_DELIMITER_CELL.match, cells))
+
+
+def _ends_table(line: str) -> bool:
+    return bool(_HEADING.match(line) or _FENCE.match(line) or _CAPTION.match(line)) or "|" not in line
+
+
+def _after_fence(lines: list[str], index: int, fence: str) -> int:
+    for end in range(index + 1, len(lines)):
+        if lines[end].strip().startswith(fence) and not lines[end].strip().strip(fence[0]):
+            return end + 1
+    return len(lines)

@@ -1,0 +1,170 @@
+"""Parquet, Feather and Arrow files in batches, and data frames as tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError, UsageError
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits, unreadable
+from kgtable.tables.model import Context, Grid, Row, Source
+from kgtable.values.text import number_text, sound_text, value_text
+
+BATCH = 8_192
+_CELL_BYTES = 8
+"""Bytes a cell is taken for when the size of a packed file says little about its table."""
+_FAULTS = (pa.ArrowException, OSError, ValueError, ArithmeticError, KeyError, RecursionError)
+_INDEX_NAME = re.compile(r"__index_level_\d+__")
+_DAMAGED = "Get a complete copy of the file."
+
+
+def read_columnar(file: TableFile, limits: ReadLimits) -> list[Grid]:
+    """The one table of a Parquet, Feather or Arrow file; row 0 holds the column names.
+
+    Raises `TableError` where the file is damaged, has no columns, or is beyond the limits.
+    """
+    rows = ColumnarRows(file)
+    try:
+        with rows.batches() as (schema, batches):
+            width = len(schema.names)
+            height = 0
+            for batch in batches:
+                height += batch.num_rows
+                if height * width > limits.max_cells * 100:
+                    raise UnreadableTableError(
+                        f"it has more than {limits.max_cells * 100:,} cells.",
+                        path=file.relative,
+                        hint="Split it, or raise the limits.",
+                    )
+    except _FAULTS as error:
+        raise unreadable(file, error, _DAMAGED) from error
+    if width == 0:
+        raise NoTableError("it has no columns.", path=file.relative, hint="Put a table into it.")
+    large = height * width * _CELL_BYTES > limits.stream_above
+    source = Source(file.relative, media_type=file.media_type)
+    header = frozenset((0, column) for column in range(width))
+    return [Grid(file.id, source, rows if large else tuple(rows), width, header_cells=header)]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnarRows:
+    """The rows of a columnar file, read from it anew on each walk, a batch at a time."""
+
+    file: TableFile
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            with self.batches() as (schema, batches):
+                yield header_row(schema)
+                for batch in batches:
+                    yield from batch_rows(batch)
+        except _FAULTS as error:
+            raise unreadable(self.file, error, _DAMAGED) from error
+
+    @contextmanager
+    def batches(self) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        """The schema and the record batches of the file."""
+        with pa.OSFile(str(self.file.path), "rb") as stream:
+            start = stream.read(6)
+            stream.seek(0)
+            if start.startswith(b"PAR1"):
+                parquet = pq.ParquetFile(stream)
+                yield parquet.schema_arrow, parquet.iter_batches(batch_size=BATCH)
+            elif start == b"ARROW1":
+                reader = pa.ipc.open_file(stream)
+                yield reader.schema, (reader.get_batch(n) for n in range(reader.num_record_batches))
+            else:
+                reader = pa.ipc.open_stream(stream)
+                yield reader.schema, iter(reader)
+
+
+def header_row(schema: pa.Schema) -> Row:
+    """The column names; an unnamed index of a stored data frame has none."""
+    return tuple("" if _INDEX_NAME.fullmatch(name) else sound_text(name) for name in schema.names)
+
+
+def batch_rows(batch: pa.RecordBatch) -> Iterator[Row]:
+    """The rows of a batch as texts. Raises `pa.ArrowException` or `ValueError` for damaged data."""
+    batch.validate(full=True)
+    columns = [_texts(column) for column in batch.columns]
+    return iter(zip(*columns, strict=True))
+
+
+def _texts(column: pa.Array) -> list[str]:
+    kind = column.type
+    if pa.types.is_float32(kind) or pa.types.is_float16(kind):
+        values = column.to_numpy(zero_copy_only=False)
+        return [number_text(float(str(value))) for value in values]
+    try:
+        return [value_text(value) for value in column.to_pylist()]
+    except (ValueError, ArithmeticError):
+        return [value_text(value) for value in column.cast(pa.string()).to_pylist()]
+
+
+def grid_from_frame(frame: Any, id: str = "frame", context: Context | None = None) -> Grid:
+    """The grid of a data frame: pandas, or any that has `to_arrow` (polars) or is a pyarrow table.
+
+    The column names make the first row (one row a level where there are several); an index that
+    is not a mere running number makes the first columns; missing values are empty cells.
+
+    Raises `EmptyTableError` for a frame without columns, `UsageError` for what is no frame.
+
+    >>> grid_from_frame(pd.DataFrame({"a": [1.0, None], "b": ["x", "y"]})).rows
+    (('a', 'b'), ('1', 'x'), ('', 'y'))
+    """
+    if isinstance(frame, pd.DataFrame):
+        rows, levels = tuple(_pandas_rows(frame)), frame.columns.nlevels
+    else:
+        rows, levels = tuple(_arrow_rows(frame)), 1
+    width = max(map(len, rows), default=0)
+    if width == 0:
+        raise EmptyTableError("the data frame has no columns.", path=id, hint="Give one with columns.")
+    digest = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+    source = Source(id, sha256=digest, media_type="application/vnd.apache.arrow.stream")
+    header = frozenset((level, column) for level in range(levels) for column in range(width))
+    return Grid(id, source, rows, width, context=context or Context(), header_cells=header)
+
+
+def _arrow_rows(frame: Any) -> Iterator[Row]:
+    table = frame.to_arrow() if hasattr(frame, "to_arrow") else frame
+    if not isinstance(table, pa.Table):
+        raise UsageError(f"{type(frame).__name__} is no data frame.", hint="Give a pandas or polars one.")
+    yield header_row(table.schema)
+    for batch in table.to_batches():
+        yield from batch_rows(batch)
+
+
+def _pandas_rows(frame: pd.DataFrame) -> Iterator[Row]:
+    columns = [_cell_texts(frame.iloc[:, number]) for number in range(frame.shape[1])]
+    labels: list[Any] = frame.columns.tolist()
+    names: list[tuple[Any, ...]] = [name if frame.columns.nlevels > 1 else (name,) for name in labels]
+    if not _is_running_number(frame.index):
+        levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
+        columns = [*(_cell_texts(pd.Series(level)) for level in levels), *columns]
+        blank = ("",) * (frame.columns.nlevels - 1)
+        names = [*((*blank, name) for name in frame.index.names), *names]
+    for level in range(frame.columns.nlevels):
+        yield tuple(value_text(name[level]) for name in names)
+    yield from zip(*columns, strict=True)
+
+
+def _is_running_number(index: pd.Index[Any]) -> bool:
+    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1 and index.name is None
+
+
+def _cell_texts(column: pd.Series[Any]) -> list[str]:
+    if str(column.dtype) in ("float32", "float16"):
+        return [number_text(float(str(value))) for value in column.to_numpy()]
+    missing = column.isna().tolist()
+    values = column.tolist()
+    return ["" if gone else value_text(value) for value, gone in zip(values, missing, strict=True)]

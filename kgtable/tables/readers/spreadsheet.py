@@ -1,0 +1,297 @@
+"""XLSX, XLS and ODS workbooks: every sheet that holds something is a table, row 0 its first row."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from lxml import etree
+
+from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits, check_archive, read_bytes, unreadable
+from kgtable.tables.model import Area, Context, Grid, Notice, Row, Source
+from kgtable.tables.readers import calamine_worker
+from kgtable.tables.readers.delimited import read_delimited_bytes
+from kgtable.tables.readers.html import read_html
+from kgtable.tables.readers.workbook_parts import SheetDetails, WorkbookParts, document_sheets
+from kgtable.values.text import SPREADSHEET_DIGITS, sound_text, value_text
+
+_MOMENTS: Mapping[str, Callable[[str], object]] = MappingProxyType(
+    {
+        "date": datetime.date.fromisoformat,
+        "datetime": datetime.datetime.fromisoformat,
+        "time": datetime.time.fromisoformat,
+    }
+)
+
+
+class PasswordNeededError(ValueError):
+    """The workbook is protected by a password."""
+
+
+@dataclass(frozen=True, slots=True)
+class SheetValues:
+    """A worksheet: its name, its place among the sheets, its texts from A1 on, its merged areas."""
+
+    name: str
+    number: int
+    rows: list[Row]
+    merged: list[Area]
+
+
+def read_sheets(
+    path: Path, limits: ReadLimits, *, by_name: bool = True, skip: Collection[str] = ()
+) -> Iterator[SheetValues]:
+    """The worksheets of an .xlsx, .xls or .ods file, empty ones among them, those to skip left out.
+
+    `by_name` trusts the suffix, otherwise the content tells the kind of file. Raises
+    `PasswordNeededError` for a protected file, `ValueError` for one that cannot be read within the
+    limits.
+    """
+    order = {
+        "path": str(path),
+        # the library takes no name that is no UTF-8
+        "by_name": by_name and sound_text(str(path)) == str(path),
+        "skip": sorted(skip),
+        "memory": limits.max_memory,
+        "seconds": limits.max_seconds,
+    }
+    child = [sys.executable, "-P", calamine_worker.__file__, json.dumps(order)]
+    with tempfile.TemporaryFile() as printed:
+        try:
+            done = subprocess.run(  # noqa: S603
+                child, stdout=printed, stderr=subprocess.DEVNULL, timeout=2 * limits.max_seconds
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ValueError(f"reading it took more than {2 * limits.max_seconds} seconds") from error
+        printed.seek(0)
+        if done.returncode == calamine_worker.PROTECTED:
+            raise PasswordNeededError
+        if done.returncode == calamine_worker.DAMAGED:
+            *_, reason = printed
+            raise ValueError(str(json.loads(reason)))
+        if done.returncode != 0:
+            raise ValueError("its parts contradict each other, or ask for too much memory or time")
+        yield from _sheets(printed)
+
+
+def _sheets(lines: Iterable[bytes]) -> Iterator[SheetValues]:
+    values = map(json.loads, lines)
+    for name, number, merged in values:
+        rows = [_texts(row) for row in iter(lambda: next(values), None)]
+        areas = [Area(top, left, bottom, right) for (top, left), (bottom, right) in merged]
+        yield SheetValues(sound_text(name), number, rows, areas)
+
+
+def _texts(values: list[Any]) -> Row:
+    return tuple([value if type(value) is str else _text(value) for value in values])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, list):
+        return value_text(value, SPREADSHEET_DIGITS)
+    kind, content = value
+    if kind == "timedelta":
+        return value_text(datetime.timedelta(seconds=content))
+    return value_text(_MOMENTS[kind](content) if kind in _MOMENTS else content)
+
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_DAMAGED = "Get a complete copy, or open and save it again in a spreadsheet program."
+_PARTS_FAULTS = (
+    *(zipfile.BadZipFile, EOFError, KeyError, ValueError, NotImplementedError),
+    *(etree.XMLSyntaxError, AttributeError, TypeError),  # the latter from entities where elements belong
+)
+_DEFAULT_SHEET_NAME = re.compile(r"[^\W\d]+\s*\d+")
+
+
+def read_spreadsheet(file: TableFile, limits: ReadLimits) -> list[Grid]:
+    """The sheets of a workbook that hold something, in the workbook's order.
+
+    A text file under a workbook's name (programs that "export to Excel" write such) is read as what
+    it is. Raises `TableError` where the file is damaged, protected, empty or beyond the limits.
+    """
+    try:
+        with file.path.open("rb") as stream:
+            start = stream.read(4096)
+    except OSError as error:
+        raise unreadable(file, error) from error
+    if start.startswith(b"PK"):
+        check_archive(file, limits)
+        return _read_workbook(file, _zipped_details(file, limits), limits, by_name=file.suffix != ".xls")
+    if start.startswith(_OLE):
+        if _ENCRYPTED in read_bytes(file, limits):
+            raise _protected(file)
+        return _read_workbook(file, {}, limits, by_name=file.suffix == ".xls")
+    return _read_text(file, limits)
+
+
+def _read_text(file: TableFile, limits: ReadLimits) -> list[Grid]:
+    content = read_bytes(file, limits)
+    start = content[:4096].lower().lstrip(b"\xef\xbb\xbf \t\r\n")
+    kind = "HTML" if b"<table" in start or b"<html" in start else "delimited text"
+    if kind == "HTML":
+        grids = read_html(file, limits)
+    elif start.startswith(b"<?xml") or b"\0" in content:
+        hint = "Save it again as .xlsx or .csv."
+        raise UnreadableTableError("the content is no workbook.", path=file.relative, hint=hint)
+    else:
+        grids = [read_delimited_bytes(content, file)]
+    notice = Notice("kind", f"the file is {kind} under a workbook's name", file.relative)
+    return [replace(grid, notices=(*grid.notices, notice)) for grid in grids]
+
+
+def _zipped_details(file: TableFile, limits: ReadLimits) -> dict[str, SheetDetails | TableError]:
+    """What the workbook says of each sheet beyond its values, or why the sheet cannot be read."""
+    details: dict[str, SheetDetails | TableError] = {}
+    try:
+        with closing(WorkbookParts(file.path)) as parts:
+            if parts.is_document:
+                # the library reads all sheets of such a file at once: one beyond the limits bars it
+                for name, found in document_sheets(file.path, limits.max_cells):
+                    checked = _within(file, name, found, limits)
+                    if isinstance(checked, TableError):
+                        raise checked
+                    details[name] = checked
+                return details
+            if parts.is_binary:
+                hint = "Save it as .xlsx."
+                raise UnreadableTableError(
+                    "this is a binary workbook (.xlsb).", path=file.relative, hint=hint
+                )
+            for name in parts.sheets:
+                try:
+                    details[name] = _within(file, name, parts.details(name), limits)
+                except _PARTS_FAULTS as error:
+                    details[name] = _damaged(file, error, sheet=name)
+    except _PARTS_FAULTS as error:
+        raise _damaged(file, error) from error
+    return details
+
+
+def _within(
+    file: TableFile, name: str, details: SheetDetails, limits: ReadLimits
+) -> SheetDetails | UnreadableTableError:
+    cells = (details.bottom + 1) * (details.right + 1)
+    if cells <= limits.max_cells:
+        return details
+    return UnreadableTableError(
+        f"the used area has {cells:,} cells, more than {limits.max_cells:,}.",
+        path=file.relative,
+        sheet=sound_text(name),
+        row=details.bottom,
+        column=details.right,
+        hint="Remove stray cells far from the table, or save the sheet as CSV.",
+    )
+
+
+def _read_workbook(
+    file: TableFile, details: Mapping[str, SheetDetails | TableError], limits: ReadLimits, *, by_name: bool
+) -> list[Grid]:
+    faults = {name: fault for name, fault in details.items() if isinstance(fault, TableError)}
+    grids: list[Grid] = []
+    try:
+        for sheet in read_sheets(file.path, limits, by_name=by_name, skip=faults):
+            detail = details.get(sheet.name)
+            detail = detail if isinstance(detail, SheetDetails) else SheetDetails()
+            detail.merged.extend(sheet.merged)
+            grid = _grid(file, sheet, detail)
+            if grid is not None:
+                grids.append(grid)
+    except PasswordNeededError as error:
+        raise _protected(file) from error
+    except ValueError as error:
+        raise _damaged(file, error) from error
+    return _filled(file, grids, list(faults.values()))
+
+
+def _filled(file: TableFile, grids: list[Grid], faults: list[TableError]) -> list[Grid]:
+    """The grids, the faults of other sheets as notices; raises `TableError` where there is no grid."""
+    if not grids:
+        empty = EmptyTableError("no sheet holds a cell.", path=file.relative, hint="Put a table into it.")
+        raise faults[0] if faults else empty
+    notices = tuple(Notice("sheet", fault.message, file.relative, fault.sheet) for fault in faults)
+    return [replace(grids[0], notices=grids[0].notices + notices), *grids[1:]]
+
+
+def _grid(file: TableFile, sheet: SheetValues, details: SheetDetails) -> Grid | None:
+    rows = _with_errors(sheet.rows, details)
+    width = max(map(len, rows), default=0)
+    if not any(map(any, rows)):
+        return None
+    name = sheet.name
+    marked = (cell for cell in details.header_cells if cell[0] < len(rows) and cell[1] < width)
+    return Grid(
+        file.id,
+        Source(file.relative, sheet=name, number=sheet.number, media_type=file.media_type),
+        tuple(rows),
+        width,
+        context=Context(title="" if _DEFAULT_SHEET_NAME.fullmatch(name) else name),
+        merged=_clipped(details.merged, len(rows), width),
+        formats=MappingProxyType(details.formats),
+        indents=MappingProxyType(details.indents),
+        header_cells=frozenset(marked),
+        notices=_notices(file, name, details),
+    )
+
+
+def _with_errors(rows: list[Row], details: SheetDetails) -> list[Row]:
+    """The rows with the texts of cells that hold an error value (``#N/A``), which have no value."""
+    if not details.errors:
+        return rows
+    height = max(row for row, _ in details.errors) + 1
+    width = max(max(column for _, column in details.errors) + 1, max(map(len, rows), default=0))
+    cells = [[*row, *[""] * (width - len(row))] for row in rows]
+    cells.extend([""] * width for _ in range(height - len(rows)))
+    for (row, column), text in details.errors.items():
+        cells[row][column] = text
+    return [tuple(row) for row in cells]
+
+
+def _clipped(areas: Sequence[Area], height: int, width: int) -> tuple[Area, ...]:
+    """The parts of merged areas that lie within the grid and still hold more than one cell."""
+    clipped = (Area(a.top, a.left, min(a.bottom, height - 1), min(a.right, width - 1)) for a in areas)
+    kept = {
+        a for a in clipped if a.bottom >= a.top and a.right >= a.left and a.top + a.left < a.bottom + a.right
+    }
+    return tuple(sorted(kept, key=lambda a: (a.top, a.left, a.bottom, a.right)))
+
+
+def _notices(file: TableFile, sheet: str, details: SheetDetails) -> tuple[Notice, ...]:
+    if not details.unresolved:
+        return ()
+    row, column = details.unresolved[0]
+    message = (
+        f"formulas saved without a result are empty here ({len(details.unresolved):,} from this cell on); "
+        "open and save the file in a spreadsheet program"
+    )
+    return (Notice("formula", message, file.relative, sheet, row, column),)
+
+
+def _protected(file: TableFile) -> UnreadableTableError:
+    message = "the workbook is protected by a password."
+    return UnreadableTableError(message, path=file.relative, hint="Save it without one.")
+
+
+def _damaged(file: TableFile, error: BaseException, sheet: str | None = None) -> UnreadableTableError:
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    where = None if sheet is None else sound_text(sheet)
+    return UnreadableTableError(
+        f"the workbook is damaged or cut off ({sound_text(reason)}).",
+        path=file.relative,
+        sheet=where,
+        hint=_DAMAGED,
+    )

@@ -1,0 +1,301 @@
+"""Details of XLSX and ODS sheets beyond cell values: number formats, indents, merged cells, header rows."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import IO
+
+from lxml import etree
+from openpyxl.styles.numbers import BUILTIN_FORMATS
+
+from kgtable.tables.model import Area, Position
+from kgtable.values.text import sound_text
+
+
+@dataclass(slots=True)
+class SheetDetails:
+    """The details of one sheet. `bottom` and `right` bound its cells that hold something; -1: none."""
+
+    formats: dict[Position, str] = field(default_factory=dict)
+    """Number formats other than General."""
+    indents: dict[Position, int] = field(default_factory=dict)
+    errors: dict[Position, str] = field(default_factory=dict)
+    """Error values such as ``#N/A``."""
+    unresolved: list[Position] = field(default_factory=list)
+    """Formulas that were saved without a result."""
+    header_cells: set[Position] = field(default_factory=set)
+    """First rows of tables and filters that the author marked."""
+    merged: list[Area] = field(default_factory=list)
+    bottom: int = -1
+    right: int = -1
+
+
+def forget(element: etree._Element) -> None:
+    """Frees what an element that has been read holds, and the siblings before it."""
+    element.clear()
+    parent = element.getparent()
+    while parent is not None and parent[0] is not element:
+        del parent[0]
+
+
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+
+
+def document_sheets(path: Path, max_cells: int) -> Iterator[tuple[str, SheetDetails]]:
+    """The sheets of an .ods file in order, from one pass over its content.
+
+    Formats of repeated cells are given while a sheet has no more than `max_cells` cells. Raises
+    `zipfile.BadZipFile`, `KeyError` or `etree.XMLSyntaxError` where the file is damaged.
+    """
+    with zipfile.ZipFile(path) as archive, archive.open("content.xml") as stream:
+        name, sheet = "", SheetDetails()
+        row = column = 0
+        events = etree.iterparse(
+            stream, events=("start", "end"), resolve_entities=False, no_network=True, huge_tree=True
+        )
+        for event, element in events:
+            if event == "start":
+                if element.tag == _TABLE + "table":
+                    name, sheet, row = element.get(_TABLE + "name", ""), SheetDetails(), 0
+                elif element.tag == _TABLE + "table-row":
+                    column = 0
+                continue
+            if element.tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+                times = _number(element, "number-columns-repeated")
+                down = _row_repeats(element)
+                _add_cell(sheet, element, Area(row, column, row + down - 1, column + times - 1), max_cells)
+                column += times
+            elif element.tag == _TABLE + "table-row":
+                row += _number(element, "number-rows-repeated")
+                forget(element)
+            elif element.tag == _TABLE + "table":
+                yield name, sheet
+                forget(element)
+
+
+def _add_cell(sheet: SheetDetails, cell: etree._Element, area: Area, max_cells: int) -> None:
+    rows, columns = _number(cell, "number-rows-spanned"), _number(cell, "number-columns-spanned")
+    if rows > 1 or columns > 1:
+        sheet.merged.append(Area(area.top, area.left, area.top + rows - 1, area.left + columns - 1))
+    kind = cell.get(_OFFICE + "value-type")
+    if kind is None and not len(cell):
+        return
+    sheet.bottom, sheet.right = max(sheet.bottom, area.bottom), max(sheet.right, area.right)
+    code = {"percentage": "0.00%", "currency": f"[${cell.get(_OFFICE + 'currency', '')}]#,##0.00"}.get(
+        kind or ""
+    )
+    if code is None or (sheet.bottom + 1) * (sheet.right + 1) > max_cells:
+        return
+    for row in range(area.top, area.bottom + 1):
+        for column in range(area.left, area.right + 1):
+            sheet.formats[row, column] = code
+
+
+def _row_repeats(cell: etree._Element) -> int:
+    row = cell.getparent()
+    return 1 if row is None else _number(row, "number-rows-repeated")
+
+
+def _number(element: etree._Element, name: str) -> int:
+    text = element.get(_TABLE + name, "1")
+    return max(int(text), 1) if text.isdecimal() and len(text) < 10 else 1
+
+
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_STRICT_RELATION = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
+GENERAL = "General"
+
+
+class WorkbookParts:
+    """The XML parts of an .xlsx file, looked into as far as needed.
+
+    Raises `zipfile.BadZipFile`, `KeyError`, `ValueError` or `etree.XMLSyntaxError` where parts are
+    missing or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._archive = zipfile.ZipFile(path)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._archive.close()
+
+    @property
+    def is_document(self) -> bool:
+        """Whether this is an OpenDocument file."""
+        return "content.xml" in self._archive.NameToInfo
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether this is an .xlsb."""
+        return "xl/workbook.bin" in self._archive.NameToInfo
+
+    @property
+    def sheets(self) -> tuple[str, ...]:
+        """The names of the sheets."""
+        return tuple(self._sheet_parts)
+
+    def details(self, sheet: str) -> SheetDetails:
+        """The details of a sheet by its name, from one pass over its XML."""
+        part = self._sheet_parts[sheet]
+        details = SheetDetails()
+        position = (-1, -1)
+        with self._archive.open(part) as stream:
+            for element in _walk(stream, ("row", "autoFilter")):
+                if etree.QName(element).localname == "autoFilter":
+                    details.header_cells |= _first_row(element.get("ref"))
+                    continue
+                position = (_row_number(element.get("r"), position[0] + 1), -1)
+                for cell in element:
+                    reference = cell.get("r")
+                    place = (position[0], position[1] + 1) if reference is None else _position(reference)
+                    if place is None:  # the library would take it for a place far away
+                        raise ValueError(f"{reference!r} is no cell reference")
+                    position = place
+                    self._add_cell(details, cell, position)
+        for table in self._related(part, "/table"):
+            root = etree.fromstring(self._archive.read(table), _parser())
+            if root.get("headerRowCount", "1") != "0":
+                details.header_cells |= _first_row(root.get("ref"))
+        return details
+
+    def _add_cell(self, details: SheetDetails, cell: etree._Element, position: Position) -> None:
+        value: str | None = None
+        inline = formula = False
+        for part in cell:
+            if part.tag.endswith("}v"):
+                value = part.text
+            elif part.tag.endswith("}is"):
+                inline = True
+            elif part.tag.endswith("}f"):
+                formula = True
+        if value is None and not inline:
+            if formula:
+                details.unresolved.append(position)
+            return
+        if position[0] > details.bottom:
+            details.bottom = position[0]
+        if position[1] > details.right:
+            details.right = position[1]
+        if cell.get("t") == "e":
+            details.errors[position] = sound_text(value or "")
+        style = cell.get("s")
+        if style is None:
+            return
+        code, indent = self._styles.get(style, (GENERAL, 0))
+        if code != GENERAL:
+            details.formats[position] = code
+        if indent:
+            details.indents[position] = indent
+
+    @cached_property
+    def _sheet_parts(self) -> dict[str, str]:
+        """Sheet name → name of its XML part."""
+        workbook = next(iter(self._related("", "/officeDocument")), "xl/workbook.xml")
+        targets = self._relations(workbook)
+        root = etree.fromstring(self._archive.read(workbook), _parser())
+        parts = {}
+        for sheet in root.iter("{*}sheet"):
+            relation = sheet.get(_RELATION) or sheet.get(_STRICT_RELATION)
+            if relation in targets:
+                parts[sheet.get("name", "")] = targets[relation][0]
+        return parts
+
+    @cached_property
+    def _styles(self) -> dict[str, tuple[str, int]]:
+        """Style number of a cell → number format and indent."""
+        workbook = next(iter(self._related("", "/officeDocument")), "xl/workbook.xml")
+        part = next(iter(self._related(workbook, "/styles")), None)
+        if part is None:
+            return {}
+        root = etree.fromstring(self._archive.read(part), _parser())
+        codes = {str(number): code for number, code in BUILTIN_FORMATS.items()}
+        for entry in root.iter("{*}numFmt"):
+            codes[entry.get("numFmtId", "")] = entry.get("formatCode", GENERAL)
+        styles: dict[str, tuple[str, int]] = {}
+        for entry in root.iterfind("{*}cellXfs/{*}xf"):
+            alignment = entry.find("{*}alignment")
+            indent = "0" if alignment is None else alignment.get("indent", "0")
+            code = codes.get(entry.get("numFmtId", "0"), GENERAL)
+            styles[str(len(styles))] = (code, int(indent) if indent.isdecimal() else 0)
+        return styles
+
+    def _related(self, part: str, kind: str) -> list[str]:
+        return [target for target, type_ in self._relations(part).values() if type_.endswith(kind)]
+
+    def _relations(self, part: str) -> dict[str, tuple[str, str]]:
+        """Relation id → (target part, type) of a part; of the whole package for ""."""
+        folder, name = posixpath.split(part)
+        listing = posixpath.join(folder, "_rels", f"{name}.rels")
+        if listing not in self._archive.NameToInfo:
+            return {}
+        root = etree.fromstring(self._archive.read(listing), _parser())
+        return {
+            entry.get("Id", ""): (
+                posixpath.normpath(posixpath.join("/" + folder, entry.get("Target", ""))).lstrip("/"),
+                entry.get("Type", ""),
+            )
+            for entry in root.iter("{*}Relationship")
+        }
+
+
+def _walk(stream: IO[bytes], names: tuple[str, ...]) -> Iterator[etree._Element]:
+    """The named elements when they are complete, forgetting each one afterwards."""
+    events = etree.iterparse(
+        stream,
+        tag=[f"{{*}}{name}" for name in names],
+        remove_comments=True,
+        remove_pis=True,
+        resolve_entities=False,
+        no_network=True,
+        huge_tree=True,
+    )
+    for _, element in events:
+        yield element
+        forget(element)
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(resolve_entities=False, no_network=True)
+
+
+def _row_number(reference: str | None, default: int) -> int:
+    return int(reference) - 1 if reference and reference.isdecimal() else default
+
+
+def _position(reference: str | None) -> Position | None:
+    """Row and column of a reference such as ``B4``; None if it is none."""
+    reference = reference or ""
+    letters = reference.rstrip("0123456789")
+    column = _column(letters)
+    digits = reference[len(letters) :]
+    if column is None or not 0 < len(digits) < 8 or int(digits) == 0:
+        return None
+    return int(digits) - 1, column
+
+
+@lru_cache(maxsize=20_000)
+def _column(letters: str) -> int | None:
+    """The column of letters such as ``AB``; None if they are none."""
+    if not re.fullmatch("[A-Za-z]{1,3}", letters):
+        return None
+    column = 0
+    for letter in letters.upper():
+        column = column * 26 + ord(letter) - ord("A") + 1
+    return column - 1
+
+
+def _first_row(area: str | None) -> set[Position]:
+    """The positions in the first row of an area such as ``A1:C9``."""
+    start, _, end = (area or "").replace("$", "").partition(":")
+    first, last = _position(start), _position(end or start)
+    if first is None or last is None:
+        return set()
+    return {(first[0], column) for column in range(first[1], last[1] + 1)}

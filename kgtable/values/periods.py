@@ -1,0 +1,249 @@
+"""Periods in cells, headers and labels: quarters, halves, fiscal years, spans of years, points in time."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from kgtable.values.dates import MONTH, MONTHS, Date, full_year, month_of, parse_date
+
+LONGEST = 300
+"""Longer headers and labels than this are not searched for a period."""
+
+_YEAR = r"(?:19|20)\d{2}"
+_SHORT = rf"(?:{_YEAR}|['’]?\d{{2}})"
+_QUARTER = re.compile(
+    rf"(?<!\w)(?:Q(?P<q1>[1-4])[ ,/-]*(?:of |FY ?)?(?P<y1>{_SHORT})"
+    rf"|(?P<q2>[1-4])Q[ -]?(?:FY ?)?(?P<y2>{_SHORT})"
+    rf"|(?P<y3>{_YEAR})[ /:-]?Q(?P<q3>[1-4])"
+    rf"|(?P<q4>first|second|third|fourth|1st|2nd|3rd|4th) quarter(?: ended)?(?: of"
+    rf"|,)?(?: fiscal)?(?: year)? (?P<y4>{_YEAR}))(?!\w)",
+    re.IGNORECASE | re.ASCII,
+)
+_HALF = re.compile(
+    rf"(?<!\w)(?:H(?P<h1>[12])[ ,/-]*(?P<y1>{_SHORT})|(?P<h2>[12])H[ -]?(?P<y2>{_SHORT})"
+    rf"|(?P<y3>{_YEAR})[ /-]?H(?P<h3>[12]))(?!\w)",
+    re.IGNORECASE | re.ASCII,
+)
+_FISCAL = re.compile(
+    rf"(?<!\w)(?:FYE?|fiscal(?: year)?|financial year)[ -]?(?:ended )?(?P<year>{_YEAR}"
+    rf"|['’]?\d{{2}})(?:[/–-](?P<next>{_YEAR}|\d{{2}}))?[EA]?(?!\w)",
+    re.IGNORECASE | re.ASCII,
+)
+_SPAN = re.compile(
+    r"(?<![\w/–.,-])(?P<first>(?:1[5-9]|20)\d{2})(?: ?[-–—−/] ?| to )"
+    r"(?P<last>(?:1[5-9]|20)\d{2}|\d{2})(?![\w/–-])"
+)
+_DAY_TEXT = (
+    rf"(?:{MONTH} ?\d{{1,2}},? ?{_YEAR}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? {MONTH.replace('month', 'month2')},? {_YEAR})"
+)
+_DAY_FOUND = re.compile(rf"(?<!\w){_DAY_TEXT}(?!\w)", re.IGNORECASE | re.ASCII)
+_FIGURES_FOUND = re.compile(
+    rf"(?<![\w/.-])(?:\d{{1,2}}[/.-]\d{{1,2}}[/.-]{_YEAR}|{_YEAR}-\d{{2}}-\d{{2}})(?![\w/-])"
+)
+_DAY_THEN_YEAR = re.compile(rf"(?<!\w){MONTH} (?P<day>\d{{1,2}})(?!\d)", re.IGNORECASE | re.ASCII)
+_MONTH_FOUND = re.compile(rf"(?<!\w){MONTH}[ ,-]+(?P<year>{_YEAR})(?!\w)", re.IGNORECASE | re.ASCII)
+_YEAR_FOUND = re.compile(rf"(?<![\w.,$€£/–-])(?P<year>{_YEAR})(?![\w,%]|[./–-]\d)")
+_LENGTH = re.compile(
+    r"(?<!\w)(?P<length>years?|(?:three|six|nine|twelve|3|6|9|12)[ -]months?|quarters?|(?:thirteen"
+    r"|twenty-six|thirty-nine|fifty-two|13|26|39|52|53)[ -]weeks?)(?: period)?s? end(?:ed|ing)",
+    re.IGNORECASE | re.ASCII,
+)
+_LIKELY = re.compile(
+    r"(?:1[5-9]|20)\d\d|\d ?[QH]|[QHFY][EY1-4]?[ ,/'’-]*(?:of |FY ?)?\d|\d\d-\d\d", re.IGNORECASE
+)
+_MAY_TELL = re.compile(
+    r"(?:1[5-9]|20)[0-9]{2}(?![0-9])|[qh][1-4]|[1-4][qh]|fy|fiscal|financial", re.IGNORECASE | re.ASCII
+)
+"""What every text has that a period can be found in."""
+
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+_MONTHS_OF_LENGTH = {"three": 3, "six": 6, "nine": 9, "twelve": 12, "3": 3, "6": 6, "9": 9, "12": 12}
+
+
+def parse_period(text: str) -> Date | None:
+    """The quarter, half, fiscal year or span of years that is the whole of `text`, or None.
+
+    >>> parse_period("Q3 2020").lexical, parse_period("FY19").lexical, parse_period("2016-17").lexical
+    ('2020-Q3', 'FY2019', '2016/2017')
+    >>> parse_period("2016-12") is None
+    True
+    """
+    if len(text) > 40:
+        return None
+    plain = " ".join(text.split())
+    if match := _QUARTER.fullmatch(plain):
+        return _quarter(match)
+    if match := _HALF.fullmatch(plain):
+        return _half(match)
+    if match := _FISCAL.fullmatch(plain):
+        return _fiscal(match)
+    if match := _SPAN.fullmatch(plain):
+        return _span(match)
+    return None
+
+
+@lru_cache(maxsize=16_384)
+def find_period(text: str) -> str | None:
+    """The period a header or label speaks of, in a form that sorts: a day, month, quarter, year or span.
+
+    A length before the end day is kept as an ISO 8601 interval from its length: "Years Ended
+    September 30, 2019" → ``P1Y/2019-09-30``, "Three months ended June 30, 2020" → ``P3M/2020-06-30``.
+
+    >>> find_period("Years Ended September 30, 2019"), find_period("December 31, 2019")
+    ('P1Y/2019-09-30', '2019-12-31')
+    >>> find_period("2019 (restated)"), find_period("Q3 2020 revenue"), find_period("Revenue")
+    ('2019', '2020-Q3', None)
+    """
+    if len(text) > LONGEST or not _LIKELY.search(text):
+        return None
+    plain = " ".join(text.split())
+    for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):
+        if match := pattern.search(plain):
+            return read(match).lexical
+    day = _find_day(plain)
+    if day is not None:
+        length = _LENGTH.search(plain)
+        return f"{_duration(length['length'].lower())}/{day}" if length else day
+    if match := _MONTH_FOUND.search(plain):
+        return month_of(int(match["year"]), MONTHS[match["month"].lower()]).lexical
+    if match := _FISCAL.search(plain):
+        return _fiscal(match).lexical
+    for match in _SPAN.finditer(plain):
+        if span := _span(match):
+            return span.lexical
+    years = [match["year"] for match in _YEAR_FOUND.finditer(plain)]
+    return years[0] if len(set(years)) == 1 else None
+
+
+def _find_day(text: str) -> str | None:
+    """The one day in `text`; the month and day may stand apart from the year ("December 31, 2019 2018")."""
+    days = {
+        date.lexical
+        for pattern in (_DAY_FOUND, _FIGURES_FOUND)
+        for match in pattern.finditer(text)
+        if (date := parse_date(match[0].replace(",", ", ")))
+    }
+    if len(days) == 1:
+        return days.pop()
+    apart = _DAY_THEN_YEAR.search(text)
+    years = {match["year"] for match in _YEAR_FOUND.finditer(text)}
+    if not days and apart and len(years) == 1:
+        date = parse_date(f"{apart['day']} {apart['month']} {years.pop()}")
+        return date.lexical if date else None
+    return None
+
+
+def _duration(length: str) -> str:
+    if length.startswith("year"):
+        return "P1Y"
+    if length.startswith("quarter"):
+        return "P3M"
+    first = re.split(r"[ -](?=month|week)", length)[0]
+    if "week" in length:
+        weeks = {"thirteen": 13, "twenty-six": 26, "thirty-nine": 39, "fifty-two": 52}
+        return f"P{weeks.get(first) or int(first)}W"
+    months = _MONTHS_OF_LENGTH[first]
+    return "P1Y" if months == 12 else f"P{months}M"
+
+
+def _months(year: int, first: int, count: int) -> tuple[str, str]:
+    last = first + count - 1
+    return f"{year:04d}-{first:02d}-01", f"{year:04d}-{last:02d}-{calendar.monthrange(year, last)[1]:02d}"
+
+
+def _quarter(match: re.Match[str]) -> Date:
+    number = next(match[group] for group in ("q1", "q2", "q3", "q4") if match[group]).lower()
+    year = next(match[group] for group in ("y1", "y2", "y3", "y4") if match[group])
+    quarter, calendar_year = _ORDINALS.get(number) or int(number), full_year(year.lstrip("'’"))
+    return Date(f"{calendar_year}-Q{quarter}", "", *_months(calendar_year, quarter * 3 - 2, 3))
+
+
+def _half(match: re.Match[str]) -> Date:
+    half = int(match["h1"] or match["h2"] or match["h3"])
+    year = full_year((match["y1"] or match["y2"] or match["y3"]).lstrip("'’"))
+    return Date(f"{year}-H{half}", "", *_months(year, half * 6 - 5, 6))
+
+
+def _fiscal(match: re.Match[str]) -> Date:
+    year = full_year(match["year"].lstrip("'’"))
+    if match["next"]:
+        following = (
+            full_year(match["next"]) if len(match["next"]) == 4 else year // 100 * 100 + int(match["next"])
+        )
+        if following == year + 1:
+            return Date(f"FY{year}/{following}", "")
+    return Date(f"FY{year}", "")
+
+
+def _span(match: re.Match[str]) -> Date | None:
+    first, printed = int(match["first"]), match["last"]
+    if len(printed) == 4:
+        last = int(printed)
+    else:
+        last = first // 100 * 100 + int(printed)
+        last += 100 if last < first else 0
+        if last - first > 30 or (last != first + 1 and int(printed) <= 12):
+            return None
+    return Date(f"{first}/{last}", "", f"{first}-01-01", f"{last}-12-31") if last > first else None
+
+
+_MONTHS = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+    "|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec"
+)
+_HEADER_ORDINALS = "(?:first|second|third|fourth|1st|2nd|3rd|4th)"
+_HEADER_YEAR = r"(?:1[6-9]|20|21)\d\d"
+
+_SPECIFIC = re.compile(
+    rf"""
+      (?<!\d)\d{{1,2}}[./-]\d{{1,2}}[./-](?:\d{{4}}|\d\d)(?!\d)       # 12/9/2013, 31.12.13
+    | (?<!\d){_HEADER_YEAR}[./-]\d{{1,2}}(?:[./-]\d{{1,2}})?(?!\d)           # 2013-09-12, 2013-09, 2016/17
+    | (?<!\d){_HEADER_YEAR}\s*[-–—/]\s*(?:{_HEADER_YEAR}|\d\d)(?!\d)                # 2016–2017
+    | (?<!\w){_HEADER_YEAR}[eafpb]?(?!\w)                                    # 2013, 2024E
+    | (?<!\w)(?:fy|cy)\s*[’']?(?:{_HEADER_YEAR}|\d\d)[eafpb]?(?!\w)          # FY2019, FY19
+    | (?<!\w)(?:[1-4]\s?[qh]|[qh]\s?[1-4])(?:\s*[/’'-]?\s*(?:{_HEADER_YEAR}|\d\d))?(?!\w)
+    | (?<!\w)(?:{_HEADER_ORDINALS}\s+quarter|quarter\s+[1-4])(?!\w)
+    | (?<![^\W\d_])(?:{_MONTHS})\s*\.?\s*\d{{1,2}}{_HEADER_YEAR}(?!\d)  # december 312013, the comma lost
+    | (?<![^\W\d_])(?:{_MONTHS})(?![^\W_])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_FILLER = re.compile(
+    rf"""(?<!\w)(?:
+      years?|fiscal|financial|calendar|ended|ending|ends?|as|of|at|on|in|for|the|from|to|through|thru
+    | until|and|vs|period|periods|season|seasons|quarters?|months?|weeks?|days?|half|year-end
+    | three|six|nine|twelve|thirteen|fifty-two|{_HEADER_ORDINALS}|\d{{1,2}}(?:st|nd|rd|th)?
+    | notes?|mn|bn|000s?|thousands?|millions?|billions?|us|usd|eur|gbp|rmb|dollars?|euros?
+    | restated|unaudited|audited|actual|estimated?|forecast|budget|reported
+    )(?!\w)|[\W_]""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_UNIT_ONLY = re.compile(
+    r"""[\s(]*(?:in\s+)?(?:(?:us|u\.s\.|rmb|usd|eur|gbp|\W)\s*){0,3}
+    (?:in\s+)?(?:m|mn|bn|k|thousands?|millions?|billions?|'?000s?|dollars?|euros?|percent)?[\s).]*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_temporal(path: Sequence[str]) -> bool:
+    """Whether a header path says when and nothing more; a unit below the year does not count.
+
+    >>> is_temporal(["Years Ended September 30,", "2019"])
+    True
+    >>> is_temporal(["2019", "£m"]), is_temporal(["2019", "Revenue"]), is_temporal(["Year"])
+    (True, False, False)
+    """
+    parts = [part for part in path if part.strip() and not _is_unit(part)]
+    text = " ".join(parts)
+    if len(text) > 200:
+        return False
+    rest, found = _SPECIFIC.subn(" ", text)
+    return found > 0 and not _FILLER.sub("", rest)
+
+
+def _is_unit(part: str) -> bool:
+    return len(part) <= 40 and not part.strip().isdigit() and _UNIT_ONLY.fullmatch(part) is not None
