@@ -15,12 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.build.catalogue import Catalogue
 from kgtable.build.conversion_report import Progress, silent
-from kgtable.build.generations import GraphDirectory, StoreEndpoint, catalogue_info
+from kgtable.build.generations import GraphDirectory, catalogue_info
 from kgtable.build.table_views import Tables
 from kgtable.config import Settings as AskSettings
 from kgtable.config import load_settings
 from kgtable.errors import AnswerError, GraphError, GraphNotFoundError, UsageError
 from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
+from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.table_decoder import read_table
@@ -32,8 +33,6 @@ from kgtable.retrieval.triples import described_rdf
 from kgtable.storage import whole_file
 from kgtable.version import __version__
 
-if TYPE_CHECKING:
-    pass
     import pandas as pd
     import rdflib
 
@@ -70,7 +69,6 @@ def connect(
     `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
     `kgtable.graph.remote.dialects.DIALECTS`. See `kgtable.build.connect.connect` for the errors raised.
     """
-    pass
     from kgtable.build.connect import connect as connect_directory
 
     connect_directory(directory, url, store=store, dialect=dialect, base=base)
@@ -93,7 +91,6 @@ def build(
     the search index (``"none"`` for a lexical one), `workers` the number of processes.
     See `kgtable.build.pipeline.build_graph` for what is done and which errors are raised.
     """
-    pass
     from kgtable.build.pipeline import build_graph
     from kgtable.index.build import ensure_index, index_step
     from kgtable.ontology.equivalents import propose
@@ -167,7 +164,7 @@ def _paths(paths: Path | str | Sequence[Path | str]) -> Sequence[Path | str]:
 def _remembering(embedding: str, directory: GraphDirectory) -> RememberingEmbedder | None:
     """The embedding of a build, with the column names of the graph as it is; None for a lexical one."""
     from kgtable.index.build import RememberingEmbedder
-    from kgtable.index.embedding import embedder_or_lexical
+    from kgtable.index.embedding_models import embedder_or_lexical
 
     model = embedder_or_lexical(embedding)
     if model is None:

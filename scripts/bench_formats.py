@@ -19,7 +19,7 @@ from typing import Any
 
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import table_scores
-from kgtable.index.embedding import load_embedder
+from kgtable.index.embedding_models import load_embedder
 from kgtable.resources import cache_folder
 from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever, Scores, TableTexts
 from kgtable.tables.layout.detect import make_table

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from kgtable import api
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.index.build import RememberingEmbedder
-from kgtable.index.embedding import Embedder, embedder_or_lexical
+from kgtable.index.embedding import Embedder
+from kgtable.index.embedding_models import embedder_or_lexical
 from kgtable.index.open import GraphIndex
 from kgtable.retrieval.hybrid import expand, matching_cells
 from kgtable.retrieval.question_terms import Query, extract_labels

@@ -108,13 +108,9 @@ class Answer:
         return self.text or "Nothing was found."
 
     def _repr_markdown_(self) -> str:
-        pass
-
         return as_markdown(self)
 
     def _repr_html_(self) -> str:
-        pass
-
         return as_html(self)
 
 

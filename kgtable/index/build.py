@@ -21,7 +21,8 @@ from kgtable.build.generations import Generation, GraphDirectory
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.contents import TableContent, are_kept, keep_contents, table_text
 from kgtable.index.corpus import NONE, Corpus, Places, Statistics, okapi
-from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
+from kgtable.index.embedding import Embedder, Matrix
+from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
 from kgtable.index.postings import Integers, Postings
 from kgtable.index.substring import Strings, encoded, folded, write_grams
 from kgtable.index.words import terms

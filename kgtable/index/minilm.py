@@ -163,7 +163,6 @@ def _export(folder: Path) -> None:
     for package in (PACKAGE, "torch", "transformers", "onnx"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtraError("The embedding 'minilm'", "embeddings")
-    pass
 
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

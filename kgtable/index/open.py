@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.index.build import read_about
 from kgtable.index.corpus import Corpus
-from kgtable.index.embedding import Embedder, Matrix, embedder_or_lexical
+from kgtable.index.embedding import Embedder, Matrix
+from kgtable.index.embedding_models import embedder_or_lexical
 from kgtable.index.substring import LexicalIndex
 
 if TYPE_CHECKING:

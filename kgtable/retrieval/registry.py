@@ -11,7 +11,8 @@ from pathlib import Path
 from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.embedding import Embedder, load_embedder
+from kgtable.index.embedding import Embedder
+from kgtable.index.embedding_models import load_embedder
 from kgtable.llm.protocol import LLM
 from kgtable.resources import cache_folder
 from kgtable.retrieval.result import Retriever

@@ -44,7 +44,7 @@ def make_site(state: ServerState) -> Starlette:
 
     async def metrics(request: Request) -> Response:
         """The counters in Prometheus's text format."""
-        return PlainTextResponse(state.metrics.text(state), media_type=CONTENT_TYPE)
+        return PlainTextResponse(state.metrics.text(state.readers, state.writes), media_type=CONTENT_TYPE)
 
     return Starlette(
         routes=[

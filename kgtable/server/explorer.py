@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.offline.answerer import RULES
@@ -17,13 +17,9 @@ from kgtable.errors import GraphNotFoundError, KgtableError, LLMError, QueryErro
 from kgtable.resources import read_shipped
 from kgtable.server import neighbourhood, overview, table_windows
 from kgtable.server.execution import OPENING_PAUSES
-from kgtable.server.frames import Head
+from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
 from kgtable.server.table_windows import sound_table
-
-if TYPE_CHECKING:
-    from kgtable.server.worker import Emit
-
 
 Tell: TypeAlias = Callable[[str, Any], None]
 

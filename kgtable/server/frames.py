@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 Head: TypeAlias = dict[str, Any]
+Emit: TypeAlias = Callable[[Head, bytes], None]
+"""How a worker sends an event ahead of its answer."""
 
 _LENGTHS = struct.Struct(">II")
 _write = json.JSONEncoder(separators=(",", ":")).encode

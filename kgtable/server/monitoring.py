@@ -8,10 +8,9 @@ from bisect import bisect_left
 from collections import Counter
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-if TYPE_CHECKING:
-    from kgtable.server.state import ServerState
+from kgtable.server.pool import Pool
 
 
 class AccessLog:
@@ -75,8 +74,8 @@ class Metrics:
         self._seconds += seconds
         self._bytes += size
 
-    def text(self, state: ServerState) -> str:
-        """Everything, with the state of the worker pools."""
+    def text(self, readers: Pool, writes: int) -> str:
+        """Everything, with the state of the pool of readers and the number of acknowledged writes."""
         lines = ["# HELP kgtable_requests_total Requests answered.", "# TYPE kgtable_requests_total counter"]
         for (route, status), count in sorted(self._requests.items()):
             lines.append(f'kgtable_requests_total{{route="{route}",status="{status}"}} {count}')
@@ -92,19 +91,19 @@ class Metrics:
             f"kgtable_request_seconds_sum {self._seconds:.6f}",
             f"kgtable_request_seconds_count {total}",
         ]
-        counts = state.readers.counts
+        counts = readers.counts
         for name, kind, text, value in (
             ("response_bytes_total", "counter", "Bytes of response bodies.", self._bytes),
             ("cache_hits_total", "counter", "Answers given from the cache.", self.cache_hits),
-            ("workers", "gauge", "Worker processes alive.", state.readers.processes),
-            ("queries_running", "gauge", "Queries running.", state.readers.running),
-            ("queries_waiting", "gauge", "Queries waiting for a worker.", state.readers.waiting),
+            ("workers", "gauge", "Worker processes alive.", readers.processes),
+            ("queries_running", "gauge", "Queries running.", readers.running),
+            ("queries_waiting", "gauge", "Queries waiting for a worker.", readers.waiting),
             ("workers_started_total", "counter", "Worker processes started.", counts.started),
             ("workers_ended_total", "counter", "Worker processes killed or died.", counts.died),
             ("query_timeouts_total", "counter", "Queries stopped by the time limit.", counts.timeouts),
             ("queries_slow_total", "counter", "Queries that moved to a slow lane.", counts.slow),
             ("queries_refused_total", "counter", "Queries refused because of load.", counts.refused),
-            ("writes_total", "counter", "Writes acknowledged.", state.writes),
+            ("writes_total", "counter", "Writes acknowledged.", writes),
         ):
             lines += [f"# HELP kgtable_{name} {text}", f"# TYPE kgtable_{name} {kind}"]
             lines.append(f"kgtable_{name} {value}")

@@ -11,16 +11,12 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from kgtable.server import frames
 from kgtable.server.execution import Evaluator
-from kgtable.server.frames import Decoder, Head
+from kgtable.server.frames import Decoder, Emit, Head
 from kgtable.server.problems import Problem
-
-if TYPE_CHECKING:
-    pass
 
 
 class Reader:
@@ -44,8 +40,6 @@ GRACE_SECONDS = 2.0
 """How much longer than its limit a job may run before the process ends itself."""
 
 CHUNK = 1 << 16
-
-Emit: TypeAlias = Callable[[Head, bytes], None]
 
 
 class Worker(Protocol):
@@ -98,8 +92,6 @@ def bound(memory: int) -> None:
 
 def _role(name: str) -> Any:
     if name == "read":
-        pass
-
         return Reader()
     if name == "explore":
         from kgtable.server.explorer import Explorer

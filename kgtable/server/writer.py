@@ -13,7 +13,7 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -21,12 +21,9 @@ from kgtable.build.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.server.execution import refuse_remote, syntax_problem
-from kgtable.server.frames import Head
+from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
 from kgtable.storage import exclusive_lock
-
-if TYPE_CHECKING:
-    from kgtable.server.worker import Emit
 
 
 class DatasetConflictError(ValueError):

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.build.generations import LOCK, POINTER, GraphDirectory, StoreEndpoint
+from kgtable.build.generations import LOCK, POINTER, GraphDirectory
 from kgtable.errors import GraphLockedError, GraphNotFoundError, GraphVersionError, StorageError
+from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.storage import exclusive_lock
 
 BASE = "https://data.example/ü#"

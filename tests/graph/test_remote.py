@@ -10,9 +10,8 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 import pytest
 
-from kgtable.build.generations import StoreEndpoint
 from kgtable.errors import ConfigError, KgtableError, QueryError, RemoteStoreError
-from kgtable.graph.remote.dialects import DESCRIPTION
+from kgtable.graph.remote.dialects import DESCRIPTION, StoreEndpoint
 from kgtable.graph.remote.endpoint import RemoteStore
 from kgtable.graph.remote.http import HttpPolicy
 from tests.graph.misbehaving import Answer, Misbehaving

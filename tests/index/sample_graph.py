@@ -51,7 +51,7 @@ class WordEmbedder:
 
 
 def load_words(name: str) -> Embedder | None:
-    """Stands in for `kgtable.index.embedding.embedder_or_lexical`."""
+    """Stands in for `kgtable.index.embedding_models.embedder_or_lexical`."""
     return None if name == "none" else WordEmbedder()
 
 

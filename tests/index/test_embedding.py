@@ -7,7 +7,8 @@ import pytest
 
 from kgtable.errors import EmbeddingError, MissingExtraError
 from kgtable.index import embedding
-from kgtable.index.embedding import embedder_or_lexical, load_embedder, normalise
+from kgtable.index.embedding import normalise
+from kgtable.index.embedding_models import embedder_or_lexical, load_embedder
 
 
 def test_none_means_lexical_only() -> None:

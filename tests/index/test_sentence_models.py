@@ -7,7 +7,7 @@ import pytest
 
 from kgtable.errors import EmbeddingError, MissingExtraError
 from kgtable.index import embedding
-from kgtable.index.embedding import load_embedder
+from kgtable.index.embedding_models import load_embedder
 from kgtable.index.minilm import MiniLM
 
 

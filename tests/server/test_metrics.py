@@ -24,7 +24,7 @@ def test_requests_are_counted_by_route_and_status_and_by_time(state: ServerState
     metrics = Metrics()
     for route, status, seconds in (("sparql", 200, 0.0005), ("sparql", 200, 0.3), ("site", 404, 99.0)):
         metrics.record(route, status, seconds, 10)
-    found = values(metrics.text(state))
+    found = values(metrics.text(state.readers, state.writes))
     assert found['kgtable_requests_total{route="sparql",status="200"}'] == 2
     assert found['kgtable_requests_total{route="site",status="404"}'] == 1
     buckets = [found[f'kgtable_request_seconds_bucket{{le="{bound}"}}'] for bound in (*BUCKETS, "+Inf")]
@@ -37,13 +37,13 @@ def test_requests_are_counted_by_route_and_status_and_by_time(state: ServerState
 def test_a_time_on_a_bound_is_within_it(state: ServerState) -> None:
     metrics = Metrics()
     metrics.record("sparql", 200, BUCKETS[2], 0)
-    found = values(metrics.text(state))
+    found = values(metrics.text(state.readers, state.writes))
     assert found[f'kgtable_request_seconds_bucket{{le="{BUCKETS[1]}"}}'] == 0
     assert found[f'kgtable_request_seconds_bucket{{le="{BUCKETS[2]}"}}'] == 1
 
 
 def test_every_value_is_described_and_of_the_text_format(state: ServerState) -> None:
-    text = state.metrics.text(state)
+    text = state.metrics.text(state.readers, state.writes)
     assert text.endswith("\n")
     described = set(re.findall(r"# TYPE (\S+) ", text))
     assert described == set(re.findall(r"# HELP (\S+) ", text))

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.build.generations import POINTER, GraphDirectory, StoreEndpoint
+from kgtable.build.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphNotFoundError, GraphVersionError, ServerError
+from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.terms import KGT
 from kgtable.server.problems import Problem
 from kgtable.server.state import WIDELY_USED, GraphFolder, StoreFolder

@@ -9,9 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kgtable.errors import UsageError
+from kgtable.graph.terms import DEFAULT_BASE
 
 DESCRIPTION = "urn:kgtable:description"
 """The graph that takes the place of the default graph in engines that have none."""
+
+
+@dataclass(frozen=True)
+class StoreEndpoint:
+    """A SPARQL endpoint that a graph directory points to instead of holding a store.
+
+    `store` is the address of its Graph Store Protocol, where it has one.
+    """
+
+    url: str
+    dialect: str = "generic"
+    base: str = DEFAULT_BASE
+    store: str | None = None
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from urllib.parse import quote, urlencode
 
 import pyoxigraph as ox
 
-from kgtable.build.generations import StoreEndpoint
 from kgtable.errors import QueryError, RemoteStoreError
-from kgtable.graph.remote.dialects import EngineDialect, dialect_named
+from kgtable.graph.remote.dialects import EngineDialect, StoreEndpoint, dialect_named
 from kgtable.graph.remote.http import Credentials, HttpPolicy, HttpReply, Login, credentials_for, send
 from kgtable.graph.remote.responses import checked, count_rows, parsed, refuse_partial, triples
 from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens
