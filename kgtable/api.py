@@ -33,6 +33,7 @@ from kgtable.retrieval.triples import described_rdf
 from kgtable.storage import whole_file
 from kgtable.version import __version__
 
+if TYPE_CHECKING:
     import pandas as pd
     import rdflib
 
