@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kgtable import api
-from kgtable.build.pipeline import start_empty
+from kgtable.building.pipeline import start_empty
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.cli.test_graph import run

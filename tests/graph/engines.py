@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from kgtable.build.pipeline import start_empty
+from kgtable.building.pipeline import start_empty
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.serving import TOKEN, running

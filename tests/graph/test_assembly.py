@@ -8,9 +8,9 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
-from kgtable.build.assembly import GenerationContent, make_plan
-from kgtable.build.catalogue import Catalogue
-from kgtable.build.convert import ConversionOptions
+from kgtable.building.assembly import GenerationContent, make_plan
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.convert import ConversionOptions
 from kgtable.graph.terms import Namespaces
 from kgtable.graph.writers import Format
 from kgtable.tables.discovery import TableFile, find_files

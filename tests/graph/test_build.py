@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kgtable import api
-from kgtable.build.catalogue import Changes
-from kgtable.build.generations import Generation, GraphDirectory
-from kgtable.build.pipeline import build_graph
+from kgtable.building.catalogue import Changes
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.pipeline import build_graph
 from kgtable.errors import GraphLockedError, GraphNotFoundError, GraphVersionError, StorageError, UsageError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_decoder import read_table
@@ -172,7 +172,9 @@ def test_a_failing_step_leaves_the_graph_as_it_was(folder: Path, graph_path: Pat
     assert build_graph([folder], graph_path).changes.removed == ("planets",)
 
 
-BUILD = "import sys; from kgtable.build.pipeline import build_graph; build_graph([sys.argv[1]], sys.argv[2])"
+BUILD = (
+    "import sys; from kgtable.building.pipeline import build_graph; build_graph([sys.argv[1]], sys.argv[2])"
+)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtable.build.catalogue import Catalogue, Changes, FileRecord, TableRecord
+from kgtable.building.catalogue import Catalogue, Changes, FileRecord, TableRecord
 from kgtable.errors import GraphVersionError, StorageError
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.tables.model import Notice

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.build.convert import (
+from kgtable.building.convert import (
     ConversionJob,
     ConversionOptions,
     TableConversion,
@@ -30,7 +30,7 @@ from tests.graph.support import grid
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=12), st.integers(1, 4))
 def test_jobs_hold_every_file_once_and_in_order(sizes: list[int], workers: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kgtable.build.convert.SPLIT_ABOVE", 40)
+        patch.setattr("kgtable.building.convert.SPLIT_ABOVE", 40)
         for number, size in enumerate(sizes):
             Path(folder, f"{number:03}.csv").write_bytes(b"a" * size)
         files = [(file, f"digest of {file.id}") for file in find_files([Path(folder)])]

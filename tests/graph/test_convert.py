@@ -6,8 +6,8 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgtable.build.assembly import convert_tables
-from kgtable.build.convert import ConversionOptions
+from kgtable.building.assembly import convert_tables
+from kgtable.building.convert import ConversionOptions
 from kgtable.errors import UsageError
 from kgtable.graph.writers import Format
 

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pyoxigraph as ox
 
-from kgtable.build.catalogue import TableRecord
-from kgtable.build.convert import ConversionOptions, TableConversion
-from kgtable.build.description import dataset_blocks, ontology_blocks
+from kgtable.building.catalogue import TableRecord
+from kgtable.building.convert import ConversionOptions, TableConversion
+from kgtable.building.description import dataset_blocks, ontology_blocks
 from kgtable.graph.terms import RDF_TYPE, VOID, Block
 from kgtable.graph.writers import LineWriter
 from tests.graph.support import NAMES, grid

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.build.generations import LOCK, POINTER, GraphDirectory
+from kgtable.building.generations import LOCK, POINTER, GraphDirectory
 from kgtable.errors import GraphLockedError, GraphNotFoundError, GraphVersionError, StorageError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.storage import exclusive_lock

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from kgtable import api
-from kgtable.build.catalogue import Catalogue, FileRecord
-from kgtable.build.generations import Generation, catalogue_info
+from kgtable.building.catalogue import Catalogue, FileRecord
+from kgtable.building.generations import Generation, catalogue_info
 
 
 def test_the_counts_add_up(folder: Path, graph_path: Path) -> None:

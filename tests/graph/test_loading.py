@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.build.load import JoinedFiles, carry_over, change_store, fill_store
+from kgtable.building.load import JoinedFiles, carry_over, change_store, fill_store
 from kgtable.errors import StorageError
 from tests.graph.support import NAMES
 
@@ -36,7 +36,7 @@ def parsed(*texts: str) -> set[str]:
 @given(st.lists(st.binary(max_size=9), max_size=5), st.lists(st.integers(1, 7), min_size=1, max_size=3))
 def test_joined_files_are_one_stream_and_gone_when_read(contents: list[bytes], sizes: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
-        patch.setattr("kgtable.build.load._PIECE", 3)
+        patch.setattr("kgtable.building.load._PIECE", 3)
         folder = Path(name)
         for number, content in enumerate(contents):
             (folder / str(number)).write_bytes(content)

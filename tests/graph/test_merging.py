@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.build.assembly import merge_shares
-from kgtable.build.catalogue import FileRecord
-from kgtable.build.convert import ConversionJob, ConversionOptions, run_job
+from kgtable.building.assembly import merge_shares
+from kgtable.building.catalogue import FileRecord
+from kgtable.building.convert import ConversionJob, ConversionOptions, run_job
 from kgtable.graph.terms import Share
 from kgtable.tables.discovery import find_files
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtable.build.load import fill_store
+from kgtable.building.load import fill_store
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_decoder import read_table, table_from_triples

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from kgtable import api
-from kgtable.build.catalogue import FileRecord
-from kgtable.build.conversion_report import ConversionReport
+from kgtable.building.catalogue import FileRecord
+from kgtable.building.conversion_report import ConversionReport
 from kgtable.tables.model import Notice
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgtable.build.description import SH, ExampleQuery, examples, parse_example, self_description
+from kgtable.building.description import SH, ExampleQuery, examples, parse_example, self_description
 from kgtable.graph.terms import Namespaces
 from kgtable.graph.writers import LineWriter
 

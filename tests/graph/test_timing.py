@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from kgtable.build.pipeline import Stopwatch
+from kgtable.building.pipeline import Stopwatch
 
 
 def test_a_stage_within_another_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.build.catalogue import TableRecord
-from kgtable.build.table_views import Tables, TableView
+from kgtable.building.catalogue import TableRecord
+from kgtable.building.table_views import Tables, TableView
 from kgtable.errors import GraphNotFoundError
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Table

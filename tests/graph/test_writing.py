@@ -111,7 +111,7 @@ def test_an_unknown_format_lists_the_known_ones() -> None:
 def test_processes_write_the_same_bytes(
     format: Format, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgtable.build.convert.SPLIT_ABOVE", 3_000)
+    monkeypatch.setattr("kgtable.building.convert.SPLIT_ABOVE", 3_000)
     rows = "".join(f"item {row},{row * 7},{row}%\n" for row in range(500))
     (folder / "long.csv").write_text(f"Name,Amount,Share\n{rows}", encoding="utf-8")
     (folder / "broken.csv").write_bytes(b"\x00\x01\x02\xff\xfe\x00" * 99)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.build.generations import Generation, GraphDirectory
-from kgtable.build.pipeline import build_graph
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.build import VERSION, ensure_index, index_step, read_about
 from kgtable.index.embedding import Embedder

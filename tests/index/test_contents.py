@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.build.catalogue import Changes
-from kgtable.build.generations import Generation
+from kgtable.building.catalogue import Changes
+from kgtable.building.generations import Generation
 from kgtable.index import contents
 from kgtable.index.contents import TableContent, keep_contents, table_text
 

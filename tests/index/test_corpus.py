@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtable.build.generations import Generation
+from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.corpus import NONE, Corpus, Places, Statistics
 from kgtable.index.open import GraphIndex

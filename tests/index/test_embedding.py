@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgtable.errors import EmbeddingError, MissingExtraError
-from kgtable.index import embedding
+from kgtable.index import embedding_models
 from kgtable.index.embedding import normalise
 from kgtable.index.embedding_models import embedder_or_lexical, load_embedder
 
@@ -27,7 +27,7 @@ def test_a_missing_extra_leaves_lexical_retrieval_and_says_so_once(
     def absent(name: str) -> None:
         raise MissingExtraError(f"The embedding {name!r}", "embeddings")
 
-    monkeypatch.setattr(embedding, "load_embedder", absent)
+    monkeypatch.setattr(embedding_models, "load_embedder", absent)
     embedder_or_lexical.cache_clear()
     with caplog.at_level(logging.WARNING, logger="kgtable"):
         assert embedder_or_lexical("minilm") is None

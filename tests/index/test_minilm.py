@@ -39,7 +39,7 @@ def test_no_texts_give_no_rows(model: MiniLM) -> None:
 
 def test_a_question_is_embedded_without_torch(model: MiniLM) -> None:
     code = (
-        "import sys; from kgtable.index.embedding_models import load_embedder; load_embedder.embed['x'];"
+        "import sys; from kgtable.index.embedding_models import load_embedder; load_embedder().embed(['x']);"
         "print(sorted(set(sys.modules) & {'torch', 'transformers', 'sentence_transformers'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtable.build.generations import Generation
+from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.embedding import Embedder
 from kgtable.index.open import GraphIndex

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kgtable.build.generations import Generation
+from kgtable.building.generations import Generation
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.contents import TableContent, read_content

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtable.build.catalogue import Catalogue
+from kgtable.building.catalogue import Catalogue
 from kgtable.index.build import RememberingEmbedder
 from kgtable.index.open import GraphIndex
 from kgtable.ontology.column_stats import by_name

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgtable.errors import EmbeddingError, MissingExtraError
-from kgtable.index import embedding
+from kgtable.index import embedding_models
 from kgtable.index.embedding_models import load_embedder
 from kgtable.index.minilm import MiniLM
 
@@ -30,6 +30,6 @@ def test_a_model_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(embedding_models.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"kgtable\[embeddings\]"):
         load_embedder("st:any")

@@ -52,7 +52,7 @@ def test_the_best_triples_are_those_of_the_index(
 def test_labels_lead_to_the_same_cells(
     connected: kgtable.KnowledgeGraph, local: kgtable.KnowledgeGraph, label: str
 ) -> None:
-    index = local.retrievers.get("hybrid", kgtable.retrieval.methods.Choice())._index
+    index = local.retrievers.get("hybrid", kgtable.retrieval.registry.Choice())._index
     found = containing_cells([label], connected.store, connected.names)
     assert set(map(tuple, found[label])) == by_index((label,), index)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.build.catalogue import Catalogue
+from kgtable.building.catalogue import Catalogue
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.build import build_index

@@ -71,4 +71,4 @@ def test_terms_for_the_pages() -> None:
     assert term_json(ox.BlankNode("b")) == {"type": "bnode", "value": "b"}
     literal = term_json(ox.Literal('<b>"', language="en"))
     assert (literal["value"], literal["language"]) == ('<b>"', "en")
-    table_windows.forget()
+    table_windows.forget_cells()

@@ -57,7 +57,7 @@ def test_what_is_remembered_can_be_let_go(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\nx,1\n", encoding="utf-8")
     layout_of(kgtable.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none"), "t")
     assert layout_of.cache_info().currsize > 0
-    table_windows.forget()
+    table_windows.forget_grids()
     assert layout_of.cache_info().currsize == group_rows.cache_info().currsize == 0
 
 

@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 import kgtable
-from kgtable.build.generations import LOCK
-from kgtable.build.pipeline import start_empty
+from kgtable.building.generations import LOCK
+from kgtable.building.pipeline import start_empty
 from kgtable.errors import GraphNotFoundError, ServerError
 from kgtable.server.options import ServerSettings
 from kgtable.server.running import bind, with_token

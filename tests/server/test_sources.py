@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.build.generations import POINTER, GraphDirectory
+from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphNotFoundError, GraphVersionError, ServerError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.terms import KGT

@@ -6,8 +6,8 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from kgtable.build.generations import LOCK
-from kgtable.build.pipeline import start_empty
+from kgtable.building.generations import LOCK
+from kgtable.building.pipeline import start_empty
 from kgtable.server.execution import Evaluator
 from kgtable.server.writer import StoreWriter
 from kgtable.storage import exclusive_lock

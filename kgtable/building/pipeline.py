@@ -12,12 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias, TypeVar
 
-from kgtable.build.assembly import BuildPlan, GenerationContent, make_plan
-from kgtable.build.catalogue import Catalogue, Changes
-from kgtable.build.conversion_report import ConversionReport, Progress, silent
-from kgtable.build.convert import ConversionOptions
-from kgtable.build.generations import Generation, GraphDirectory
-from kgtable.build.load import carry_over, change_store, fill_store
+from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
+from kgtable.building.catalogue import Catalogue, Changes
+from kgtable.building.conversion_report import ConversionReport, Progress, silent
+from kgtable.building.convert import ConversionOptions
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.load import carry_over, change_store, fill_store
 from kgtable.errors import UsageError
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format

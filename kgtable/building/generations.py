@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgtable.build.catalogue import Catalogue, Changes
+from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.errors import GraphNotFoundError, GraphVersionError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.tally import Tally
@@ -40,7 +40,7 @@ class Generation:
 
     @property
     def catalogue_path(self) -> Path:
-        """What was read: an SQLite file, see `kgtable.build.catalogue`."""
+        """What was read: an SQLite file, see `kgtable.building.catalogue`."""
         return self.path / "catalogue.sqlite"
 
     @property

@@ -9,9 +9,9 @@ from typing import Any
 import pyoxigraph as ox
 import rdflib
 
-from kgtable.build.catalogue import Catalogue, FileRecord, TableRecord
-from kgtable.build.conversion_report import Progress, silent
-from kgtable.build.generations import Generation, GraphDirectory
+from kgtable.building.catalogue import Catalogue, FileRecord, TableRecord
+from kgtable.building.conversion_report import Progress, silent
+from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.errors import RemoteStoreError
 from kgtable.graph.export import write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from kgtable.build.catalogue import TableRecord
+from kgtable.building.catalogue import TableRecord
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
     DCAT,

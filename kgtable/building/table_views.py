@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtable.build.catalogue import TableRecord
+from kgtable.building.catalogue import TableRecord
 from kgtable.errors import GraphNotFoundError
 from kgtable.graph.export import csv_text
 from kgtable.tables.model import Table

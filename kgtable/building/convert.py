@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Thread
 from typing import IO
 
-from kgtable.build.catalogue import FileRecord, TableRecord
+from kgtable.building.catalogue import FileRecord, TableRecord
 from kgtable.errors import StorageError, TableError
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted

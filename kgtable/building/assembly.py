@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TypeVar
 
-from kgtable.build.catalogue import Catalogue, FileRecord, TableRecord
-from kgtable.build.conversion_report import ConversionReport, Progress, silent
-from kgtable.build.convert import (
+from kgtable.building.catalogue import Catalogue, FileRecord, TableRecord
+from kgtable.building.conversion_report import ConversionReport, Progress, silent
+from kgtable.building.convert import (
     ConversionJob,
     ConversionOptions,
     Converted,
@@ -22,7 +22,7 @@ from kgtable.build.convert import (
     run_jobs,
     write_job,
 )
-from kgtable.build.description import dataset_blocks, ontology_blocks
+from kgtable.building.description import dataset_blocks, ontology_blocks
 from kgtable.errors import UsageError
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import Blocks

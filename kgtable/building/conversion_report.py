@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from kgtable.build.catalogue import FileRecord, TableRecord
+from kgtable.building.catalogue import FileRecord, TableRecord
 from kgtable.graph.tally import Tally
 from kgtable.tables.model import Notice, spreadsheet_reference
 
