@@ -13,6 +13,7 @@ from tests.conformance.record import Record
 FOLDERS = ("protocol", "service-description", "http-rdf-update")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the suites in one process, since one record is written for all of them."""
     for item in items:
