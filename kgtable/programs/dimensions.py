@@ -214,7 +214,8 @@ def conversion(unit: str | None, target: str | None) -> tuple[Fraction, Fraction
 def multiply_units(left: str | None, right: str | None, power: int = 1) -> tuple[str, Fraction]:
     """The unit of left * right**power (power 1 or -1), and the factor that the bare product still needs.
 
-    Pure ratios (percent) dissolve into the factor unless both are; a unit and its like cancel.
+    Percentages dissolve into the factor (25 % of 80 is 20), but for one that is divided by a plain
+    number or multiplied by a percentage; a unit and its like cancel.
 
     >>> multiply_units("CCY_USD", "CCY_USD"), multiply_units("CCY_USD", "CCY_EUR", -1)[0]
     (('CCY_USD2', Fraction(1, 1)), 'CCY_USD-PER-CCY_EUR')
@@ -225,9 +226,10 @@ def multiply_units(left: str | None, right: str | None, power: int = 1) -> tuple
     if power == -1 and comparable(left, right) and left not in COUNTS and right not in COUNTS:
         return "UNITLESS", multiplier_of(left) / multiplier_of(right)
     total: dict[str, int] = {}
-    for unit, sign in ((left, 1), (right, power)):
+    kept = right in COUNTS if power == -1 else right in _RATIOS
+    for unit, sign, stays in ((left, 1, kept), (right, power, False)):
         for name, exponent in factors_of(unit):
-            if name in _RATIOS and (unit is right or right not in COUNTS):
+            if name in _RATIOS and not stays:
                 factor *= multiplier_of(name) ** (exponent * sign)
                 continue
             total[name] = total.get(name, 0) + exponent * sign
