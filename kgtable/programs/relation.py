@@ -412,7 +412,7 @@ class Relation:
         for relation, names in zip(relations, headers, strict=True):
             if names != headers[0]:
                 raise ProgramTypeError(
-                    f"Tables {first.id!r} and {relation.id!r} have different columns: they are no parts of one."
+                    f"{first.id!r} and {relation.id!r} differ in their columns: they are no parts of one table."
                 )
 
         def make(column: int) -> tuple[ColumnData, ValueKind, ColumnRole]:
@@ -642,7 +642,7 @@ def _row_kinds(
     for index, (grid_row, cells) in enumerate(zip(grid_rows, rows, strict=True)):
         if blank[index]:
             kinds[index] = RowKind.BLANK
-        elif grid_row in structure.groups:
+        elif grid_row in structure.groups and not _has_values(cells, label_column):
             kinds[index] = RowKind.HEADING
         elif grid_row in structure.footnotes:
             kinds[index] = RowKind.NOTE
@@ -659,6 +659,12 @@ def _row_kinds(
         for index in _aggregates(table, rows, kinds, reader):
             kinds[index] = RowKind.AGGREGATE
     return kinds
+
+
+def _has_values(cells: tuple[str, ...], label_column: int) -> bool:
+    """Whether a row that heads others has figures of its own beside its label."""
+    others = [text for column, text in enumerate(cells) if column != label_column]
+    return any(character.isdigit() for text in others for character in text)
 
 
 def _says_summary(label: str, index: int, rows: Sequence[tuple[str, ...]], column: int) -> bool:
