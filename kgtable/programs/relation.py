@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum, StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, Protocol, overload
 
@@ -277,11 +277,12 @@ class Relation:
         grid_rows: Indices,
         kinds: npt.NDArray[np.int8],
         make: Callable[[int], tuple[ColumnData, ValueKind, ColumnRole]],
+        read: Callable[[int], list[str]],
     ) -> None:
         self.tables = tuple(tables)
         self.columns = tuple(RelationColumn(self, index, path) for index, path in enumerate(columns))
         self._parts, self._grid_rows, self.kinds = parts, grid_rows, kinds
-        self._make = make
+        self._make, self._read = make, cache(read)
         self._made: dict[int, tuple[ColumnData, ValueKind, ColumnRole]] = {}
         self._pseudo: dict[str, ColumnData] = {}
 
@@ -351,6 +352,14 @@ class Relation:
         place = _merged(table).get(place, place) if table.grid.merged else place
         return table.id, *place
 
+    def text(self, row: int, column: int) -> str:
+        """The text of the cell that holds a row's value, with single spaces; "" for a blank one."""
+        return " ".join(self._read(column)[row].split())
+
+    def table_of(self, row: int) -> Table:
+        """The table that a row is in."""
+        return self.tables[int(self._parts[row])]
+
     def place(self, row: int) -> tuple[str, int]:
         """Table id and grid row of a row."""
         return self.tables[self._parts[row]].id, int(self._grid_rows[row])
@@ -412,7 +421,7 @@ class Relation:
         for relation, names in zip(relations, headers, strict=True):
             if names != headers[0]:
                 raise ProgramTypeError(
-                    f"{first.id!r} and {relation.id!r} differ in their columns: they are no parts of one table."
+                    f"{first.id!r} and {relation.id!r} differ in their columns: they are not parts of one."
                 )
 
         def make(column: int) -> tuple[ColumnData, ValueKind, ColumnRole]:
@@ -435,6 +444,7 @@ class Relation:
             np.concatenate([relation._grid_rows for relation in relations]),
             np.concatenate([relation.kinds for relation in relations]),
             make,
+            lambda column: [text for relation in relations for text in relation._read(column)],
         )
 
 
@@ -468,6 +478,7 @@ def relation_of(
         np.array(grid_rows, dtype=np.int64),
         kinds,
         lambda column: reader.read(column, kinds),
+        reader.texts,
     )
 
 
