@@ -648,6 +648,8 @@ class _Executor:
         every = np.arange(frame.size)
         bounds = np.array([0, frame.size], dtype=np.int64)
         if node.argument is None:
+            for source, places in zip(frame.scope.sources, frame.places, strict=True):
+                inner.reads.append(Read(source.relation, source.relation.label_column(), places))
             sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
             return quantity(frame.size, "NUM")
         column = _column(self.expression(node.argument, frame, inner), frame.size)

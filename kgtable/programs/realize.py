@@ -56,7 +56,7 @@ from kgtable.programs.algebra import (
     walk,
 )
 from kgtable.programs.dimensions import describe
-from kgtable.programs.scalars import format_decimal
+from kgtable.programs.scalars import format_decimal, normal
 
 _AGGREGATES = {
     AggregateFunction.COUNT: "number of {} that are given",
@@ -125,6 +125,14 @@ class _Words:
         self._several = len(tables_of(program)) > 1
         names = [node.name for node in walk(program.root) if isinstance(node, TableRows)]
         self._aliases = len(set(names)) > 1
+        self._named = {
+            normal(output.name): output.expression
+            for node in walk(program.root)
+            if isinstance(node, GroupBy | Project)
+            for output in (*(node.keys + node.measures if isinstance(node, GroupBy) else node.columns),)
+            if output.name and not isinstance(output.expression, ColumnRef)
+        }
+        self._naming: set[str] = set()
 
     def node(self, node: Node) -> str:
         return self.rows(node) if isinstance(node, Rows) else self.expression(node)
@@ -188,6 +196,10 @@ class _Words:
                 return f"{self._unsized(source)}, column by column ({names})"
             case Unnest(source, column, _):
                 return f"{self._unsized(source)}, by each item of {self.expression(column)}"
+            case GroupBy(source, keys, _):
+                return (f" for each {self._outputs(keys)}" if keys else "") + self._unsized(source)
+            case Project(source, _, _):
+                return self._unsized(source)
         return f" of ({self.rows(node)})"
 
     def _unsized(self, node: Rows) -> str:
@@ -216,6 +228,11 @@ class _Words:
     def expression(self, node: Expression) -> str:
         """An expression as a noun phrase or, for a condition, a clause."""
         match node:
+            case ColumnRef(str() as name, "") if normal(name) in self._named.keys() - self._naming:
+                self._naming.add(normal(name))
+                words = self.expression(self._named[normal(name)])
+                self._naming.discard(normal(name))
+                return words
             case ColumnRef(name, table):
                 word = f"column {name}" if isinstance(name, int) else _PSEUDO.get(name, name)
                 return f"{table}.{word}" if table and self._aliases else word
