@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from fractions import Fraction
 from itertools import pairwise
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from kgtable.errors import EvaluationError, ProgramTypeError, UnitMismatchError
 from kgtable.programs.algebra import Function, Operator, Relator, ValueKind
-from kgtable.programs.dimensions import comparable, convert, describe, multiply_units
 from kgtable.programs.scalars import (
     Datum,
     apply,
@@ -38,40 +36,12 @@ def text(value: str) -> Datum:
     return Datum(ValueKind.TEXT, value, text=value)
 
 
-@given(NUMBERS, LENGTHS, LENGTHS)
-def test_conversion_there_and_back_compares_equal(value: Decimal, unit: str, other: str) -> None:
-    there = convert(value, unit, other)
-    assert abs(Fraction(convert(there, other, unit)) - Fraction(value)) < Fraction(1, 10**30)
-
-
 @given(st.lists(st.tuples(NUMBERS, LENGTHS), min_size=2, max_size=5))
 def test_order_and_comparison_agree(values: list[tuple[Decimal, str]]) -> None:
     data = sorted((quantity(number, unit) for number, unit in values), key=sort_key)
     for left, right in pairwise(data):
         assert compare(Relator.LESS_OR_EQUAL, left, right)
         assert compare(Relator.EQUAL, left, right) == (key_of(left) == key_of(right))
-
-
-def test_what_does_not_convert() -> None:
-    assert not comparable("CCY_EUR", "CCY_USD")
-    assert not comparable("MO", "DAY")
-    assert not comparable("KiloGM", "M")
-    assert comparable("YR", "MO")
-    assert convert(Decimal(2), "YR", "MO") == 24
-    assert convert(Decimal(-40), "DEG_C", "DEG_F") == -40
-    with pytest.raises(UnitMismatchError, match="kilogram cannot be converted to metre"):
-        convert(Decimal(1), "KiloGM", "M")
-
-
-def test_units_of_products_and_quotients() -> None:
-    assert multiply_units("CCY_USD", "CCY_USD")[0] == "CCY_USD2"
-    assert multiply_units("CCY_USD", "CCY_EUR", -1)[0] == "CCY_USD-PER-CCY_EUR"
-    assert multiply_units("CCY_USD", "CCY_USD", -1) == ("UNITLESS", 1)
-    assert multiply_units("CCY_USD-PER-KiloGM", "KiloGM")[0] == "CCY_USD"
-    assert describe("CCY_USD-PER-CCY_EUR") == "USD per EUR"
-    quarter = calculate(Operator.MULTIPLY, quantity(25, "PERCENT"), quantity(Decimal("5283.3")))
-    assert quarter.value == Decimal("1320.825")
-    assert calculate(Operator.DIVIDE, quantity(135, "PERCENT"), quantity(2)).unit == "PERCENT"
 
 
 @pytest.mark.parametrize(
