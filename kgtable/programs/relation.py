@@ -35,7 +35,7 @@ from kgtable.programs.scalars import (
     time_span,
 )
 from kgtable.tables.model import Position, Table
-from kgtable.tables.values import ColumnStyle, Kind, profile_columns, type_cell
+from kgtable.tables.values import MISSING_MARKERS, ColumnStyle, Kind, profile_columns, type_cell
 
 Codes = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
@@ -554,11 +554,12 @@ class _ColumnReader:
         if not plain:
             return None
         found = self.quantities.get((self.grid_rows[row], column))
+        if role is not ColumnRole.PLAIN:
+            missing = found is None and plain in MISSING_MARKERS
+            return None if missing else Datum(ValueKind.ENTITY, plain, text=plain)
         value = type_cell(text, style)
         if found is None and value.kind in (Kind.EMPTY, Kind.MISSING):
             return None
-        if role is not ColumnRole.PLAIN:
-            return Datum(ValueKind.ENTITY, plain, text=plain)
         if durations and (seconds := duration_seconds(plain)) is not None:
             return Datum(ValueKind.DURATION, seconds, "SEC", text=plain)
         if value.kind in (Kind.DATE, Kind.YEAR, Kind.PERIOD) and value.lexical:
