@@ -33,7 +33,7 @@ class Unit:
 
 
 class Conversion(NamedTuple):
-    """The SI value of a number in a unit is (number + offset) * multiplier; units of one dimension convert."""
+    """The SI value of a number in a unit is (number + offset) * multiplier; units of a dimension convert."""
 
     dimension: str
     multiplier: str
