@@ -199,7 +199,7 @@ class KnowledgeGraph:
         place = GraphDirectory(directory)
         self.endpoint = place.endpoint()
         if self.endpoint is None:
-            self.generation = place.current()
+            self.generation = place.lease()
         else:
             from kgtable.building.connect import endpoint_generation
 
@@ -215,7 +215,7 @@ class KnowledgeGraph:
             from kgtable.graph.remote.endpoint import RemoteStore
 
             return RemoteStore(self.endpoint, self.names.prefixes)
-        return EmbeddedStore(self.generation.store_path, self.names.prefixes)
+        return EmbeddedStore(self.generation.store_path, self.names.prefixes, self.generation.lease)
 
     @cached_property
     def catalogue(self) -> Catalogue:

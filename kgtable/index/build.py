@@ -238,17 +238,7 @@ def build_index(
     Tables that the previous generation held in the same state are not read again, and no text is
     embedded that was embedded there. Raises `StorageError`, `EmbeddingError`.
     """
-    _write_index(generation, generation.index_path, embedding=embedding, workers=workers, load=load)
-
-
-def _write_index(
-    generation: Generation,
-    folder: Path,
-    *,
-    embedding: str,
-    workers: int,
-    load: Callable[[str], Embedder | None],
-) -> None:
+    folder = generation.index_path
     with storage_errors(folder), _sqlite_errors():
         folder.mkdir()
         previous = _previous(generation)
@@ -304,21 +294,20 @@ def ensure_index(
 ) -> bool:
     """Build the index of the current generation again if it is missing or has another embedding.
 
-    Readers see the old index or the new one, whole. Gives whether it was built.
+    The new index belongs to a generation of its own, so that readers of the current one keep theirs.
+    Gives whether it was built.
     """
     with directory.building():
-        generation = directory.current()
-        if _fits(generation.index_path, embedding, load):
+        current = directory.current()
+        if _fits(current.index_path, embedding, load):
             return False
-        draft, old = generation.path / "index.new", generation.path / "index.old"
-        with storage_errors(generation.path):
-            for stray in (draft, old):
-                shutil.rmtree(stray, ignore_errors=True)
-            _write_index(generation, draft, embedding=embedding, workers=workers, load=load)
-            if generation.index_path.exists():
-                generation.index_path.rename(old)
-            draft.rename(generation.index_path)
-            shutil.rmtree(old, ignore_errors=True)
+        generation = directory.begin_copy(current)
+        try:
+            build_index(generation, embedding=embedding, workers=workers, load=load)
+        except BaseException:
+            shutil.rmtree(generation.path, ignore_errors=True)
+            raise
+        directory.point_to(generation, generation.base)
     return True
 
 
