@@ -131,8 +131,7 @@ def test_a_file_that_changed_after_it_was_scanned_is_named(tmp_path: Path) -> No
     scan = scan_delimited(file, ReadLimits(), 3)
     (tmp_path / "a.csv").write_text("A,\n" + "é,1\n" * 50, encoding="utf-8")
     with pytest.raises(UnreadableTableError, match="change meanwhile"):
-        for part in range(3):
-            list(scan.piece(part))
+        list(scan.piece(1))
 
 
 def test_shares_of_a_table_together_say_what_the_whole_says() -> None:
