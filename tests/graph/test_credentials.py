@@ -1,21 +1,21 @@
 from __future__ import annotations
 
-from email.message import Message
 from hashlib import md5
-from urllib.request import Request, parse_http_list, parse_keqv_list
+from urllib.request import parse_http_list, parse_keqv_list
 
+import httpx
 import pytest
 
 from kgtable.errors import ConfigError
 from kgtable.graph.remote.http import ORIGINS, TOKEN, USER, Credentials, Login, credentials_for
 
 SECRET = {TOKEN: "s3cret"}
-REQUEST = Request("http://127.0.0.1:8890/store?graph=urn%3Ax", data=b"x", method="PUT")
+URL = "http://127.0.0.1:8890/store?graph=urn%3Ax"
 
 
 def test_credentials_are_bearer_tokens_or_passwords_and_do_not_show() -> None:
-    assert Login(Credentials("s3cret")).header(REQUEST) == "Bearer s3cret"
-    assert Login(Credentials("pass:ü", "me")).header(REQUEST) == "Basic bWU6cGFzczrDvA=="
+    assert authorization(asked(Login(Credentials("s3cret")))[0]) == "Bearer s3cret"
+    assert authorization(asked(Login(Credentials("pass:ü", "me")))[-1]) == "Basic bWU6cGFzczrDvA=="
     assert "s3cret" not in repr(Credentials("s3cret", "me"))
 
 
@@ -48,11 +48,26 @@ def test_others_only_where_their_origin_is_named(url: str, origins: str, may: bo
     assert "s3cret" not in str(caught.value)
 
 
-def challenge(*texts: str) -> Message:
-    headers = Message()
-    for text in texts:
-        headers["WWW-Authenticate"] = text
-    return headers
+def asked(login: Login, *challenges: str) -> list[httpx.Request]:
+    """The requests of one login, the endpoint refusing all but the last with these challenges."""
+    request = httpx.Request("PUT", URL, content=b"x")
+    flow = login.sync_auth_flow(request)
+    sent = [next(flow)]
+    headers = [("WWW-Authenticate", challenge) for challenge in challenges]
+    first = True
+    while True:
+        # Requests are changed in place by the login.
+        sent[-1] = httpx.Request(sent[-1].method, sent[-1].url, headers=sent[-1].headers)
+        refusal = httpx.Response(401, headers=headers, request=sent[-1])
+        try:
+            sent.append(flow.send(refusal if first else httpx.Response(200, request=sent[-1])))
+        except StopIteration:
+            return sent
+        first = False
+
+
+def authorization(request: httpx.Request) -> str:
+    return str(request.headers.get("authorization", ""))
 
 
 def hashed(*parts: str) -> str:
@@ -61,31 +76,28 @@ def hashed(*parts: str) -> str:
 
 def test_a_digest_is_that_of_the_standard() -> None:
     login = Login(Credentials("s3cret", "me"))
-    assert login.is_unsure
-    assert login.learn(challenge('Basic realm="x"', 'Digest realm="SPARQL", nonce="n0nce", qop="auth"'))
-    assert not login.is_unsure
-    for count in ("00000001", "00000002"):
-        scheme, _, text = login.header(REQUEST).partition(" ")
+    probe, first = asked(login, 'Basic realm="x"', 'Digest realm="SPARQL", nonce="n0nce", qop="auth"')
+    assert (probe.method, authorization(probe)) == ("HEAD", "")
+    (second,) = asked(login)
+    counts = []
+    for request in (first, second):
+        scheme, _, text = authorization(request).partition(" ")
         found = parse_keqv_list(parse_http_list(text))
         assert scheme == "Digest"
-        assert found["nc"] == count
         assert found["uri"] == "/store?graph=urn%3Ax"
         who, what = hashed("me", "SPARQL", "s3cret"), hashed("PUT", found["uri"])
-        assert found["response"] == hashed(who, "n0nce", count, found["cnonce"], "auth", what)
+        assert found["response"] == hashed(who, "n0nce", found["nc"], found["cnonce"], "auth", what)
+        counts.append(int(found["nc"], 16))
+    assert counts[1] == counts[0] + 1
 
 
-def test_what_is_no_new_challenge_changes_nothing() -> None:
+@pytest.mark.parametrize("challenges", [(), ('Basic realm="x"',), ("Digest",)])
+def test_what_is_no_challenge_for_a_digest_leaves_basic(challenges: tuple[str, ...]) -> None:
     login = Login(Credentials("s3cret", "me"))
-    assert not login.learn(challenge('Basic realm="x"'))
-    assert not login.learn(challenge("Digest"))
-    assert not login.learn(challenge())
-    assert login.header(REQUEST).startswith("Basic ")
-    assert login.learn(challenge('Digest realm="a", nonce="b", qop="auth"'))
-    assert not login.learn(challenge('Digest realm="a", nonce="b", qop="auth"'))
+    assert [authorization(request)[:6] for request in asked(login, *challenges)] == ["", "Basic "]
+    assert [authorization(request)[:6] for request in asked(login, *challenges)] == ["Basic "]
 
 
 def test_a_token_is_never_made_a_digest() -> None:
-    login = Login(Credentials("s3cret"))
-    assert not login.is_unsure
-    assert not login.learn(challenge('Digest realm="a", nonce="b", qop="auth"'))
-    assert login.header(REQUEST) == "Bearer s3cret"
+    sent = asked(Login(Credentials("s3cret")), 'Digest realm="a", nonce="b", qop="auth"')
+    assert [authorization(request) for request in sent] == ["Bearer s3cret"]
