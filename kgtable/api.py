@@ -6,7 +6,7 @@ import html
 import threading
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +19,7 @@ from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.building.table_views import Tables
 from kgtable.config import Settings as AskSettings
 from kgtable.config import load_settings
-from kgtable.errors import AnswerError, GraphError, GraphNotFoundError, UsageError
+from kgtable.errors import AnswerError, GraphNotFoundError, UsageError
 from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
-    from kgtable.index.build import RememberingEmbedder
     from kgtable.ontology.mapping import UserMapping
     from kgtable.retrieval.registry import Retrievers
 
@@ -92,26 +91,23 @@ def build(
     the search index (``"none"`` for a lexical one), `workers` the number of processes.
     See `kgtable.building.pipeline.build_graph` for what is done and which errors are raised.
     """
-    from kgtable.building.pipeline import build_graph
-    from kgtable.index.build import ensure_index, index_step
-    from kgtable.ontology.equivalents import propose
+    from kgtable.building.pipeline import build_graph, refresh_mapping
+    from kgtable.index.build import BuildEmbedding, ensure_index, index_step
 
-    embedder = _remembering(embedding, GraphDirectory(directory))
-
-    def load(name: str) -> RememberingEmbedder | None:
-        return embedder
-
+    model = BuildEmbedding(embedding, GraphDirectory(directory))
     built = build_graph(
         _paths(paths),
         directory,
         mapping=_mapping(mapping),
         base=base,
         workers=workers,
-        after=(index_step(embedding, workers, load),),
-        propose=partial(propose, embed=None if embedder is None else embedder.embed_names),
+        before=model.load,
+        after=(index_step(embedding, workers, model.load),),
+        propose=model.propose,
         progress=progress,
     )
-    ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=load)
+    if ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=model.load):
+        refresh_mapping(directory, model.propose)
     return KnowledgeGraph(directory, built)
 
 
@@ -162,20 +158,6 @@ def _paths(paths: Path | str | Sequence[Path | str]) -> Sequence[Path | str]:
     return [paths] if isinstance(paths, Path | str) else paths
 
 
-def _remembering(embedding: str, directory: GraphDirectory) -> RememberingEmbedder | None:
-    """The embedding of a build, with the column names of the graph as it is; None for a lexical one."""
-    from kgtable.index.build import RememberingEmbedder
-    from kgtable.index.embedding_models import embedder_or_lexical
-
-    model = embedder_or_lexical(embedding)
-    if model is None:
-        return None
-    remembering = RememberingEmbedder(model)
-    with suppress(GraphError):
-        remembering.know_names_of(directory.current().index_path)
-    return remembering
-
-
 def _mapping(path: Path | str | None) -> UserMapping | None:
     from kgtable.ontology.mapping import UserMapping
 
@@ -199,7 +181,7 @@ class KnowledgeGraph:
         place = GraphDirectory(directory)
         self.endpoint = place.endpoint()
         if self.endpoint is None:
-            self.generation = place.current()
+            self.generation = place.lease()
         else:
             from kgtable.building.connect import endpoint_generation
 
@@ -215,7 +197,7 @@ class KnowledgeGraph:
             from kgtable.graph.remote.endpoint import RemoteStore
 
             return RemoteStore(self.endpoint, self.names.prefixes)
-        return EmbeddedStore(self.generation.store_path, self.names.prefixes)
+        return EmbeddedStore(self.generation.store_path, self.names.prefixes, self.generation.lease)
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -11,6 +11,7 @@ import pyoxigraph as ox
 
 from kgtable.errors import GraphNotFoundError, QueryError, StorageError
 from kgtable.graph.sparql_text import Bindable, to_term
+from kgtable.storage import Lease
 
 _TRIPLE = attrgetter("triple")
 
@@ -41,12 +42,16 @@ class EmbeddedStore:
     """An Oxigraph store on disk, opened for reading; it works beside a build.
 
     Results belong to the thread that asked: they must not be handed to another. Queries may use
-    the `prefixes` (name to namespace) without declaring them.
+    the `prefixes` (name to namespace) without declaring them. The files stay as long as the store is
+    used where `lease` is one on the folder of its generation.
     Raises `GraphNotFoundError` where there is no store, `StorageError` where it is damaged.
     """
 
-    def __init__(self, path: str | Path, prefixes: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, path: str | Path, prefixes: Mapping[str, str] | None = None, lease: Lease | None = None
+    ) -> None:
         self._prefixes = dict(prefixes or {})
+        self._lease = lease
         if not Path(path, "CURRENT").exists():
             raise GraphNotFoundError(f"There is no store in {path}.")
         try:

@@ -142,7 +142,8 @@ class Explorer:
         """The answer of an operation as JSON; events on the way are sent ahead of it."""
         opening = job.get("open")
         if opening is not None:
-            self._graph, self._directory = None, Path(opening["directory"])
+            self._close()
+            self._directory = Path(opening["directory"])
         for pause in OPENING_PAUSES:
             try:
                 return self._answer(job, emit)
@@ -150,9 +151,15 @@ class Explorer:
                 # A live writer may have replaced files under a view that is some writes old.
                 if not _files_moved(error):
                     raise
-                self._graph = None
+                self._close()
                 time.sleep(pause)
         return self._answer(job, emit)
+
+    def _close(self) -> None:
+        """Ends the lease of the graph at once: the graph itself may wait for the garbage collector."""
+        if self._graph is not None and self._graph.generation.lease is not None:
+            self._graph.generation.lease.release()
+        self._graph = None
 
     def _answer(self, job: Head, emit: Emit) -> tuple[Head, bytes]:
         try:

@@ -19,6 +19,7 @@ from kgtable.server.frames import Head
 from kgtable.server.options import Lanes
 from kgtable.server.problems import Problem, busy
 from kgtable.server.process import WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
+from kgtable.storage import Lease
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,13 +41,15 @@ RESTART = 1.0
 class View:
     """The store a job looks at: where it lies, its version, and the prefixes queries may use.
 
-    `directory` is the graph directory it belongs to, None for a bare store.
+    `directory` is the graph directory it belongs to, None for a bare store. `lease` keeps the store's
+    files for as long as a job with this view waits or runs, and as long as it is the server's view.
     """
 
     path: str
     version: str
     prefixes: dict[str, str]
     directory: str | None = None
+    lease: Lease | None = None
 
     def opening(self) -> Head:
         """What a process is told to open the store."""

@@ -70,7 +70,7 @@ class GraphFolder:
         self._view = self._read()
 
     def view(self) -> View:
-        """The current generation's store."""
+        """The current generation's store, with a lease on it that lasts as long as the view."""
         stamp = self._look()
         if stamp != self._stamp:
             try:
@@ -87,7 +87,7 @@ class GraphFolder:
         return status.st_mtime_ns, status.st_ino
 
     def _read(self) -> View:
-        generation = self._directory.current()
+        generation = self._directory.lease()
         prefixes = {**WIDELY_USED, **Namespaces(generation.base).prefixes}
         try:
             made = generation.catalogue_path.stat().st_mtime_ns
@@ -97,7 +97,8 @@ class GraphFolder:
                 hint="Build the graph again in an empty directory.",
             ) from error
         version = f"{generation.number}-{made:x}"
-        return View(str(generation.store_path), version, prefixes, str(self._directory.path.absolute()))
+        directory = str(self._directory.path.absolute())
+        return View(str(generation.store_path), version, prefixes, directory, generation.lease)
 
 
 ENTRY_LIMIT = 256 * 1024

@@ -11,29 +11,45 @@ import resource
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Any, Protocol
 
 from kgtable.server import frames
 from kgtable.server.execution import Evaluator
 from kgtable.server.frames import Decoder, Emit, Head
 from kgtable.server.problems import Problem
+from kgtable.storage import Lease
 
 
 class Reader:
-    """Keeps one store open, and opens another one when a job comes with ``open``."""
+    """Keeps one store open, and opens another one when a job comes with ``open``.
+
+    Of a graph directory it holds a lease on the store's generation meanwhile.
+    """
 
     def __init__(self) -> None:
         self._evaluator: Evaluator | None = None
+        self._lease: Lease | None = None
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
         """The bytes of the response to a query or a graph read."""
         opening = job.get("open")
         if opening is not None:
-            self._evaluator = None
-            self._evaluator = Evaluator(opening["path"], opening["prefixes"])
+            self._evaluator = self._lease = None
+            path = Path(opening["path"])
+            if opening.get("directory") is not None:
+                self._lease = _lease_on(path.parent)
+            self._evaluator = Evaluator(str(path), opening["prefixes"])
         if self._evaluator is None:
             raise ValueError("The first job of a reader must open a store.")
         return self._evaluator.answer(job)
+
+
+def _lease_on(generation: Path) -> Lease:
+    try:
+        return Lease(generation)
+    except OSError as error:
+        raise Problem("unavailable", f"The graph's store cannot be opened: {error}") from error
 
 
 GRACE_SECONDS = 2.0

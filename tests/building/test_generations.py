@@ -36,19 +36,19 @@ def test_the_first_generation_and_the_next(tmp_path: Path) -> None:
     assert place.current().path == place.generations_path / "2"
 
 
-def test_what_an_unfinished_build_left_is_removed_and_one_older_generation_kept(tmp_path: Path) -> None:
+def test_what_an_unfinished_build_left_and_earlier_generations_are_removed(tmp_path: Path) -> None:
     place = GraphDirectory(tmp_path)
     for _ in range(3):
         complete(place)
-    with place.building() as current:
-        unfinished = place.begin(current, BASE)
-    (unfinished.path / "half").write_bytes(b"x")
+    (place.generations_path / "4").mkdir()
+    (place.generations_path / "4" / "half").write_bytes(b"x")
+    (place.generations_path / ".2.removed").mkdir()
     (tmp_path / f".{POINTER}.1.tmp").write_bytes(b"{")
     (tmp_path / "ontology.csv").write_bytes(b"mine")
     assert place.current().number == 3
     with place.building() as current:
         assert current is not None
-        assert sorted(entry.name for entry in place.generations_path.iterdir()) == ["2", "3"]
+        assert sorted(entry.name for entry in place.generations_path.iterdir()) == ["3"]
         assert not list(tmp_path.glob("*.tmp"))
         assert place.begin(current, BASE).previous == current
     assert (tmp_path / "ontology.csv").read_bytes() == b"mine"

@@ -229,7 +229,7 @@ def test_a_reader_beside_a_build_sees_whole_tables(tmp_path: Path, graph_path: P
 
     def read() -> None:
         while not done.is_set():
-            generation = GraphDirectory(graph_path).current()
+            generation = GraphDirectory(graph_path).lease()
             store = EmbeddedStore(generation.store_path)
             seen.add(str(read_table(store, "table3", Namespaces()).grid.rows))
 
@@ -258,12 +258,14 @@ def test_a_reader_beside_a_build_sees_whole_tables(tmp_path: Path, graph_path: P
 def test_the_data_files_of_an_unchanged_store_are_shared(tmp_path: Path, graph_path: Path) -> None:
     folder = many_tables(tmp_path / "tables", 8)
     build_graph([folder], graph_path)
+    opened = api.open(graph_path)  # keeps the first generation
     (folder / "table1.csv").unlink()
     build_graph([folder], graph_path)
     first, second = (graph_path / "generations" / number / "store" for number in ("1", "2"))
     shared = [path for path in first.glob("*.sst") if (second / path.name).exists()]
     assert shared
     assert all(os.path.samefile(path, second / path.name) for path in shared)
+    assert "table1" in opened.tables
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")

@@ -7,15 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.build import VERSION, RememberingEmbedder, assemble, ensure_index, index_step, read_about
+from kgtable.index.build import VERSION, assemble, ensure_index, index_step, read_about
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Embedder
 from kgtable.index.open import GraphIndex
-from kgtable.ontology.column_stats import by_name
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
 
 
@@ -81,7 +79,7 @@ def test_another_embedding_or_a_missing_index_is_made_up_for(tmp_path: Path) -> 
     tables = write_tables(tmp_path / "tables")
     first = build(tables, tmp_path / "kg", "none")
     again = build(tables, tmp_path / "kg", "words")
-    assert again.number == first.number
+    assert again.number == first.number + 1
     assert read_about(again.index_path)["embedding"] == "words"
     complete = files_of(again.index_path)
     shutil.rmtree(again.index_path)
@@ -213,42 +211,3 @@ def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
     corpus = assemble([], tmp_path)
     assert corpus.table_ids == ()
     assert len(Corpus.open(tmp_path).places.cell_row) == 0
-
-
-def test_a_text_is_embedded_once() -> None:
-    words = WordEmbedder()
-    embedder = RememberingEmbedder(words)
-    first = embedder.embed(["a cat", "a dog", "a cat"])
-    np.testing.assert_array_equal(embedder.embed(["a dog", "a cat"]), first[[1, 0]])
-    assert words.asked == ["a cat", "a dog"]
-    assert embedder.embed([]).shape == (0, 64)
-
-
-def test_column_names_of_an_index_are_known(index: GraphIndex) -> None:
-    words = WordEmbedder()
-    embedder = RememberingEmbedder(words)
-    embedder.know_names_of(index.folder)
-    vectors = embedder.embed_names([" Gold", "Nation"])
-    assert words.asked == []
-    np.testing.assert_allclose(vectors, words.embed(["gold", "nation"]), atol=1e-6)
-
-
-def test_names_of_several_lines_are_known(tmp_path: Path) -> None:
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "a.csv").write_text('Name,"Share of\n votes"\nx,1\ny,2\n', encoding="utf-8")
-    generation = build(tmp_path / "tables", tmp_path / "graph")
-    words = WordEmbedder()
-    embedder = RememberingEmbedder(words)
-    embedder.know_names_of(generation.index_path)
-    embedder.embed_names(sorted(by_name(Catalogue.load(generation.catalogue_path).facts())))
-    assert words.asked == []
-
-
-def test_the_vectors_of_another_embedding_are_not_taken_over(index: GraphIndex, tmp_path: Path) -> None:
-    words = WordEmbedder()
-    words.name = "other"
-    embedder = RememberingEmbedder(words)
-    embedder.know_names_of(index.folder)
-    embedder.know_names_of(tmp_path / "absent")
-    embedder.embed_names(["Gold"])
-    assert words.asked == ["gold"]

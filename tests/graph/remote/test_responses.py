@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
-from email.message import Message
 
+import httpx
 import pyoxigraph as ox
 import pytest
 from hypothesis import given
@@ -27,11 +27,8 @@ SELECTED = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": ROWS}}).
 
 
 def reply(body: bytes = b"", status: int = 200, type: str = RESULTS, **headers: str) -> HttpReply:
-    message = Message()
-    message["Content-Type"] = type
-    for name, value in headers.items():
-        message[name.replace("_", "-")] = value
-    return HttpReply(status, message, body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return HttpReply(status, httpx.Headers({"Content-Type": type, **named}), body)
 
 
 @given(
