@@ -1,4 +1,4 @@
-"""Serving a graph directory: what ``kgtable serve`` and `KnowledgeGraph.serve` do."""
+"""Serving a graph directory: the work of ``kgtable serve`` and `KnowledgeGraph.serve`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GRACE_SECONDS = 10
 
 
 def with_token(settings: ServerSettings) -> ServerSettings:
-    """The settings with a token made up where one is needed and none is given."""
+    """The settings with a generated token where one is needed and none is given."""
     needed = settings.writable or not is_loopback(settings.host)
     token = settings.token
     if token is not None and (len(token) < 8 or not (token.isascii() and token.isprintable())):
@@ -39,7 +39,7 @@ def with_token(settings: ServerSettings) -> ServerSettings:
 
 
 def bind(settings: ServerSettings) -> socket.socket:
-    """The listening socket. Raises `ServerError` where the address cannot be had."""
+    """Open the listening socket. Raises `ServerError` if the address is not available."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -57,7 +57,7 @@ def bind(settings: ServerSettings) -> socket.socket:
 
 
 def address(listener: socket.socket) -> str:
-    """Where a browser finds the server."""
+    """The URL of the server for a browser."""
     host, port = listener.getsockname()[:2]
     host = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - shown, not bound
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
@@ -70,7 +70,7 @@ def run(
     log: TextIO | None = sys.stdout,
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serves until told to stop by a signal; `ready` is told the address once it listens.
+    """Serve until stopped by a signal; `ready` is called with the address once the server listens.
 
     Raises `ServerError` if the server cannot start.
     """
@@ -84,7 +84,7 @@ def run(
 
 
 def make_server(app: Server) -> uvicorn.Server:
-    """The HTTP server around the application."""
+    """Make the HTTP server around the application."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
@@ -109,7 +109,7 @@ def serve(
     token: str | None = None,
     default_graph: str = "union",
 ) -> None:
-    """Serves the graph in a directory until the process is told to stop, as ``kgtable serve`` does.
+    """Serve the graph in a directory until stopped, as ``kgtable serve`` does.
 
     Raises `ServerError` if it cannot, and what opening the graph raises.
     """
@@ -120,7 +120,7 @@ def serve(
 def serve_directory(
     directory: Path, settings: ServerSettings, *, log: TextIO | None, say: Callable[[str], object]
 ) -> None:
-    """Serves the graph in a directory until told to stop; `say` gets lines for the person who started it.
+    """Serve the graph in a directory until stopped; `say` receives messages for the terminal.
 
     A writable server makes an empty graph in a new or empty directory. Raises `ServerError`, and what
     opening the graph raises.

@@ -1,8 +1,7 @@
-"""A worker process: reads jobs from a socket, one at a time, and answers each with one frame.
+"""Worker process: reads jobs from a socket, one at a time, and answers each with one message.
 
-Started as ``python -m kgtable.server.worker ROLE DESCRIPTOR``. It bounds itself as well as being
-bounded from outside: an alarm ends it when a job overruns, whatever native code is running, and it
-ends when its server does.
+Started as ``python -m kgtable.server.worker ROLE DESCRIPTOR``. Besides the limits set from outside, an alarm
+ends the process when a job overruns, even inside native code, and it ends when its server does.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Reader:
         self._lease: Lease | None = None
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """The bytes of the response to a query or a graph read."""
+        """The response to a query or a graph read, as bytes."""
         opening = job.get("open")
         if opening is not None:
             self._evaluator = self._lease = None
@@ -59,15 +58,15 @@ CHUNK = 1 << 16
 
 
 class Worker(Protocol):
-    """What a role does with its jobs."""
+    """The interface of a role."""
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """The answer to a job; `emit` sends events ahead of it. Raises `Problem`."""
+        """Execute a job; `emit` sends events ahead of the result. Raises `Problem`."""
         ...
 
 
 def serve(worker: Worker, connection: socket.socket) -> None:
-    """Answers jobs in order until the other side closes."""
+    """Execute jobs in order until the connection closes."""
     decoder = Decoder()
     connection.sendall(frames.encode({"ready": True}))
     room = memoryview(bytearray(CHUNK))
@@ -98,7 +97,7 @@ def _failure(problem: Problem) -> tuple[Head, bytes]:
 
 
 def bound(memory: int) -> None:
-    """Bounds the process's memory, and makes the alarm deadly even inside native code."""
+    """Limit the process's memory, and let the alarm end it even inside native code."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -119,7 +118,7 @@ def _role(name: str) -> Any:
 
 
 def main(arguments: list[str]) -> None:
-    """Runs a worker of the given role on the given descriptor."""
+    """Run a worker of the given role on the given file descriptor."""
     role, descriptor, memory = arguments[0], int(arguments[1]), int(arguments[2])
     worker: Worker = _role(role)
     bound(memory)
