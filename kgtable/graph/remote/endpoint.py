@@ -198,6 +198,10 @@ class RemoteStore:
         if reply.status != 404:
             checked(reply, url)
 
+    def close(self) -> None:
+        """See `TripleStore.close`: forgets the logins."""
+        self._logins.clear()
+
     def _graph_url(self, iri: str | None) -> str:
         store = self.endpoint.store
         if store is None:
