@@ -209,7 +209,7 @@ def test_rdflib_gets_every_quad_and_the_ontology(kg: api.KnowledgeGraph) -> None
 
 
 def test_graphs_show_themselves_in_a_notebook(kg: api.KnowledgeGraph) -> None:
-    assert "1 tables" in repr(kg)
+    assert "1 table)" in repr(kg)
     for shown in (kg, kg.tables, kg.tables["planets"]):
         assert "planets" in shown._repr_html_()
 

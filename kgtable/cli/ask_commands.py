@@ -69,7 +69,7 @@ def retrieve(
     format: str | None,
     output: str,
 ) -> None:
-    """Find the triples of a graph that may answer a question, the best first.
+    """Find the triples that may answer a question.
 
     A question of - is read from standard input. With --questions one result is printed for each, in the
     order of the file. --explain stands above a table, in the key "explanation" of JSON, and otherwise on
@@ -210,10 +210,10 @@ SHOWN = ("prompt", "triples", "sparql")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 @click.option("--show", type=click.Choice(SHOWN), multiple=True, help="Show what the answer was made from.")
 def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options: Any) -> None:
-    """Answer a question from the graph; - reads it from standard input.
+    """Answer a question, citing the cells it rests on.
 
-    Where no language model is configured, the answer is computed by rules. The exit status is 1 where
-    nothing was found.
+    A question of - is read from standard input. Where no language model is configured, the answer is computed
+    by rules. The exit status is 1 where nothing was found.
     """
     from kgtable.answering.answer import as_text
 

@@ -87,7 +87,7 @@ def _row_of_turtle(path: Path) -> str:
     help="Leave the sample tables and the graph in this new or empty folder.",
 )
 def demo(keep: Path | None) -> None:
-    """Run the whole flow over the sample tables: build, query, ask, export."""
+    """Show the whole flow over the sample tables."""
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise UsageError(f"{keep} is not an empty folder.", hint="Name a folder that is not there yet.")
     with _folder(keep) as folder:

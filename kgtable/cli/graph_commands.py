@@ -64,9 +64,10 @@ def convert(
     workers: int,
     report: Path | None,
 ) -> None:
-    """Write the tables in files and folders, or on standard input (-), as RDF.
+    """Write tables as RDF.
 
-    The exit status is 1 where a file could not be read as a table.
+    The tables are in files and folders, or one file is on standard input (-). The exit status is 1 where a
+    file could not be read as a table.
     """
     if output == "-" and format is None:
         raise UsageError("Standard output has no suffix.", hint="Say --format turtle, or another one.")
@@ -104,7 +105,7 @@ def build(
     workers: int,
     report: Path | None,
 ) -> None:
-    """Bring a graph up to date with the tables in files and folders.
+    """Build a graph from tables, or bring it up to date.
 
     Only what changed is read again. A build that is interrupted leaves the graph as it was. The exit
     status is 1 where a file could not be read as a table.
@@ -157,12 +158,16 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
     "-f", "--format", help="table, json, csv, tsv, xml; turtle for triples.  [default: table, turtle]"
 )
 def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None) -> None:
-    """Query a graph in SPARQL; - reads the query from standard input.
+    """Query a graph in SPARQL.
 
-    The prefixes csvw, data, dcterms, ex, kgt, qudt, rdfs, unit and xsd need no declaration.
+    A query of - is read from standard input. The prefixes csvw, data, dcterms, ex, kgt, qudt, rdfs, unit and
+    xsd need no declaration.
     """
     if (query is None) == (file is None):
-        raise UsageError("Give a query, or a file with one.", hint="Use - to read it from standard input.")
+        hint = "Use - to read it from standard input."
+        if format is not None and Path(format).is_file():
+            hint = f"-f is the format: name the file with --file {format}"
+        raise UsageError("Give a query, or a file with one.", hint=hint)
     text = file.read() if file is not None else sys.stdin.read() if query == "-" else str(query)
     with kgtable.open(kg) as graph:
         click.echo(graph.sparql_text(text, format), nl=False)
@@ -176,7 +181,7 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
     "-f", "--format", "--as", "format", help=f"csv, {FORMATS}; by default the suffix of the output tells."
 )
 def export(kg: Path, output: str, table: str | None, format: str | None) -> None:
-    """Write a graph, or one table of it, to files: as RDF, or back to CSV.
+    """Write a graph, or one table, as RDF or CSV.
 
     As CSV each table is a file: the output is a folder for all, or a file for one.
     """
@@ -207,9 +212,9 @@ def export(kg: Path, output: str, table: str | None, format: str | None) -> None
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def validate(context: click.Context, path: Path | None, kg: Path | None, as_json: bool) -> None:
-    """Check a graph, an RDF file, or what tables become, with QUDT's shapes and kgtable's (SHACL).
+    """Check a graph, an RDF file or tables by SHACL.
 
-    The exit status is 1 where a shape is violated.
+    The shapes are QUDT's and kgtable's. The exit status is 1 where a shape is violated.
     """
     if path is not None and context.get_parameter_source("kg") is ParameterSource.ENVIRONMENT:
         kg = None
@@ -271,7 +276,7 @@ def _described(table: dict[str, Any]) -> str:
 @dialect_option
 @click.option("--base", help="The IRI that generated IRIs begin with; by default the endpoint is asked.")
 def connect(url: str, kg: Path, store: str | None, dialect: str, base: str | None) -> None:
-    """Make a directory stand for the graph behind a SPARQL endpoint.
+    """Connect a directory to a SPARQL endpoint.
 
     The commands that read a graph then ask the endpoint. KGTABLE_SPARQL_TOKEN is the token for it, if
     it needs one, KGTABLE_SPARQL_ORIGIN the origins (https://host) the token may be sent to.
@@ -285,10 +290,10 @@ def connect(url: str, kg: Path, store: str | None, dialect: str, base: str | Non
 @kg_option
 @dialect_option
 def push(url: str, kg: Path, dialect: str) -> None:
-    """Copy a graph to another engine, at its Graph Store Protocol address.
+    """Copy a graph to another engine.
 
-    Each table's graph and the description replace what is there under their names. A push that was
-    interrupted is run again.
+    URL is its Graph Store Protocol address. Each table's graph and the description replace what is there
+    under their names. A push that was interrupted is run again.
     """
     with kgtable.open(kg) as graph, ProgressLine() as progress:
         sent = graph.push(url, dialect=dialect, progress=progress)

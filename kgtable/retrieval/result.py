@@ -101,9 +101,11 @@ class Retrieval:
         """One row for each triple, the best first; `value` holds numbers, dates and booleans as such."""
         import pandas
 
-        rows = [triple._replace(value=triple.typed_value()) for triple in self.triples]  # type: ignore[arg-type]
         columns = pandas.Index(ScoredTriple._fields, dtype=object)
-        return pandas.DataFrame(rows, columns=columns)
+        frame = pandas.DataFrame(list(self.triples), columns=columns)
+        values = [triple.typed_value() for triple in self.triples]
+        frame["value"] = pandas.Series(values, dtype=object)  # pandas would make floats and texts of some
+        return frame
 
     def explain(self) -> Explanation:
         """How it came about: labels, expansion, candidates and scores, with the time of each step."""
