@@ -141,7 +141,7 @@ def test_equivalent_columns_are_proposed_by_the_vectors_of_the_build(
     embedding: str, proposed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "kgtable.index.embedding_models.embedder_or_lexical",
+        "kgtable.index.embedding_models.load_embedder",
         lambda name: None if name == "none" else Thesaurus(),
     )
     (tmp_path / "one.csv").write_text("Year,Revenue\n2019,5\n", encoding="utf-8")
@@ -209,7 +209,7 @@ def test_rdflib_gets_every_quad_and_the_ontology(kg: api.KnowledgeGraph) -> None
 
 
 def test_graphs_show_themselves_in_a_notebook(kg: api.KnowledgeGraph) -> None:
-    assert "1 tables" in repr(kg)
+    assert "1 table)" in repr(kg)
     for shown in (kg, kg.tables, kg.tables["planets"]):
         assert "planets" in shown._repr_html_()
 

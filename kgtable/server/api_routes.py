@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from kgtable.config import DEFAULT_K
 from kgtable.server import requests
 from kgtable.server.frames import Head
 from kgtable.server.openapi import document
@@ -123,7 +124,7 @@ class Api:
         job = {
             "op": "retrieve",
             "question": _question(found.get("question")),
-            "k": _integer(found, "k", 100, 1, MOST_TRIPLES),
+            "k": _integer(found, "k", DEFAULT_K, 1, MOST_TRIPLES),
             "method": found.get("method", "hybrid"),
         }
         return await self._give(request, job)

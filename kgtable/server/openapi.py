@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kgtable.config import DEFAULT_K
 from kgtable.version import __version__
 
 _TEXT = {"type": "string"}
@@ -235,7 +236,7 @@ def document(server: str) -> dict[str, Any]:
     ]
     question = [
         _parameter("question", _QUESTION, "The question.", required=True),
-        _parameter("k", _range(1, 11_000, 100), "Maximum number of triples."),
+        _parameter("k", _range(1, 11_000, DEFAULT_K), "Maximum number of triples."),
         _parameter("method", _METHOD, "The retrieval method."),
     ]
     words = [

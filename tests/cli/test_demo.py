@@ -30,7 +30,7 @@ def test_without_a_folder_nothing_is_left(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", None)
     result = CliRunner().invoke(main, ["demo"])
     assert result.exit_code == 0, result.output
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("kgtable-*")) == []
 
 
 def test_a_folder_with_files_in_it_is_refused(tmp_path: Path) -> None:

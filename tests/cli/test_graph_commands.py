@@ -109,7 +109,7 @@ def test_export_of_one_table(kg: str, tmp_path: Path) -> None:
 def test_a_query_from_standard_input_and_from_a_file(kg: str, tmp_path: Path) -> None:
     assert run("sparql", "-", "--kg", kg, text="ASK { ?s ?p ?o }").stdout == "true\n"
     (tmp_path / "q.rq").write_text("CONSTRUCT { ?s rdfs:label ?l } WHERE { ?s rdfs:label ?l ; a kgt:Row }")
-    assert 'rdfs:label "Saturn"' in run("sparql", "-f", tmp_path / "q.rq", "--kg", kg).stdout
+    assert 'rdfs:label "Saturn"' in run("sparql", "--file", tmp_path / "q.rq", "--kg", kg).stdout
 
 
 @pytest.mark.parametrize(

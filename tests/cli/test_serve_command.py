@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kgtable.cli import serve_command
+from kgtable.server import running
 from kgtable.server.options import DefaultGraph, ServerSettings
 from tests.cli.test_graph_commands import run
 
@@ -21,7 +21,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Served:
         found.append((kg, settings))
         say("http://127.0.0.1:1/")
 
-    monkeypatch.setattr(serve_command, "serve_directory", serve_directory)
+    monkeypatch.setattr(running, "serve_directory", serve_directory)
     monkeypatch.delenv("KGTABLE_TOKEN", raising=False)
     return found
 

@@ -205,6 +205,11 @@ class RemoteStore:
         if reply.status != 404:
             checked(reply, url)
 
+    def close(self) -> None:
+        """See `TripleStore.close`: ends kept connections and forgets the logins."""
+        self._client.close()
+        self._logins.clear()
+
     def _graph_url(self, iri: str | None) -> str:
         store = self.endpoint.store
         if store is None:
@@ -219,10 +224,6 @@ class RemoteStore:
     def _send(self, method: str, url: str, body: bytes | None, **headers: str) -> HttpReply:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self._client.send(method, url, body=body, headers=named, login=self._login(url))
-
-    def close(self) -> None:
-        """Close the kept connections; the store can still be used."""
-        self._client.close()
 
     def _login(self, url: str) -> Login | None:
         environment = {} if self._environment is None else {"environment": self._environment}
