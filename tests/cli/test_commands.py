@@ -21,7 +21,7 @@ from kgtable.cli.common import FORMATS
 from kgtable.cli.main import MODULES, main
 from kgtable.evaluation.run_plan import TRIPLES
 from kgtable.llm.scripted_server import ScriptedServer
-from tests.cli.test_graph import run
+from tests.cli.test_graph_commands import run
 
 PLANETS = 'Planet,Radius (km)\nMercury,"2,440"\nSaturn,"58,232"\n'
 QUESTION = "What is the radius of Saturn?"
