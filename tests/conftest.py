@@ -13,6 +13,18 @@ settings.register_profile(
 )
 settings.load_profile("kgtable")
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, so that its servers and graphs are made once.
+
+    The conformance suites share one process: a single record is written for all of them.
+    """
+    for item in items:
+        path = item.path.as_posix()
+        group = "conformance" if "tests/conformance" in path else path.rpartition("/tests/")[2]
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 PLANETS = """\
 Planet,Radius (km),Discovered,Rings
 Mercury,"2,440",—,no

@@ -128,12 +128,14 @@ def test_processes_write_the_same_bytes(
     rows = "".join(f"item {row},{row * 7},{row}%\n" for row in range(500))
     (folder / "long.csv").write_text(f"Name,Amount,Share\n{rows}", encoding="utf-8")
     (folder / "broken.csv").write_bytes(b"\x00\x01\x02\xff\xfe\x00" * 99)
-    for workers in (1, 2, 3):
+    # Starting processes takes most of the time: the number in between is tried with one format.
+    written = set()
+    for workers in (1, 2, 3) if format is Format.TRIG else (1, 3):
         report = api.convert(folder, tmp_path / str(workers), format=format, workers=workers)
         assert [table.rows for table in report.tables] == [7, 501, 4]
         assert len(report.errors) == 1
-    one, two, three = ((tmp_path / name).read_bytes() for name in "123")
-    assert one == two == three
+        written.add((tmp_path / str(workers)).read_bytes())
+    assert len(written) == 1
 
 
 TABLE_NAME = f"<{NAMES.table_iri('t')}>"
