@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kgtable.tables.layout.cell_roles import Look, blank, is_money_or_scale, is_period, is_unit, look
+from kgtable.tables.layout.cell_roles import (
+    Look,
+    blank,
+    is_money_or_scale,
+    is_period,
+    is_unit,
+    look,
+    year_with_unit,
+)
 from kgtable.tables.layout.column_shapes import DEEPEST_HEADER, Profile, shape_votes
 from kgtable.tables.model import Grid, Row
 
@@ -134,10 +142,25 @@ def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bo
         return True
     if header and _is_numbering(row):
         return True
+    if _has_years_with_units(row, rows[first + 1 :], profile):
+        return True
     series = _longest_series(row)
     if series and max(map(_longest_series, rows[first + 1 :]), default=0) < series:
         return header + series >= body - series
     return False
+
+
+def _has_years_with_units(row: Row, below: Sequence[Row], profile: Profile) -> bool:
+    """Whether all cells above numbers are years with a unit ("2024 EUR"), of which the rows below have few."""
+    columns = [column for column in filled(row) if column in profile.numeric and column]
+    if not columns or not all(
+        look(row[column]) is Look.YEAR or year_with_unit(row[column]) for column in columns
+    ):
+        return False
+    texts = [
+        line[column] for line in below for column in columns if column < len(line) and not blank(line[column])
+    ]
+    return sum(year_with_unit(text) is not None for text in texts) * 2 < len(texts)
 
 
 def _is_numbering(row: Row) -> bool:
