@@ -119,6 +119,7 @@ class _Reader:
             parents=parents,
             totals=self._rows_of("TotalRow"),
             footnotes=self._rows_of("FootnoteRow"),
+            of_which=self._rows_of("OfWhichRow"),
             marks={} if marks is None else json.loads(marks),
         )
 
