@@ -159,6 +159,38 @@ class LLMPendingError(LLMError):
     """A request that was noted for a batch and has no reply yet."""
 
 
+class ProgramError(KgtableError):
+    """A program that cannot be executed. `path` says where in its tree, such as ``root.left.rows``."""
+
+    def __init__(self, message: str, *, path: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+
+
+class ProgramSyntaxError(ProgramError):
+    """JSON that is no program: an unknown operator or field, a wrong type, or beyond the limits."""
+
+
+class UnknownTableError(ProgramError):
+    """A table id that is not among the tables given."""
+
+
+class UnknownColumnError(ProgramError):
+    """A column that the relation does not have, or has twice."""
+
+
+class ProgramTypeError(ProgramError):
+    """An operator applied to values it has no meaning for: the sum of order numbers, of texts, of years."""
+
+
+class UnitMismatchError(ProgramError):
+    """Units that do not convert into each other: kilograms and metres, euros and dollars."""
+
+
+class EvaluationError(ProgramError):
+    """A program that failed on its values: a division by zero, a lookup with several answers."""
+
+
 class AnswerError(KgtableError):
     """An answer that could not be made from what was retrieved."""
 
