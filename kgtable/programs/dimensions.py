@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from kgtable.errors import UnitMismatchError
-from kgtable.tables.units import conversion_records, units
+from kgtable.values.units import conversion_records, units
 
 NO_UNIT = frozenset({None, "", "UNITLESS"})
 """What says that a number's unit is unknown."""

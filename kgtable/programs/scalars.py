@@ -17,27 +17,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kgtable.errors import EvaluationError, ProgramTypeError, UnitMismatchError
 from kgtable.programs.algebra import Function, Operator, Relator, ValueKind
-from kgtable.programs.dimensions import (
-    COUNTS,
-    EXACT,
-    LARGEST_EXPONENT,
-    NO_UNIT,
-    ROUNDED,
-    comparable,
-    conversion,
-    convert,
-    decimal_of,
-    describe,
-    dimension_of,
-    factors_of,
-    multiplier_of,
-    multiply_units,
-    offset_of,
-    unit_of,
-)
-from kgtable.tables.dates import parse_date
-from kgtable.tables.numbers import parse_number
-from kgtable.tables.periods import find_period, parse_period
+from kgtable.programs.dimensions import COUNTS, EXACT, LARGEST_EXPONENT, NO_UNIT, ROUNDED, comparable, conversion, convert, decimal_of, describe, dimension_of, factors_of, multiplier_of, multiply_units, offset_of, unit_of
+from kgtable.values.dates import parse_date
+from kgtable.values.numbers import parse_number
+from kgtable.values.periods import find_period, parse_period
 
 SCALES = {"ONE": 0, "T": 3, "M": 6, "B": 9, "TN": 12}
 """The scales by name, and the power of ten of each."""
