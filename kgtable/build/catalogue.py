@@ -1,0 +1,246 @@
+"""What a graph was made from: one SQLite file a generation, written once and then only read."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from kgtable.errors import GraphVersionError
+from kgtable.storage import storage_errors
+from kgtable.ontology.column_stats import ColumnFact
+from kgtable.tables.model import Notice
+
+
+
+_SCHEMA = """
+CREATE TABLE files (
+    path TEXT PRIMARY KEY, id TEXT NOT NULL, digest TEXT NOT NULL, settings TEXT NOT NULL,
+    error TEXT, location TEXT NOT NULL
+);
+CREATE TABLE tables (
+    id TEXT PRIMARY KEY, path TEXT NOT NULL REFERENCES files (path), position INTEGER NOT NULL,
+    sheet TEXT, number INTEGER NOT NULL, media_type TEXT NOT NULL, sha256 TEXT NOT NULL,
+    title TEXT NOT NULL, rows INTEGER NOT NULL, width INTEGER NOT NULL, cells INTEGER NOT NULL,
+    quads INTEGER NOT NULL, facts TEXT NOT NULL, tally TEXT NOT NULL, notices TEXT NOT NULL
+);
+CREATE INDEX tables_by_path ON tables (path, position);
+"""
+
+
+@dataclass(frozen=True)
+class TableRecord:
+    """One table of the graph: where it came from, its size, and what the conversion counted.
+
+    `path` is relative to the folder that was given, `rows` all rows of the grid, `cells` the
+    non-empty ones; `tally` is a `kgtable.graph.tally.Tally` as JSON.
+    """
+
+    id: str
+    path: str
+    sheet: str | None
+    number: int
+    media_type: str
+    sha256: str
+    title: str
+    rows: int
+    width: int
+    cells: int
+    quads: int
+    facts: tuple[ColumnFact, ...] = ()
+    tally: Mapping[str, Any] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """One file that was read, the tables in it, and the error where it could not be read.
+
+    `digest` changes with the file's content and its sidecar, `settings` with whatever else decides
+    how it is converted; `location` is the file's absolute path.
+    """
+
+    path: str
+    id: str
+    digest: str
+    settings: str
+    location: str
+    tables: tuple[TableRecord, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a build did to the tables, by id; `unchanged` counts the others."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    unchanged: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+class Catalogue:
+    """The files and tables of one generation, in the order they were read."""
+
+    def __init__(self, files: Iterable[FileRecord] = ()) -> None:
+        self.files = {file.path: file for file in files}
+
+    @property
+    def tables(self) -> dict[str, TableRecord]:
+        """Every table by its id."""
+        return {table.id: table for file in self.files.values() for table in file.tables}
+
+    def facts(self) -> Iterator[ColumnFact]:
+        """What is known of every column."""
+        for table in self.tables.values():
+            yield from table.facts
+
+    def changes_since(self, before: Catalogue) -> Changes:
+        """How the tables differ from those of an earlier catalogue."""
+        old, new = before._versions(), self._versions()
+        return Changes(
+            added=tuple(sorted(new.keys() - old.keys())),
+            changed=tuple(sorted(id for id in new.keys() & old.keys() if old[id] != new[id])),
+            removed=tuple(sorted(old.keys() - new.keys())),
+            unchanged=sum(old[id] == new[id] for id in new.keys() & old.keys()),
+        )
+
+    def _versions(self) -> dict[str, tuple[str, str, str]]:
+        return {
+            table.id: (file.path, file.digest, file.settings)
+            for file in self.files.values()
+            for table in file.tables
+        }
+
+    def save(self, path: Path) -> None:
+        """Writes a new file; raises `StorageError`."""
+        with storage_errors(path):
+            try:
+                with closing(sqlite3.connect(path)) as connection, connection:
+                    connection.execute("PRAGMA journal_mode = MEMORY")
+                    connection.executescript(_SCHEMA)
+                    connection.executemany(
+                        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
+                        (_stored(_file_row(file)) for file in self.files.values()),
+                    )
+                    connection.executemany(
+                        f"INSERT INTO tables VALUES ({', '.join('?' * 15)})",  # noqa: S608
+                        (
+                            _stored(_table_row(table, position))
+                            for file in self.files.values()
+                            for position, table in enumerate(file.tables)
+                        ),
+                    )
+            except sqlite3.Error as error:
+                raise OSError(str(error)) from error
+
+    @classmethod
+    def load(cls, path: Path) -> Catalogue:
+        """Reads what `save` wrote; raises `GraphVersionError` where it is missing or damaged."""
+        try:
+            with closing(
+                sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            ) as connection:
+                tables: dict[str, list[TableRecord]] = {}
+                rows = connection.execute("SELECT * FROM tables ORDER BY path, position")
+                for row in map(_read_back, rows):
+                    tables.setdefault(str(row[1]), []).append(_table_record(row))
+                files = connection.execute("SELECT * FROM files ORDER BY rowid")
+                return cls(
+                    FileRecord(path, id, digest, settings, location, tuple(tables.get(path, ())), error)
+                    for path, id, digest, settings, error, location in map(_read_back, files)
+                )
+        except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+            raise GraphVersionError(
+                f"The catalogue {path} is missing or damaged: {error}.",
+                hint="Build the graph again in an empty directory.",
+            ) from error
+
+
+def _stored(row: tuple[object, ...]) -> tuple[object, ...]:
+    """The row with texts that SQLite cannot hold, such as names of files that are not UTF-8, as bytes."""
+    return tuple(
+        value.encode("utf-8", "surrogatepass") if isinstance(value, str) and not _is_sound(value) else value
+        for value in row
+    )
+
+
+def _is_sound(text: str) -> bool:
+    return text.isascii() or text.encode("utf-8", "ignore").decode("utf-8") == text
+
+
+def _read_back(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value for value in row
+    )
+
+
+def _file_row(file: FileRecord) -> tuple[object, ...]:
+    return file.path, file.id, file.digest, file.settings, file.error, file.location
+
+
+def _table_row(table: TableRecord, position: int) -> tuple[object, ...]:
+    facts = [
+        [
+            fact.index,
+            fact.name,
+            fact.predicate,
+            dict(fact.ranges),
+            dict(fact.units),
+            dict(fact.scales),
+            fact.generated,
+        ]
+        for fact in table.facts
+    ]
+    notices = [[n.code, n.message, n.path, n.sheet, n.row, n.column] for n in table.notices]
+    return (
+        table.id, table.path, position, table.sheet, table.number, table.media_type, table.sha256,
+        table.title, table.rows, table.width, table.cells, table.quads,
+        json.dumps(facts), json.dumps(table.tally), json.dumps(notices),
+    )  # fmt: skip
+
+
+def _table_record(row: tuple[Any, ...]) -> TableRecord:
+    (
+        id,
+        path,
+        _,
+        sheet,
+        number,
+        media_type,
+        sha256,
+        title,
+        rows,
+        width,
+        cells,
+        quads,
+        facts,
+        tally,
+        notices,
+    ) = row
+    return TableRecord(
+        id, path, sheet, number, media_type, sha256, title, rows, width, cells, quads,
+        tuple(_fact(id, *values) for values in json.loads(facts)),
+        json.loads(tally),
+        tuple(Notice(*notice) for notice in json.loads(notices)),
+    )  # fmt: skip
+
+
+def _fact(
+    table: str,
+    index: int,
+    name: str,
+    predicate: str,
+    ranges: dict[str, int],
+    units: dict[str, int],
+    scales: dict[str, int],
+    generated: str,
+) -> ColumnFact:
+    by_power = {int(power): count for power, count in scales.items()}
+    return ColumnFact(table, index, name, predicate, ranges, units, by_power, generated)

@@ -1,0 +1,120 @@
+"""Filling a store: all at once from the text of every table, or table by table in a copy of the last one."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from io import RawIOBase
+from pathlib import Path
+import pyoxigraph as ox
+from kgtable.errors import StorageError
+from kgtable.storage import link_tree, storage_errors
+from kgtable.graph.terms import Namespaces
+
+
+
+_PIECE = 1 << 20
+
+
+class JoinedFiles(RawIOBase):
+    """Files that are still being made, as one stream: each is read when its turn comes, then deleted."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        super().__init__()
+        self._pieces = self._read_all(paths)
+        self._rest = b""
+
+    @staticmethod
+    def _read_all(paths: Iterable[Path]) -> Iterator[bytes]:
+        for path in paths:
+            with path.open("rb") as file:
+                while piece := file.read(_PIECE):
+                    yield piece
+            path.unlink()
+
+    def readable(self) -> bool:
+        """Always true."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes, nothing at the end; all that is left with a negative size."""
+        if size < 0:
+            rest, self._rest = self._rest + b"".join(self._pieces), b""
+            return rest
+        if not self._rest:
+            self._rest = next(self._pieces, b"")
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+
+def fill_store(path: Path, nquads: Iterable[Path]) -> None:
+    """Makes a new store from N-Quads files, which it deletes; raises `StorageError`."""
+    with _store_errors(path, path):
+        store = ox.Store(str(path))
+        try:
+            _load(store, nquads)
+            store.flush()
+        finally:
+            del store
+            gc.collect()
+
+
+def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
+    """Takes the named graphs that are not `known` from one store to another: people wrote them.
+
+    Raises `StorageError`.
+    """
+    with _store_errors(path, previous):
+        old = ox.Store.read_only(str(previous))
+        names = [name for name in old.named_graphs() if name.value not in known]
+        if not names:
+            return
+        store = ox.Store(str(path))
+        try:
+            for name in names:
+                store.add_graph(name)
+                store.bulk_extend(old.quads_for_pattern(None, None, None, name))
+            store.flush()
+        finally:
+            del store, old
+            gc.collect()
+
+
+def change_store(
+    previous: Path, path: Path, removed: Iterable[str], nquads: Iterable[Path], names: Namespaces
+) -> None:
+    """Makes a store like the previous one but for some tables.
+
+    The graphs of the `removed` tables and the default graph are emptied, then the N-Quads files are
+    loaded and deleted. The previous store is not touched: its data files are shared by hard links.
+    Raises `StorageError`.
+    """
+    with _store_errors(path, previous):
+        link_tree(previous, path)
+        store = ox.Store(str(path))
+        try:
+            store.clear_graph(ox.DefaultGraph())
+            for table in removed:
+                store.remove_graph(ox.NamedNode(names.table_iri(table)))
+            _load(store, nquads)
+            store.flush()
+        finally:
+            del store
+            gc.collect()
+
+
+@contextmanager
+def _store_errors(path: Path, read: Path) -> Iterator[None]:
+    """Oxigraph tells of a full disk by an `OSError`, of damaged files by a `RuntimeError`."""
+    try:
+        with storage_errors(path):
+            yield
+    except RuntimeError as error:
+        raise StorageError(
+            f"The store in {read} is damaged: {error}.", hint="Build the graph again in an empty directory."
+        ) from error
+
+
+def _load(store: ox.Store, nquads: Iterable[Path]) -> None:
+    store.bulk_load(JoinedFiles(nquads), ox.RdfFormat.N_QUADS, lenient=True)  # type: ignore[arg-type]
