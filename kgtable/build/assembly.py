@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import TypeVar
-from kgtable.build.catalogue import FileRecord, TableRecord
-from kgtable.graph.tally import Tally
-from kgtable.ontology.column_stats import ColumnFact
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO
-from kgtable.graph.terms import Blocks
-from kgtable.build.catalogue import Catalogue, FileRecord
-from kgtable.build.convert import Converted, ConversionJob, ConversionOptions, few_collections, in_processes, plan_jobs, run_jobs, write_job
-from kgtable.build.description import dataset_blocks, ontology_blocks
-from kgtable.build.conversion_report import Progress, silent
-from kgtable.storage import append_file, storage_errors
-from kgtable.graph.writers import writer_for
-from kgtable.ontology.equivalents import Proposals, Propose, between_predicates, propose
-from kgtable.ontology.column_stats import Summary, by_name
-from kgtable.ontology.owl import GeneratedOntology, generate
-from kgtable.tables.discovery import TableFile, file_digest
-from collections.abc import Sequence
 from tempfile import TemporaryDirectory
+from typing import IO, TypeVar
+
+from kgtable.build.catalogue import Catalogue, FileRecord, TableRecord
+from kgtable.build.conversion_report import ConversionReport, Progress, silent
+from kgtable.build.convert import (
+    ConversionJob,
+    ConversionOptions,
+    Converted,
+    few_collections,
+    in_processes,
+    plan_jobs,
+    run_jobs,
+    write_job,
+)
+from kgtable.build.description import dataset_blocks, ontology_blocks
 from kgtable.errors import UsageError
-from kgtable.build.convert import ConversionOptions
-from kgtable.build.conversion_report import ConversionReport
-from kgtable.storage import storage_errors
-from kgtable.tables.discovery import walk
-
-
+from kgtable.graph.tally import Tally
+from kgtable.graph.terms import Blocks
+from kgtable.graph.writers import writer_for
+from kgtable.ontology.column_stats import ColumnFact, Summary, by_name
+from kgtable.ontology.equivalents import Proposals, Propose, between_predicates, propose
+from kgtable.ontology.owl import GeneratedOntology, generate
+from kgtable.storage import append_file, storage_errors
+from kgtable.tables.discovery import TableFile, file_digest, walk
 
 _Key = TypeVar("_Key")
 
@@ -78,6 +76,7 @@ def _merged_fact(one: ColumnFact, other: ColumnFact) -> ColumnFact:
 
 def _sum(one: Mapping[_Key, int], other: Mapping[_Key, int]) -> dict[_Key, int]:
     return dict(Counter(one) + Counter(other))
+
 
 CONVERT_ALL_ABOVE = 0.3
 """With a greater share of its quads gone or changed, a graph is converted and loaded anew."""
@@ -271,7 +270,9 @@ def convert_tables(
             f"There are no tables in {', '.join(map(str, paths))}.",
             hint="Give files or folders with .csv, .xlsx, .html or other tables.",
         )
-    plan = BuildPlan((), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files))
+    plan = BuildPlan(
+        (), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files)
+    )
     with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
         assembly = GenerationContent(plan, settings, workers, progress)
         assembly.write(out, Path(folder))

@@ -9,12 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
 from kgtable.errors import GraphVersionError
-from kgtable.storage import storage_errors
 from kgtable.ontology.column_stats import ColumnFact
+from kgtable.storage import storage_errors
 from kgtable.tables.model import Notice
-
-
 
 _SCHEMA = """
 CREATE TABLE files (

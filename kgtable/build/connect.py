@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
 import pyoxigraph as ox
 import rdflib
-from kgtable.errors import RemoteStoreError
+
 from kgtable.build.catalogue import Catalogue, FileRecord, TableRecord
+from kgtable.build.conversion_report import Progress, silent
+from kgtable.build.generations import Generation, GraphDirectory
+from kgtable.errors import RemoteStoreError
 from kgtable.graph.export import write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.build.generations import Generation, GraphDirectory
-from kgtable.build.conversion_report import Progress, silent
 from kgtable.graph.remote.endpoint import RemoteStore
+from kgtable.graph.remote.http import checked_url
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import DEFAULT_BASE, UNIT, Namespaces
-from kgtable.graph.remote.http import checked_url
 from kgtable.graph.writers import Format
 from kgtable.resources import read_shipped
-
-
 
 _TABLES = "data/table/"
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+
 from kgtable.build.catalogue import FileRecord, TableRecord
 from kgtable.graph.tally import Tally
 from kgtable.tables.model import Notice, spreadsheet_reference
-
-
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with a stage's name, how many files are done, and how many there are."""

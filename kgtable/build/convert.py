@@ -18,26 +18,23 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
 from typing import IO
-from kgtable.errors import StorageError, TableError
-from kgtable.graph.terms import WHOLE, Block, Share
+
 from kgtable.build.catalogue import FileRecord, TableRecord
+from kgtable.errors import StorageError, TableError
 from kgtable.graph.table_encoder import TableShape
-from kgtable.storage import storage_errors
 from kgtable.graph.tally import Tally, counted
-from kgtable.graph.terms import Namespaces
+from kgtable.graph.terms import WHOLE, Block, Namespaces, Share
 from kgtable.graph.writers import Format, writer_for
 from kgtable.ontology.annotate import annotate
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping import UserMapping
-from kgtable.tables.loader import read_file
-from kgtable.tables.limits import ReadLimits
-from kgtable.tables.model import Grid, Row
-from kgtable.tables.limits import content_size
-from kgtable.tables.layout.detect import make_table
+from kgtable.storage import storage_errors
 from kgtable.tables.discovery import TableFile
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.limits import ReadLimits, content_size
+from kgtable.tables.loader import read_file
+from kgtable.tables.model import Grid, Row
 from kgtable.version import __version__
-
-
 
 SHAPE_VERSION = 1
 """Raised whenever the same file would become other statements, so that graphs are built anew."""
@@ -131,7 +128,9 @@ def run_jobs(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers
 
 
 @contextmanager
-def in_processes(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int) -> Iterator[Iterator[Converted]]:
+def in_processes(
+    jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int
+) -> Iterator[Iterator[Converted]]:
     """Has the jobs run by other processes while the block lasts; gives what they make, in order."""
     if not jobs:
         yield iter(())
@@ -180,7 +179,9 @@ def few_collections() -> Iterator[None]:
         gc.set_threshold(threshold, *others)
 
 
-def write_job(job: ConversionJob, settings: ConversionOptions, output: IO[bytes], beginning: int = 0) -> Iterator[FileRecord]:
+def write_job(
+    job: ConversionJob, settings: ConversionOptions, output: IO[bytes], beginning: int = 0
+) -> Iterator[FileRecord]:
     """Writes the files of one job to `output`, which can be wound back, and gives their records.
 
     `beginning` is where the first table of the document stands. A file that cannot be read leaves a

@@ -10,20 +10,32 @@ read. There is no date in it: the same files give the same bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from kgtable.graph.terms import Block, Pair
-from kgtable.graph.terms import RDF_TYPE, RDFS, XSD, Namespaces, quote, text_literal
-from kgtable.resources import shipped_path
-from collections.abc import Iterable, Iterator
 from itertools import groupby
+
 from kgtable.build.catalogue import TableRecord
 from kgtable.graph.tally import Tally
-from kgtable.graph.terms import DCAT, DCTERMS, KGT, PROV, RDF_TYPE, RDFS, VOID, Namespaces, encode, integer, text_literal
+from kgtable.graph.terms import (
+    DCAT,
+    DCTERMS,
+    KGT,
+    PROV,
+    RDF_TYPE,
+    RDFS,
+    VOID,
+    XSD,
+    Block,
+    Namespaces,
+    Pair,
+    encode,
+    integer,
+    quote,
+    text_literal,
+)
+from kgtable.resources import shipped_path
 from kgtable.version import __version__
-
-
 
 SH = "http://www.w3.org/ns/shacl#"
 
@@ -97,6 +109,7 @@ def _example_pairs(example: ExampleQuery, dataset: str) -> list[Pair]:
         (f"<{SH}{form}>", text_literal(example.query)),
     ]
     return pairs
+
 
 _STATEMENT = re.compile(r"(<[^>]*>) (<[^>]*>) (.*) \.")
 _SD_NAME = "<http://www.w3.org/ns/sparql-service-description#name>"

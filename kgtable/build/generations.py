@@ -9,15 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from kgtable.build.catalogue import Catalogue, Changes
 from kgtable.errors import GraphNotFoundError, GraphVersionError
-from kgtable.build.catalogue import Changes
-from kgtable.storage import exclusive_lock, storage_errors, whole_file
 from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.graph.terms import DEFAULT_BASE
-from kgtable.build.catalogue import Catalogue
 from kgtable.graph.tally import Tally
-
-
+from kgtable.graph.terms import DEFAULT_BASE
+from kgtable.storage import exclusive_lock, storage_errors, whole_file
 
 FORMAT = "kgtable graph"
 FORMAT_VERSION = 1

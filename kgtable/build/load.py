@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from io import RawIOBase
 from pathlib import Path
+
 import pyoxigraph as ox
+
 from kgtable.errors import StorageError
-from kgtable.storage import link_tree, storage_errors
 from kgtable.graph.terms import Namespaces
-
-
+from kgtable.storage import link_tree, storage_errors
 
 _PIECE = 1 << 20
 

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
 import json
 import shutil
-from collections.abc import Callable, Sequence
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
-from kgtable.errors import UsageError
-from kgtable.build.assembly import GenerationContent, BuildPlan, make_plan
+from typing import TypeAlias, TypeVar
+
+from kgtable.build.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.build.catalogue import Catalogue, Changes
+from kgtable.build.conversion_report import ConversionReport, Progress, silent
 from kgtable.build.convert import ConversionOptions
 from kgtable.build.generations import Generation, GraphDirectory
 from kgtable.build.load import carry_over, change_store, fill_store
-from kgtable.build.conversion_report import Progress, silent
-from kgtable.build.conversion_report import ConversionReport
-from kgtable.storage import storage_errors
+from kgtable.errors import UsageError
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
-from kgtable.ontology.equivalents import Propose, propose
 from kgtable.ontology.column_stats import by_name
+from kgtable.ontology.equivalents import Propose, propose
 from kgtable.ontology.mapping import UserMapping
 from kgtable.ontology.mapping_files import load_edits, save_mapping
+from kgtable.storage import storage_errors
+from kgtable.tables.discovery import walk
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Notice
-from kgtable.tables.discovery import walk
-
-
 
 _Item = TypeVar("_Item")
 
@@ -74,6 +69,7 @@ class Stopwatch:
         if self._running:
             self.seconds[self._running[-1]] += now - self._since
         self._since = now
+
 
 BuildStep: TypeAlias = Callable[[Generation], None]
 
@@ -168,7 +164,9 @@ def start_empty(directory: Path | str, base: str | None = None) -> Generation:
         names = Namespaces(base or DEFAULT_BASE)
         generation = place.begin(None, names.base)
         settings = ConversionOptions(names, Format.NQUADS)
-        made = _make(generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch())
+        made = _make(
+            generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch()
+        )
         place.point_to(made.generation, names.base)
         return made.generation
 

@@ -6,15 +6,14 @@ import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from kgtable.errors import GraphNotFoundError
+
 from kgtable.build.catalogue import TableRecord
+from kgtable.errors import GraphNotFoundError
 from kgtable.graph.export import csv_text
 from kgtable.tables.model import Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
 
 
 @dataclass(frozen=True)

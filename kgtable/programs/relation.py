@@ -27,8 +27,8 @@ from rapidfuzz import fuzz, process
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.programs.algebra import RowChoice, ValueKind
 from kgtable.programs.scalars import Datum, duration_seconds, normal, quantity, time_datum, time_span
-from kgtable.tables.model import Position, Table
 from kgtable.tables.column_profile import ColumnStyle, Kind, profile_columns, type_cell
+from kgtable.tables.model import Position, Table
 
 Codes = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]

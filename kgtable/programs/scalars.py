@@ -17,7 +17,24 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kgtable.errors import EvaluationError, ProgramTypeError, UnitMismatchError
 from kgtable.programs.algebra import Function, Operator, Relator, ValueKind
-from kgtable.programs.dimensions import COUNTS, EXACT, LARGEST_EXPONENT, NO_UNIT, ROUNDED, comparable, conversion, convert, decimal_of, describe, dimension_of, factors_of, multiplier_of, multiply_units, offset_of, unit_of
+from kgtable.programs.dimensions import (
+    COUNTS,
+    EXACT,
+    LARGEST_EXPONENT,
+    NO_UNIT,
+    ROUNDED,
+    comparable,
+    conversion,
+    convert,
+    decimal_of,
+    describe,
+    dimension_of,
+    factors_of,
+    multiplier_of,
+    multiply_units,
+    offset_of,
+    unit_of,
+)
 from kgtable.values.dates import parse_date
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
