@@ -27,7 +27,7 @@ from rapidfuzz import fuzz, process
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.programs.algebra import RowChoice, ValueKind
 from kgtable.programs.scalars import Datum, duration_seconds, normal, quantity, time_datum, time_span
-from kgtable.tables.column_profile import ColumnStyle, Kind, profile_columns, type_cell
+from kgtable.tables.column_profile import ColumnStyle, CellKind, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
 
 Codes = npt.NDArray[np.int32]
@@ -536,13 +536,13 @@ class _ColumnReader:
             return None
         found = self.quantities.get((self.grid_rows[row], column))
         value = type_cell(text, style)
-        if found is None and value.kind in (Kind.EMPTY, Kind.MISSING):
+        if found is None and value.kind in (CellKind.EMPTY, CellKind.MISSING):
             return None
         if role is not ColumnRole.PLAIN:
             return Datum(ValueKind.ENTITY, plain, text=plain)
         if durations and (seconds := duration_seconds(plain)) is not None:
             return Datum(ValueKind.DURATION, seconds, "SEC", text=plain)
-        if value.kind in (Kind.DATE, Kind.YEAR, Kind.PERIOD) and value.lexical:
+        if value.kind in (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD) and value.lexical:
             span = time_span(value.lexical)
             return Datum(ValueKind.TEXT, plain, text=plain) if span is None else time_datum(span, plain)
         if found is not None:
@@ -551,7 +551,7 @@ class _ColumnReader:
             unit, scale = self.column_units.get(column, (None, None))
             power = value.number.scale or _SCALES.get(scale or "", 0)
             return quantity(value.number.value.scaleb(power), value.number.unit or unit, scale, plain)
-        if value.kind is Kind.BOOLEAN:
+        if value.kind is CellKind.BOOLEAN:
             return Datum(ValueKind.TRUTH, value.lexical == "true", text=plain)
         return Datum(ValueKind.TEXT, plain, text=plain)
 

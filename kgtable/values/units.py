@@ -33,7 +33,7 @@ class Unit:
 
 
 class Conversion(NamedTuple):
-    """How QUDT converts a unit: dimension vector, and SI value = (value + offset) * multiplier, as printed."""
+    """How QUDT converts a unit: dimension vector, and SI value = (value + offset) * multiplier."""
 
     dimension: str
     multiplier: str
