@@ -51,6 +51,7 @@ from kgtable.programs.algebra import (
     TableRows,
     Unnest,
     ValueKind,
+    walk,
 )
 from kgtable.programs.relation import ColumnRole, Relation
 
@@ -156,9 +157,12 @@ class SqlTranslator:
             tree = sqlglot.parse_one(text, read="sqlite")
         except sqlglot.errors.SqlglotError as error:
             raise UntranslatableError("SQL that does not parse") from error
-        if isinstance(tree, sql.Select) and self._is_scalar(tree):
-            return Program(self._scalar_select(tree, None))
-        return Program(self._query(tree, None))
+        scalar = isinstance(tree, sql.Select) and self._is_scalar(tree)
+        root = self._scalar_select(tree, None) if scalar else self._query(tree, None)
+        left = next((node for node in walk(root) if isinstance(node, _Part)), None)
+        if left is not None:
+            raise UntranslatableError(f"the part {left.name!r} of a cell")
+        return Program(root)
 
     # Statements
 

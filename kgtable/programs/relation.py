@@ -542,7 +542,7 @@ class _ColumnReader:
     def _datum(
         self, row: int, column: int, text: str, style: ColumnStyle, role: ColumnRole, durations: bool
     ) -> Datum | None:
-        plain = " ".join(text.split())
+        plain = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
         if not plain:
             return None
         found = self.quantities.get((self.grid_rows[row], column))

@@ -49,6 +49,7 @@ _DURATION = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d\d(?:\.\d{1,9})?)")
 _NUMBERS = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _LIST = re.compile(r"\s*(?:;|\n|,|/|\band\b|&)\s*")
 _RANGE = re.compile(r"\s*(?:–|—|−|-|/|\bto\b|\buntil\b)\s*")
+_ASIDE = re.compile(r"(?s)([^(\[\n]+?)\s*(?:[(\[]([^()\[\]]*)[)\]].*|\n\s*(.+))")
 _TRUTHS = {"true": True, "yes": True, "t": True, "false": False, "no": False, "f": False}
 _RELATIONS: dict[Relator, Callable[[Any, Any], Any]] = {
     Relator.EQUAL: operator.eq,
@@ -331,6 +332,9 @@ def apply(function: Function, operand: Datum, index: int = 1) -> Datum | None:
         if function is Function.ITEMS:
             return quantity(len(members), "NUM")
         return _typed(members[index - 1]) if 1 <= index <= len(members) else None
+    if function in (Function.MAIN, Function.ASIDE):
+        part = _split(text_of(operand))[function is Function.ASIDE]
+        return _typed(part) if part else None
     start, end = _ends(operand)
     if function is Function.START:
         return start
@@ -557,6 +561,12 @@ def _part_of_time(function: Function, operand: Datum) -> Datum | None:
     if span.start[0] == "T" or span.start[:length] != span.end[:length]:
         return None
     return quantity(int(span.start[:length].rpartition("-")[2]))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A cell's text, and what is added to it in brackets."""
+    match = _ASIDE.fullmatch(text.strip())
+    return (match[1], match[2] or match[3] or "") if match else (text.strip(), "")
 
 
 def _typed(text: str) -> Datum:
