@@ -104,6 +104,8 @@ class SqlTable:
     relation: Relation
     columns: tuple[str, ...]
     choice: RowChoice = RowChoice.MEMBERS
+    texts: frozenset[int] = frozenset()
+    """The columns that the database holds as texts, so that it orders numbers in them as texts."""
 
 
 @dataclass
@@ -284,7 +286,7 @@ class SqlTranslator:
         columns = self._outputs(outputs, scope, grouping)
         sort_keys = tuple(
             SortKey(
-                self._sortable(self._expression(key, scope, grouping), scope),
+                self._sort_key(self._expression(key, scope, grouping), scope, grouping),
                 bool(isinstance(part, sql.Ordered) and part.args.get("desc")),
             )
             for key, part in zip(keys, order, strict=True)
@@ -533,11 +535,23 @@ class SqlTranslator:
         plain = (ValueKind.QUANTITY, ValueKind.DURATION, None, *(_TIMES if times else ()))
         return found if role is ColumnRole.PLAIN and kind in plain else Apply(Function.NUMBER, found)
 
+    def _sort_key(self, found: Expression, scope: SqlScope, grouping: Grouping | None) -> Expression:
+        """What rows or groups are ordered by."""
+        if grouping is not None and isinstance(found, ColumnRef) and str(found.name).startswith("key "):
+            key = grouping.keys[int(str(found.name)[4:]) - 1]
+            sortable = self._sortable(key, scope)
+            return Apply(sortable.function, found) if isinstance(sortable, Apply) and sortable != key else found
+        return self._sortable(found, scope)
+
     def _sortable(self, found: Expression, scope: SqlScope) -> Expression:
         """What rows are ordered by: identifiers as numbers, or as texts where they are none."""
-        if not isinstance(found, ColumnRef) or self._column_type(found, scope)[1] is not ColumnRole.IDENTIFIER:
+        if not isinstance(found, ColumnRef) or not isinstance(found.name, int):
             return found
         table = scope.tables.get(found.table) or next(iter(scope.tables.values()))
+        if found.name in table.texts:
+            return Apply(Function.TEXT, found)
+        if self._column_type(found, scope)[1] is not ColumnRole.IDENTIFIER:
+            return found
         assert isinstance(found.name, int)
         numeric = all(str(value.value).isdigit() for value in table.relation.data(found.name).values)
         return Apply(Function.NUMBER if numeric else Function.TEXT, found)
