@@ -473,7 +473,9 @@ class _Executor:
     def _unpivot(self, node: Unpivot) -> _Frame:
         frame = self.rows(node.source)
         places = [frame.scope.resolve(ref) for ref in node.columns]
-        found = [place for place in places if isinstance(place, SourceColumn) and isinstance(place.column, int)]
+        found = [
+            place for place in places if isinstance(place, SourceColumn) and isinstance(place.column, int)
+        ]
         if len(found) < len(places):
             raise ProgramTypeError("Only columns of a table can be unpivoted.")
         width = len(found)
@@ -489,14 +491,14 @@ class _Executor:
         source = found[0].source
         indices = np.tile(np.array([int(place.column) for place in found], dtype=np.int64), frame.size)
         reads = tuple(
-            Read(
-                frame.scope.sources[source].relation, indices, frame.places[source][rows], header=header
-            )
+            Read(frame.scope.sources[source].relation, indices, frame.places[source][rows], header=header)
             for header in (False, True)
         )
         taken = frame.take(rows, Trace(((frame.trace, rows),), reads))
         taken.scope = Scope(
-            frame.scope.sources, (node.name, node.value, *frame.scope.names), (Type(None), Type(None), *frame.scope.types)
+            frame.scope.sources,
+            (node.name, node.value, *frame.scope.names),
+            (Type(None), Type(None), *frame.scope.types),
         )
         taken.computed = (ColumnData.of(headings * frame.size), ColumnData.of(values), *taken.computed)
         return taken
@@ -544,7 +546,9 @@ class _Executor:
                 value = self.expression(operand, frame, sight, group)
                 return _mapped(value, lambda found: apply(function, found, index))
             case Convert(operand, unit):
-                return _mapped(self.expression(operand, frame, sight, group), lambda found: _converted(found, unit))
+                return _mapped(
+                    self.expression(operand, frame, sight, group), lambda found: _converted(found, unit)
+                )
             case Lookup():
                 return self._lookup(node, sight)
             case Aggregate():
@@ -644,6 +648,8 @@ class _Executor:
         every = np.arange(frame.size)
         bounds = np.array([0, frame.size], dtype=np.int64)
         if node.argument is None:
+            for source, places in zip(frame.scope.sources, frame.places, strict=True):
+                inner.reads.append(Read(source.relation, source.relation.label_column(), places))
             sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
             return quantity(frame.size, "NUM")
         column = _column(self.expression(node.argument, frame, inner), frame.size)
@@ -745,9 +751,7 @@ def _known(value: Vector, size: int) -> Mask:
 
 def _concatenate(left: ColumnData, right: ColumnData) -> ColumnData:
     shifted = np.where(right.codes >= 0, right.codes + len(left.values), -1)
-    return ColumnData(
-        np.concatenate([left.codes, shifted]).astype(np.int32), [*left.values, *right.values]
-    )
+    return ColumnData(np.concatenate([left.codes, shifted]).astype(np.int32), [*left.values, *right.values])
 
 
 def _grouped(numbers: Indices, wanted: Indices) -> Groups:
@@ -784,7 +788,9 @@ def _joined_keys(left: ColumnData, right: ColumnData, similarity: int) -> tuple[
     for code in left.used():
         text = normal(text_of(left.values[code]))
         if text not in there:
-            best = process.extractOne(text, list(there), scorer=fuzz.token_sort_ratio, score_cutoff=similarity)
+            best = process.extractOne(
+                text, list(there), scorer=fuzz.token_sort_ratio, score_cutoff=similarity
+            )
             if best is not None:
                 table[code] = key_there[there[best[0]]]
     found = [table.get(int(code), int(key)) for code, key in zip(left.codes, mine, strict=True)]

@@ -56,8 +56,8 @@ class BareNumber(Datum):
 def settle(constant: Datum, beside: Datum) -> Datum:
     """A bare number as the value beside it would be printed; any other value as it is.
 
-    >>> settle(BareNumber(*quantity(50)), quantity(1200000, "CCY_EUR", "M")).value
-    Decimal('50000000')
+    >>> settle(BareNumber(*quantity(50)), quantity(1200000, "CCY_EUR", "M")).value == 50_000_000
+    True
     """
     if not isinstance(constant, BareNumber) or isinstance(beside, BareNumber) or constant.number is None:
         return constant
