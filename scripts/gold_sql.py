@@ -9,6 +9,7 @@ What the algebra cannot say raises `UntranslatableError` with the reason.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -54,6 +55,7 @@ from kgtable.programs.algebra import (
     walk,
 )
 from kgtable.programs.relation import ColumnRole, Relation
+from kgtable.programs.scalars import apply, items, normal, text_of
 
 _AGGREGATES = {
     sql.Count: AggregateFunction.COUNT,
@@ -384,7 +386,13 @@ class SqlTranslator:
             query = node.args.get("query")
             if query is not None:
                 return Membership(inner(node.this), self._query(query, scope))
-            return Membership(inner(node.this), tuple(map(inner, node.expressions)))
+            operand = inner(node.this)
+            choices = tuple(map(inner, node.expressions))
+            if self._squall:
+                choices = tuple(
+                    self._printed(operand, part)[0] if isinstance(part, Constant) else part for part in choices
+                )
+            return Membership(operand, choices)
         if isinstance(node, sql.Like):
             return _like(inner(node.this), inner(node.expression))
         if isinstance(node, sql.Subquery):
@@ -511,6 +519,12 @@ class SqlTranslator:
     def _compare(self, node: sql.Expression, inner: Callable[[sql.Expression], Expression]) -> Expression:
         relator = _RELATORS[type(node)]
         left, right = inner(node.this), inner(node.expression)
+        if self._squall and isinstance(right, Constant):
+            right, exact = self._printed(left, right)
+            raw = isinstance(left, Apply) and left.function is Function.TEXT
+            if raw and not exact and relator in (Relator.EQUAL, Relator.NOT_EQUAL):
+                ends = Compare(Relator.ENDS, left, right)
+                return ends if relator is Relator.EQUAL else Not(ends)
         if isinstance(left, _Minutes) and isinstance(right, Constant) and isinstance(right.value, Decimal):
             return Compare(relator, left.operand, Constant(right.value, ValueKind.QUANTITY, "MIN"))
         if isinstance(left, _Result | _Address | _Home):
@@ -524,6 +538,28 @@ class SqlTranslator:
             place = Relator.STARTS if isinstance(left, _Result) else Relator.ENDS
             return Compare(place, left.operand, right)
         return Compare(relator, left, right)
+
+    def _printed(self, left: Expression, constant: Constant) -> tuple[Constant, bool]:
+        """SQUALL's constant, which has lost its accents and signs, as the column prints it, if it does."""
+        column = next((part for part in walk(left) if isinstance(part, ColumnRef)), None)
+        (table,) = {id(found): found for found in self._tables.values()}.values()
+        if not isinstance(constant.value, str) or column is None:
+            return constant, True
+        index = column.name if isinstance(column.name, int) else int(str(column.name)[1:].split("_")[0]) - 1 if (
+            str(column.name).startswith("c")) else None
+        if index is None:
+            return constant, True
+        texts: dict[str, str] = {}
+        for value in table.relation.data(index).values:
+            parts = [value.text, *items(value.text)]
+            parts += [text_of(part) for f in (Function.MAIN, Function.ASIDE) if (part := apply(f, value))]
+            for text in parts:
+                texts.setdefault(normal(text), text)
+        if normal(constant.value) in texts:
+            return constant, True
+        bare = {_without_accents(text): text for text in texts.values()}
+        found = bare.get(_without_accents(constant.value))
+        return (constant, False) if found is None else (Constant(found), True)
 
     def _numeric(self, found: Expression, scope: SqlScope, *, times: bool = True) -> Expression:
         """An operand of arithmetic: texts, identifiers and ranks taken as numbers on purpose."""
@@ -645,6 +681,12 @@ def _inside_aggregate(part: sql.Expression, top: sql.Expression) -> bool:
             return False
         current = current.parent
     return False
+
+
+def _without_accents(text: str) -> str:
+    """Letters and figures alone."""
+    plain = unicodedata.normalize("NFKD", normal(text))
+    return "".join(sign for sign in plain if sign.isalnum())
 
 
 def _like(left: Expression, right: Expression) -> Expression:

@@ -26,7 +26,7 @@ from rapidfuzz import fuzz, process
 
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.scalars import Datum, duration_seconds, normal, quantity, time_datum, time_span
+from kgtable.programs.scalars import Datum, duration_seconds, month_day, normal, quantity, time_datum, time_span
 from kgtable.tables.column_profile import ColumnStyle, CellKind, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
 
@@ -564,7 +564,8 @@ class _ColumnReader:
             return quantity(value.number.value.scaleb(power), value.number.unit or unit, scale, plain)
         if value.kind is CellKind.BOOLEAN:
             return Datum(ValueKind.TRUTH, value.lexical == "true", text=plain)
-        return Datum(ValueKind.TEXT, plain, text=plain)
+        span = month_day(plain)
+        return Datum(ValueKind.TEXT, plain, text=plain) if span is None else time_datum(span, plain)
 
     def _role(
         self, name: str, column: int, style: ColumnStyle, texts: list[str], rows: list[int]

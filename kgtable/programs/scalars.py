@@ -35,15 +35,9 @@ from kgtable.programs.dimensions import (
     offset_of,
     unit_of,
 )
-<<<<<<< HEAD
-from kgtable.values.dates import parse_date
+from kgtable.values.dates import MONTHS, month_of, parse_date
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
-=======
-from kgtable.tables.dates import month_of, parse_date
-from kgtable.tables.numbers import parse_number
-from kgtable.tables.periods import find_period, parse_period
->>>>>>> programs
 
 SCALES = {"ONE": 0, "T": 3, "M": 6, "B": 9, "TN": 12}
 """The scales by name, and the power of ten of each."""
@@ -56,6 +50,11 @@ _DURATION = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d\d(?:\.\d{1,9})?)")
 _NUMBERS = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _LIST = re.compile(r"\s*(?:;|\n|,|/|\band\b|&)\s*")
 _RANGE = re.compile(r"\s*(?:–|—|−|-|/|\bto\b|\buntil\b)\s*")
+_MONTH_DAY = re.compile(
+    r"(?:[a-z]{3,9}day,?\s|(?:mon|tue|wed|thu|fri|sat|sun)\.?,?\s)?\s*(?:(?P<month>[a-z]{3,9})\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+    r"|(?P<day2>\d{1,2})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month2>[a-z]{3,9})\.?)",
+    re.IGNORECASE,
+)
 _ASIDE = re.compile(r"(?s)([^(\[\n]+?)\s*(?:[(\[]([^()\[\]]*)[)\]].*|\n\s*(.+))")
 _TRUTHS = {"true": True, "yes": True, "t": True, "false": False, "no": False, "f": False}
 _RELATIONS: dict[Relator, Callable[[Any, Any], Any]] = {
@@ -150,10 +149,24 @@ def time_span(lexical: str) -> TimeSpan | None:
     else:
         found = parse_date(plain) or parse_period(plain)
     if found is None or not found.start:
-        return None
+        return month_day(plain)
     if "T" in found.lexical:
         return TimeSpan(found.lexical, found.lexical, found.lexical)
     return TimeSpan(found.start, f"{found.end}T23:59:59.9", found.lexical)
+
+
+def month_day(text: str) -> TimeSpan | None:
+    """A day of a month without its year, which sorts among such, or None.
+
+    >>> month_day("September 12").start, month_day("Sat, 3 May").lexical
+    ('--09-12', '--05-03')
+    """
+    match = _MONTH_DAY.fullmatch(text.strip())
+    month = MONTHS.get((match["month"] or match["month2"]).lower()) if match else None
+    if match is None or month is None or not 1 <= (day := int(match["day"] or match["day2"])) <= 31:
+        return None
+    lexical = f"--{month:02d}-{day:02d}"
+    return TimeSpan(lexical, lexical, lexical)
 
 
 @lru_cache(maxsize=65536)
@@ -461,6 +474,8 @@ def _between(start: TimeSpan, end: TimeSpan) -> Datum:
             raise ProgramTypeError(f"{start.lexical} and {end.lexical}: one is a time of day, one a date.")
         seconds = [_clock_seconds(span.start[1:]) for span in (start, end)]
         return Datum(ValueKind.DURATION, seconds[1] - seconds[0], "SEC")
+    if "-" in (start.start[0], end.start[0]):
+        raise ProgramTypeError(f"{start.lexical} and {end.lexical}: a day without a year has no distance.")
     first, last = (datetime.date.fromisoformat(span.start[:10]) for span in (start, end))
     if len(start.start) > 10 and len(end.start) > 10:
         seconds = [_clock_seconds(span.start[11:19]) for span in (start, end)]
@@ -566,6 +581,9 @@ def _part_of_time(function: Function, operand: Datum) -> Datum | None:
     if function is Function.HOUR:
         clock = span.start.partition("T")[2]
         return quantity(int(clock[:2])) if clock else None
+    if span.start[0] == "-":
+        places = {Function.MONTH: span.start[2:4], Function.DAY: span.start[5:]}
+        return quantity(int(places[function])) if function in places else None
     length = {Function.YEAR: 4, Function.MONTH: 7, Function.DAY: 10}[function]
     if span.start[0] == "T" or span.start[:length] != span.end[:length]:
         return None
