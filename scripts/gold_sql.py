@@ -461,7 +461,9 @@ class SqlTranslator:
             raise UntranslatableError("a column that is not there")
         found: Expression = ColumnRef(index)
         parts = match[2].split("_")[1:]
-        for place, part in enumerate(parts):
+        if parts and parts[-1] == "min":
+            return _Minutes(found)
+        for part in parts:
             number = re.fullmatch(r"number(\d*)", part)
             if part == "parsed":
                 continue
@@ -473,8 +475,6 @@ class SqlTranslator:
                 continue
             elif number:
                 found = Apply(Function.NUMBER, found, int(number[1] or 1))
-            elif part == "min" and place == len(parts) - 1:
-                continue
             elif part == "result":
                 found = _Result(found)
             elif part in ("address", "home"):
@@ -483,7 +483,7 @@ class SqlTranslator:
                 found = Apply(_SQUALL_PARTS[part], found)
             else:
                 raise UntranslatableError(f"the part {part!r} of a cell")
-        return _Minutes(found) if parts and parts[-1] == "min" else found
+        return found
 
     def _aggregate(
         self, node: sql.Expression, scope: SqlScope, grouping: Grouping | None, rows: Rows | None

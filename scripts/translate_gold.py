@@ -154,10 +154,11 @@ def is_gold(name: str, question: Mapping[str, Any], rows: Sequence[Sequence[Datu
     """Whether a program's rows are the gold answer."""
     if name == "spider":
         return _same_rows(question, rows)
-    values = [value for row in rows for value in row[:1] if value is not None]
+    values = [value for row in rows for value in row if value is not None]
     answers = [str(answer) for answer in question["answers"]]
     if name == "wtq":
-        return any(exact_match(texts, answers) for texts in _printings(values))
+        golds = [answers, [answer.strip("$€£%") for answer in answers]]
+        return any(exact_match(texts, gold) for texts in _printings(values) for gold in golds)
     if len(values) == 1 and values[0].number is not None and len(answers) == 1:
         gold = question.get("answer_number") if name == "tatqa" else None
         return _same_number(values[0].number, str(answers[0] if gold is None else gold))

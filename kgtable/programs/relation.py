@@ -51,6 +51,7 @@ _SUMMARY = re.compile(
     r"(?:s|\s*[:*†‡]|\s*\(.*\)|\s+\d{4})?\s*",
     re.IGNORECASE,
 )
+_TOTAL = re.compile(r"\W*(?:grand |sub-?\s?)?totals?(?:\s*[:*†‡]|\s*\(.*\))?\s*", re.IGNORECASE)
 _NOTE = re.compile(
     r"\s*(?:notes?|sources?|remarks?|key|legend|quelle|anmerkung)\s*[:.]|\s*[*†‡¹²³]\s*\w+ \w+", re.IGNORECASE
 )
@@ -658,7 +659,11 @@ def _row_kinds(
                 kinds[index] = RowKind.NOTE
             elif _PART.match(label) and len(label) < 80:
                 kinds[index] = RowKind.PART
-            elif grid_row in structure.totals or _says_summary(label, index, rows, label_column):
+            elif (
+                grid_row in structure.totals
+                or _says_summary(label, index, rows, label_column)
+                or _TOTAL.fullmatch(next((cell for cell in cells if cell.strip()), ""))
+            ):
                 kinds[index] = RowKind.TOTAL
     if len(rows) <= MOST_SUMMED_ROWS:
         for index in _aggregates(table, rows, kinds, reader):

@@ -46,6 +46,7 @@ _MARKS = re.compile(r"(?:\s*(?:\[[^\[\]]{1,8}\]|[*†‡§¹²³⁴⁵⁶⁷⁸�
 _PLAIN = str.maketrans(dict(zip("‘’“”–—−‐‑", "''\"\"-----", strict=True)))
 _YEAR = re.compile(r"\d{4}")
 _ISO_MONTH = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])")
+_YEARS = re.compile(r"(\d{4})[-–](\d\d)")
 _DURATION = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d\d(?:\.\d{1,9})?)")
 _NUMBERS = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _LIST = re.compile(r"\s*(?:;|\n|,|/|\band\b|&)\s*")
@@ -290,7 +291,7 @@ def aligned(left: Datum, right: Datum) -> tuple[object, object] | None:
     if isinstance(a, Decimal) and isinstance(b, Decimal):
         return _aligned_numbers(left, right)
     if isinstance(a, TimeSpan) or isinstance(b, TimeSpan):
-        times = _time(left), _time(right)
+        times = _time(left, b), _time(right, a)
         return None if None in times else times
     if isinstance(a, Decimal) or isinstance(b, Decimal):
         numbers = _loose_number(left), _loose_number(right)
@@ -382,6 +383,8 @@ def text_of(datum: Datum) -> str:
         return "yes" if datum.value else "no"
     if isinstance(datum.value, TimeSpan):
         return datum.value.lexical
+    if datum.kind is ValueKind.DURATION and isinstance(datum.value, Decimal):
+        return format_duration(datum.value)
     return format_decimal(datum.value) if isinstance(datum.value, Decimal) else datum.value
 
 
@@ -395,6 +398,20 @@ def format_decimal(value: Decimal) -> str:
         return str(value)
     text = format(value if value else Decimal(0), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_duration(seconds: Decimal) -> str:
+    """Seconds as ``h:mm:ss`` or ``m:ss``.
+
+    >>> format_duration(Decimal("7735")), format_duration(Decimal("65.25"))
+    ('2:08:55', '1:05.25')
+    """
+    whole, rest = divmod(abs(seconds), 60)
+    sign = "-" if seconds < 0 else ""
+    text = format_decimal(rest)
+    text = text if rest >= 10 else f"0{text}"
+    hours, minutes = divmod(int(whole), 60)
+    return f"{sign}{hours}:{minutes:02d}:{text}" if hours else f"{sign}{minutes}:{text}"
 
 
 def common_scale(left: str | None, right: str | None) -> str | None:
@@ -514,11 +531,11 @@ def _compare_times(relator: Relator, a: TimeSpan, b: TimeSpan) -> bool:
         case Relator.NOT_EQUAL:
             return not within
         case Relator.LESS:
-            return a.start < b.start and a.end <= b.start
+            return a.start < b.start and a.end < b.end
         case Relator.LESS_OR_EQUAL:
             return a.end <= b.end
         case Relator.GREATER:
-            return b.start < a.start and b.end <= a.start
+            return b.start < a.start and b.end < a.end
         case _:
             return a.start >= b.start
 
@@ -554,9 +571,13 @@ def _truth(datum: Datum) -> bool | None:
     return datum.value if isinstance(datum.value, bool) else _TRUTHS.get(normal(text_of(datum)))
 
 
-def _time(datum: Datum) -> TimeSpan | None:
+def _time(datum: Datum, beside: object = None) -> TimeSpan | None:
+    """The time that a value is; ``2010-11`` beside a span of years is two years, else a month."""
     if isinstance(datum.value, TimeSpan):
         return datum.value
+    if isinstance(beside, TimeSpan) and "/" in beside.lexical and (years := _YEARS.fullmatch(text_of(datum))):
+        if int(years[2]) == (int(years[1]) + 1) % 100:
+            return time_span(f"{years[1]}/{int(years[1]) + 1}")
     if isinstance(datum.value, Decimal):
         whole = datum.value == datum.value.to_integral_value() and datum.unit in COUNTS
         return time_span(f"{int(datum.value):04d}") if whole and 0 < datum.value < 10000 else None
