@@ -30,6 +30,7 @@ from kgtable.programs.algebra import (
     Membership,
     Named,
     Operator,
+    Or,
     Program,
     Project,
     Relator,
@@ -58,7 +59,11 @@ _TABLE = {
     "table_sum": AggregateFunction.SUM,
 }
 _STEP = re.compile(r"\s*([a-z_]+)\((.*)\)\s*")
-_TOKEN = re.compile(r"\s*(?:(?P<number>[$€£]?\s*\d[\d,]*\.?\d*\s*%?|[$€£]?\s*\.\d+\s*%?)|(?P<sign>[-+*/x()\[\]–−×]))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[$€£]?\s*\d[\d,]*\.?\d*\s*(?:%|thousand|million|billion)?|[$€£]?\s*\.\d+\s*%?)|(?P<sign>[-+*/x()\[\]–−×]))"
+)
+_DIVISORS = frozenset(range(2, 13))
+_SCALE_WORDS = {"thousand": "T", "million": "M", "billion": "B"}
 _SIGNS = {"+": Operator.ADD, "-": Operator.SUBTRACT, "*": Operator.MULTIPLY, "/": Operator.DIVIDE}
 _PLAIN = str.maketrans({"–": "-", "−": "-", "×": "*", "x": "*", "[": "(", "]": ")"})
 
@@ -70,10 +75,10 @@ class Cells:
     relation: Relation
     gold: Sequence[tuple[int, int]]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "table", TableRows((self.relation.id,), choice=RowChoice.ALL))
-
-    table: TableRows = TableRows(("",))
+    @property
+    def table(self) -> TableRows:
+        """All rows that hold values."""
+        return TableRows((self.relation.id,), choice=RowChoice.ALL)
 
     def value(self, row: int, column: int) -> Datum | None:
         """The value of a cell by its grid position."""
@@ -113,7 +118,7 @@ class Cells:
                 continue
             if abs(printed) == abs(number):
                 cell: Expression = ColumnRef(column)
-                if found.number is None:
+                if found.number is None or self.relation.columns[column].kind is ValueKind.TEXT:
                     cell = Apply(Function.NUMBER, cell)
                 lookup: Expression = Lookup(self.rows_at(row), cell)
                 actual = found.number if found.number is not None else printed
@@ -135,7 +140,10 @@ def finqa_program(derivation: str, cells: Cells) -> Program:
         if name in _TABLE:
             steps.append(_row_aggregate(_TABLE[name], inner.rpartition(",")[0].strip(), cells))
             continue
-        arguments = [_finqa_operand(part.strip(), steps, cells, like) for part in inner.rsplit(",", 1)]
+        arguments = [
+            _finqa_operand(part.strip(), steps, cells, like, name == "divide" and bool(place))
+            for place, part in enumerate(inner.rsplit(",", 1))
+        ]
         if name == "greater":
             steps.append(Compare(Relator.GREATER, *arguments))
         elif name in _FINQA:
@@ -147,13 +155,15 @@ def finqa_program(derivation: str, cells: Cells) -> Program:
     return Program(steps[-1])
 
 
-def tatqa_program(derivation: str, kind: str, cells: Cells) -> Program:
+def tatqa_program(derivation: str, kind: str, cells: Cells, years: bool) -> Program:
     """The program of a derivation: arithmetic, ``a>b>c`` for the largest, ``A##B`` for a count."""
-    text = derivation.strip().translate(_PLAIN) if kind == "arithmetic" else derivation.strip()
+    text = derivation.strip()
+    if kind == "arithmetic":
+        text = re.sub(r"\$\s*(?=\()", "", text.translate(_PLAIN))
     if kind == "count":
         return _count(text, cells)
     if ">" in text or "<" in text:
-        return _extreme(text, cells)
+        return _extreme(text, cells, years)
     parser = _Parser(text, cells)
     return Program(parser.expression())
 
@@ -201,12 +211,23 @@ class _Parser:
         found = part()
         while (sign := self._peek()) is not None and sign in signs:
             self._place += 1
-            found = Arithmetic(_SIGNS[sign], found, part())
+            after = self._peek() or ""
+            if sign == "/" and after.isdecimal():
+                self._place += 1
+                right = _operand(after, self._cells, self._like, divisor=True)
+            else:
+                right = part()
+            found = Arithmetic(_SIGNS[sign], found, right)
         return found
 
     def _factor(self) -> Expression:
         token = self._next()
         if token == "(":
+            after = self._tokens[self._place : self._place + 2]
+            if len(after) == 2 and after[0][0] not in "(-+" and after[1] == ")":
+                # Accounts print a negative number in brackets.
+                self._place += 2
+                return _operand(f"-{after[0]}", self._cells, self._like)
             found = self._sum()
             if self._next() != ")":
                 raise UntranslatableError("a derivation that breaks off")
@@ -222,26 +243,36 @@ class _Parser:
         return _operand(token, self._cells, self._like)
 
 
-def _finqa_operand(text: str, steps: Sequence[Expression], cells: Cells, like: Datum | None) -> Expression:
+def _finqa_operand(
+    text: str, steps: Sequence[Expression], cells: Cells, like: Datum | None, divisor: bool
+) -> Expression:
     if text.startswith("#"):
         return steps[int(text[1:])]
     if text.startswith("const_"):
         return Constant(Decimal(text.removeprefix("const_").replace("m", "-")), ValueKind.QUANTITY)
-    return _operand(text, cells, like)
+    return _operand(text, cells, like, divisor=divisor and text in ("2", "3", "4"))
 
 
-def _operand(text: str, cells: Cells, like: Datum | None) -> Expression:
+def _operand(text: str, cells: Cells, like: Datum | None, *, divisor: bool = False) -> Expression:
+    words = next((word for word in _SCALE_WORDS if text.endswith(word)), "")
+    text = text.removesuffix(words)
     plain = text.replace(",", "").replace("$", "").replace("€", "").replace("£", "").replace(" ", "")
     try:
         number = Decimal(plain.removesuffix("%"))
     except InvalidOperation as error:
         raise UntranslatableError("a number that does not parse") from error
+    if plain == "1" or (divisor and number in _DIVISORS and "." not in plain):
+        return Constant(number, ValueKind.QUANTITY, "NUM")
     found = cells.lookup(number)
     if found is not None:
         return found[0]
+    if words:
+        return Constant(number, ValueKind.QUANTITY, like.unit if like else None, _SCALE_WORDS[words])
     if plain.endswith("%"):
         return Constant(number, ValueKind.QUANTITY, "PERCENT")
-    if like is not None and abs(number) not in (1, 2, 3, 4, 5, 10, 12, 100, 365, 1000):
+    if re.fullmatch(r"(?:19|20)\d\d", plain):
+        return Constant(number, ValueKind.QUANTITY, "NUM")
+    if like is not None and abs(number) not in (*_DIVISORS, 365, 1000):
         return Constant(number, ValueKind.QUANTITY, like.unit, like.scale or "ONE")
     return Constant(number, ValueKind.QUANTITY)
 
@@ -250,7 +281,7 @@ def _like(text: str, cells: Cells) -> Datum | None:
     """The value of a cell of the derivation: its unit and scale are those of the numbers beside it."""
     for token in re.findall(r"\d[\d,]*\.?\d*", text):
         found = cells.lookup(Decimal(token.replace(",", "").rstrip(".") or "0"))
-        if found is not None and found[1].number is not None:
+        if found is not None and found[1].number is not None and found[1].unit != "PERCENT":
             return found[1]
     return None
 
@@ -279,13 +310,13 @@ def _row_aggregate(function: AggregateFunction, label: str, cells: Cells) -> Exp
     return Aggregate(function, ColumnRef("value"), unpivoted)
 
 
-def _extreme(text: str, cells: Cells) -> Program:
-    """The header or label of the largest (or smallest) of some cells, or whether one exceeds the other."""
+def _extreme(text: str, cells: Cells, years: bool) -> Program:
+    """The header, its year, or the label of the largest of some cells: the first of ``a>b>c``."""
     if not cells.gold:
         raise UntranslatableError("a comparison of numbers that are in the text")
     rows = {row for row, _ in cells.gold}
     columns = {column for _, column in cells.gold}
-    descending = ">" in text
+    descending = True
     body = [(row, column) for row, column in cells.gold if cells.value(row, column) is not None]
     found = [
         (row, column)
@@ -295,7 +326,7 @@ def _extreme(text: str, cells: Cells) -> Program:
     rows, columns = {row for row, _ in found}, {column for _, column in found}
     if len(rows) == 1:
         source = Unpivot(cells.rows_at(next(iter(rows))), tuple(map(ColumnRef, sorted(columns))))
-        key, name = SortKey(ColumnRef("value"), descending), ColumnRef("column")
+        key, name = SortKey(ColumnRef("value"), descending), _heading(years)
         return Program(Project(Limit(Sort(source, (key,))), (Named(name),)))
     if len(columns) == 1:
         labels: list[Expression] = []
@@ -309,12 +340,16 @@ def _extreme(text: str, cells: Cells) -> Program:
     raise UntranslatableError("a comparison of numbers that are in the text")
 
 
+def _heading(years: bool) -> Expression:
+    return Apply(Function.YEAR, ColumnRef("column")) if years else ColumnRef("column")
+
+
 def _any(conditions: Sequence[Expression]) -> Expression:
-    texts = [part.right for part in conditions if isinstance(part, Compare) and part.left == ColumnRef("@label")]
+    texts = [
+        part.right for part in conditions if isinstance(part, Compare) and part.left == ColumnRef("@label")
+    ]
     if len(texts) == len(conditions):
         return Membership(ColumnRef("@label"), tuple(texts))
-    from kgtable.programs.algebra import Or
-
     return Or(tuple(conditions))
 
 
@@ -329,8 +364,9 @@ def _count(text: str, cells: Cells) -> Program:
     if all(normal(name) in labels for name in names):
         chosen = Membership(ColumnRef("@label"), tuple(map(Constant, names)))
         return Program(Aggregate(AggregateFunction.COUNT, None, Filter(cells.table, chosen)))
-    if all(normal(name) in headers for name in names):
-        indices = sorted(headers[normal(name)] for name in names)
+    known = [next((i for header, i in headers.items() if normal(name) in header), None) for name in names]
+    if None not in known:
+        indices = sorted(index for index in known if index is not None)
         rows = Limit(Unpivot(Limit(cells.table), tuple(map(ColumnRef, indices))), len(indices))
         return Program(Aggregate(AggregateFunction.COUNT, None, rows))
     found = [(row, column) for row, column in cells.gold if cells.value(row, column) is not None]
@@ -353,6 +389,3 @@ def _printed_number(text: str) -> Decimal | None:
     number = Decimal(found[0].replace(",", "").rstrip("."))
     negative = "(" in text[: found.start()] or re.search(r"[-–−]\s*[$€£]?\s*$", text[: found.start()])
     return -number if negative else number
-
-
-

@@ -280,7 +280,9 @@ class SqlTranslator:
         order = tree.args["order"].expressions if tree.args.get("order") else []
         having = tree.args["having"].this if tree.args.get("having") else None
         keys = [part.this if isinstance(part, sql.Ordered) else part for part in order]
-        keys = [aliases.get(part.name.lower(), part) if isinstance(part, sql.Column) else part for part in keys]
+        keys = [
+            aliases.get(part.name.lower(), part) if isinstance(part, sql.Column) else part for part in keys
+        ]
         group = tree.args["group"].expressions if tree.args.get("group") else []
         grouping: Grouping | None = None
         if group or having is not None or any(map(_has_aggregate, [*keys, *(item for item, _ in outputs)])):
@@ -390,7 +392,8 @@ class SqlTranslator:
             choices = tuple(map(inner, node.expressions))
             if self._squall:
                 choices = tuple(
-                    self._printed(operand, part)[0] if isinstance(part, Constant) else part for part in choices
+                    self._printed(operand, part)[0] if isinstance(part, Constant) else part
+                    for part in choices
                 )
             return Membership(operand, choices)
         if isinstance(node, sql.Like):
@@ -545,8 +548,13 @@ class SqlTranslator:
         (table,) = {id(found): found for found in self._tables.values()}.values()
         if not isinstance(constant.value, str) or column is None:
             return constant, True
-        index = column.name if isinstance(column.name, int) else int(str(column.name)[1:].split("_")[0]) - 1 if (
-            str(column.name).startswith("c")) else None
+        index = (
+            column.name
+            if isinstance(column.name, int)
+            else int(str(column.name)[1:].split("_")[0]) - 1
+            if (str(column.name).startswith("c"))
+            else None
+        )
         if index is None:
             return constant, True
         texts: dict[str, str] = {}
@@ -576,7 +584,9 @@ class SqlTranslator:
         if grouping is not None and isinstance(found, ColumnRef) and str(found.name).startswith("key "):
             key = grouping.keys[int(str(found.name)[4:]) - 1]
             sortable = self._sortable(key, scope)
-            return Apply(sortable.function, found) if isinstance(sortable, Apply) and sortable != key else found
+            return (
+                Apply(sortable.function, found) if isinstance(sortable, Apply) and sortable != key else found
+            )
         return self._sortable(found, scope)
 
     def _sortable(self, found: Expression, scope: SqlScope) -> Expression:
@@ -648,10 +658,7 @@ def _all_quantities(table: SqlTable, index: int) -> bool:
 
 
 def _has_aggregate(node: sql.Expression) -> bool:
-    return any(
-        type(part) in _AGGREGATES and _depth(part, node)
-        for part in node.walk()
-    )
+    return any(type(part) in _AGGREGATES and _depth(part, node) for part in node.walk())
 
 
 def _has_bare_column(node: sql.Expression) -> bool:

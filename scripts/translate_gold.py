@@ -17,11 +17,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,8 @@ class GoldTables:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.relation = lru_cache(maxsize=None)(self._relation)
+        self.relation = cache(self._relation)
+        self.header = cache(self._header)
 
     def _relation(self, id: str) -> Relation:
         sidecar = self.folder / "tables" / f"{id}.json"
@@ -81,8 +83,7 @@ class GoldTables:
         table = make_table(grid)
         return relation_of(table, quantities_of(table))
 
-    @lru_cache(maxsize=None)  # noqa: B019
-    def header(self, id: str) -> tuple[str, ...]:
+    def _header(self, id: str) -> tuple[str, ...]:
         """The names in the first line of the file, in lower case."""
         with (self.folder / "tables" / f"{id}.csv").open(encoding="utf-8", newline="") as stream:
             return tuple(name.lower() for name in next(csv.reader(stream)))
@@ -93,8 +94,14 @@ def questions_of(folder: Path, split: str) -> Iterator[dict[str, Any]]:
     with (folder / f"questions.{split}.jsonl").open(encoding="utf-8") as stream:
         for line in stream:
             question = json.loads(line)
-            if question.get("sql") or question.get("derivation"):
+            derivation = str(question.get("derivation") or "")
+            if question.get("sql") or (derivation and _is_formal(derivation, question["answer_type"])):
                 yield question
+
+
+def _is_formal(derivation: str, kind: str) -> bool:
+    """Whether a derivation computes: TAT-QA's of spans may say in words where to look."""
+    return kind in ("arithmetic", "count") or re.search(r"\d\s*[%)]*\s*[<>]", derivation) is not None
 
 
 def translate(name: str, question: Mapping[str, Any], tables: GoldTables) -> GoldProgram:
@@ -133,7 +140,8 @@ def _finqa(question: Mapping[str, Any], tables: GoldTables) -> Program:
 
 
 def _tatqa(question: Mapping[str, Any], tables: GoldTables) -> Program:
-    return tatqa_program(question["derivation"], question["answer_type"], _cells(question, tables))
+    years = all(str(answer).isdecimal() and len(str(answer)) == 4 for answer in question["answers"])
+    return tatqa_program(question["derivation"], question["answer_type"], _cells(question, tables), years)
 
 
 _TRANSLATORS: dict[str, Callable[[Mapping[str, Any], GoldTables], Program]] = {
@@ -292,7 +300,9 @@ def _with_ties(node: Any) -> Any:
 def _show(most: int, tally: Tally, question: Mapping[str, Any], outcome: str) -> None:
     if sum(tally.failures.values()) <= most:
         text = question.get("sql") or question["derivation"]
-        print(f"  {question['id']} {question['tables']}\n    {text}\n    {outcome[:300]} | {question['answers'][:6]}")
+        print(
+            f"  {question['id']} {question['tables']}\n    {text}\n    {outcome[:300]} | {question['answers'][:6]}"
+        )
 
 
 def main() -> None:
@@ -306,7 +316,9 @@ def main() -> None:
     tallies = {}
     for name in [arguments.only] if arguments.only else SPLITS:
         tallies[name] = measure(name, arguments.data / name, arguments.wrong, arguments.every)
-    print(f"{'benchmark':12}{'programs':>10}{'translated':>20}{'compared':>10}{'gold answer':>20}{'among ties':>12}")
+    print(
+        f"{'benchmark':12}{'programs':>10}{'translated':>20}{'compared':>10}{'gold answer':>20}{'among ties':>12}"
+    )
     for name, tally in tallies.items():
         said = f"{tally.translated} ({tally.translated / max(tally.questions, 1):.1%})"
         right = f"{tally.right} ({tally.right / max(tally.compared, 1):.1%})"

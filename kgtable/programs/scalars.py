@@ -46,6 +46,7 @@ _MARKS = re.compile(r"(?:\s*(?:\[[^\[\]]{1,8}\]|[*†‡§¹²³⁴⁵⁶⁷⁸�
 _PLAIN = str.maketrans(dict(zip("‘’“”–—−‐‑", "''\"\"-----", strict=True)))
 _YEAR = re.compile(r"\d{4}")
 _ISO_MONTH = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])")
+_ONE_YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]\d|\d)")
 _YEARS = re.compile(r"(\d{4})[-–](\d\d)")
 _DURATION = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d\d(?:\.\d{1,9})?)")
 _NUMBERS = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
@@ -598,7 +599,8 @@ def _plain_number(text: str) -> Decimal | None:
 def _part_of_time(function: Function, operand: Datum) -> Datum | None:
     span = operand.value if isinstance(operand.value, TimeSpan) else time_in(text_of(operand))
     if span is None:
-        return None
+        years = set(_ONE_YEAR.findall(text_of(operand))) if function is Function.YEAR else ()
+        return quantity(int(years.pop())) if len(years) == 1 else None
     if function is Function.HOUR:
         clock = span.start.partition("T")[2]
         return quantity(int(clock[:2])) if clock else None
