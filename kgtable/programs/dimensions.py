@@ -211,6 +211,7 @@ def conversion(unit: str | None, target: str | None) -> tuple[Fraction, Fraction
     return multiplier, offset_of(unit) * multiplier - offset_of(target)
 
 
+@lru_cache(maxsize=4096)
 def multiply_units(left: str | None, right: str | None, power: int = 1) -> tuple[str, Fraction]:
     """The unit of left * right**power (power 1 or -1), and the factor that the bare product still needs.
 

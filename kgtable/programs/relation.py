@@ -75,6 +75,7 @@ _ORDINAL = re.compile(
     r"(?:#|no\.?|number))?|(?:no\.?|number|#) in \w+",
     re.IGNORECASE,
 )
+_NOTES = re.compile(r"(?:foot)?notes?|ref(?:erence)?s?|remarks?|comments?", re.IGNORECASE)
 _PLACE = re.compile(r"[=T#]?\d{1,6}(?:st|nd|rd|th|[.=T])?\s*", re.IGNORECASE)
 _CLOCK_NAME = re.compile(
     r"\b(?:start|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|closes?|opening|closing|local time"

@@ -242,6 +242,8 @@ def key_of(datum: Datum) -> tuple[object, ...]:
         return ("quantity", dimension_of(datum.unit), _in_si(value, datum.unit))
     if isinstance(value, TimeSpan):
         return ("number", Decimal(value.year)) if value.year is not None else ("time", value.start, value.end)
+    if value.isascii() and value.isalnum():
+        return ("number", int(value)) if value.isdecimal() and len(value) < 19 else ("text", value.lower())
     plain = normal(value)
     if plain[:1].isdigit() and (number := _plain_number(plain)) is not None:
         return ("number", number)
@@ -448,6 +450,8 @@ def _calculate(sign: Operator, left: Datum, right: Datum, a: Decimal, b: Decimal
         return Datum(kind, checked(value), "PERCENT" if sign is Operator.SHARE else "UNITLESS")
     unit, factor = multiply_units(left.unit, right.unit, -1)
     scale = left.scale if right.unit in COUNTS and not right.scale else None
+    if factor == 1:
+        return Datum(kind, checked(ROUNDED.divide(a, b)), unit, scale)
     return Datum(kind, checked(decimal_of(Fraction(a) / Fraction(b) * factor)), unit, scale)
 
 

@@ -519,7 +519,8 @@ def program_schema() -> dict[str, Any]:
         ),
     }
     for name, kind in (_RELATIONS | _EXPRESSIONS).items():
-        definitions.setdefault(name, _node_schema(kind, {"const": name}, ""))
+        if kind is not TableRows:
+            definitions[name] = _node_schema(kind, {"const": name}, "")
     for (family, kind, field), name in zip(
         _FAMILIES, ("arithmetic", "compare", "aggregate", "apply", "combine"), strict=True
     ):

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from kgtable.errors import ProgramTypeError
 from kgtable.programs.algebra import AggregateFunction, Operator, Relator, ValueKind
@@ -21,6 +22,7 @@ from kgtable.programs.dimensions import (
     COUNTS,
     EXACT,
     NO_UNIT,
+    ROUNDED,
     comparable,
     conversion,
     convert,
@@ -228,11 +230,13 @@ def _calculate(operator: Operator, left: Datum, right: Datum) -> Datum:
 
 
 def _calculate_integers(operator: Operator, left: ColumnData, right: ColumnData) -> ColumnData | None:
-    if len(left) < 64 or operator not in (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY):
+    if len(left) < 64 or operator not in _FAST:
         return None
     a, b = left.integers(), right.integers()
     if a is None or b is None:
         return None
+    if operator is Operator.DIVIDE:
+        return _divide_integers(a, b)
     valid = a.valid & b.valid
     scale = a.scale if a.scale == b.scale else None
     if operator is Operator.MULTIPLY:
@@ -247,6 +251,29 @@ def _calculate_integers(operator: Operator, left: ColumnData, right: ColumnData)
     chosen = a.unit if a.unit not in COUNTS else b.unit if b.unit not in COUNTS else a.unit
     result = pair[0] + pair[1] if operator is Operator.ADD else pair[0] - pair[1]
     return from_integers(Integers(result, min(a.exponent, b.exponent), valid, chosen, scale))
+
+
+_FAST = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.DIVIDE})
+
+
+def _divide_integers(a: Integers, b: Integers) -> ColumnData | None:
+    """Quotients of two columns; None where `calculate` must see to units or to a division by zero."""
+    unit, factor = multiply_units(a.unit, b.unit, -1)
+    valid = a.valid & b.valid
+    if factor != 1 or (b.mantissas[valid] == 0).any():
+        return None
+    scale = a.scale if b.unit in COUNTS and not b.scale else None
+    shift = a.exponent - b.exponent
+    above, below = a.mantissas[valid].tolist(), b.mantissas[valid].tolist()
+    seen: dict[Decimal, int] = {}
+    found = [
+        seen.setdefault(ROUNDED.divide(Decimal(x), Decimal(y)), len(seen))
+        for x, y in zip(above, below, strict=True)
+    ]
+    codes = np.full(len(valid), -1, dtype=np.int32)
+    codes[valid] = found
+    values = [Datum(ValueKind.QUANTITY, value.scaleb(shift, ROUNDED), unit, scale) for value in seen]
+    return ColumnData(codes, values)
 
 
 def from_integers(integers: Integers) -> ColumnData:
@@ -317,12 +344,14 @@ def combine_keys(columns: Sequence[Indices], size: int) -> tuple[Indices, Indice
     combination its first row."""
     total = np.zeros(size, dtype=np.int64)
     for column in columns:
-        _, total = np.unique(np.stack([total, column + 1]), axis=1, return_inverse=True)
-    _, first, inverse = np.unique(total, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[inverse].astype(np.int64), first[order].astype(np.int64)
+        width = int(column.max(initial=-1)) + 2
+        if int(total.max(initial=0)) * width >= LARGEST:
+            total = pd.factorize(total)[0].astype(np.int64)
+        total = total * width + column + 1
+    codes, uniques = pd.factorize(total)
+    first = np.zeros(len(uniques), dtype=np.int64)
+    first[codes[::-1]] = np.arange(size - 1, -1, -1)
+    return codes.astype(np.int64), first
 
 
 def ranks(data: ColumnData) -> npt.NDArray[np.int64]:
@@ -433,11 +462,16 @@ def _extreme(
 def _total(function: AggregateFunction, data: ColumnData, name: str) -> Datum | None:
     """Sum, mean or median of a column's quantities; missing (as in SQL) where there are none."""
     integers = data.integers()
-    if integers is not None and function is not AggregateFunction.MEDIAN:
+    if integers is not None:
         count = int(integers.valid.sum())
         if not count:
             return None
         numbers = integers.mantissas[integers.valid]
+        if function is AggregateFunction.MEDIAN:
+            middle = np.partition(numbers, [(count - 1) // 2, count // 2])[[(count - 1) // 2, count // 2]]
+            twice = Decimal(sum(map(int, middle.tolist()))).scaleb(integers.exponent)
+            half = EXACT.divide(twice, Decimal(2))
+            return quantity(half, integers.unit, integers.scale)
         if integers.largest() * count < LARGEST:
             total = int(numbers.sum())
         else:
