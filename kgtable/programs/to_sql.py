@@ -10,6 +10,7 @@ bound parameters. What SQL cannot say with the same meaning raises `ProgramCompi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -180,7 +181,7 @@ def run_sql(program: Program, relations: Mapping[str, Relation]) -> SqlResult:
     try:
         import duckdb
     except ImportError as error:
-        raise MissingExtraError("DuckDB is not installed.", hint='pip install "kgtable[sql]"') from error
+        raise MissingExtraError("DuckDB", "sql") from error
     with duckdb.connect(":memory:") as connection:
         load_tables(connection, query.tables)
         try:
@@ -737,7 +738,8 @@ class _Compiler:
             for ids, builder in self._tables.items()
         )
         units = tuple(value.unit if value.kind == "number" else None for value in values)
-        return SqlQuery(text, self._parameters, tables, names, units)
+        used = {name: cell for name, cell in self._parameters.items() if re.search(rf"\${name}\b", text)}
+        return SqlQuery(text, used, tables, names, units)
 
     def parameter(self, cell: Cell) -> str:
         """A bound parameter."""
