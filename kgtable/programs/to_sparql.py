@@ -281,6 +281,10 @@ class _Value:
         """The SPARQL of a string that equal values share."""
         raise ProgramCompilationError("SPARQL cannot say a key of what it computes.")
 
+    def group_key(self) -> str:
+        """The SPARQL of what equal values of this column share, and no others."""
+        return self.key()
+
     def order(self) -> str:
         """What sorts it."""
         return self.number()
@@ -356,6 +360,14 @@ class _Known(_Value):
 
     def key(self) -> str:
         return self._reading({term: _key(datum) for term, datum in self.terms.items()}, "key")
+
+    def group_key(self) -> str:
+        keys = {term: _key(datum) for term, datum in self.terms.items()}
+        for sparql, read in _TEXT_READINGS:
+            pairs = {(read(term), key) for term, key in keys.items()}
+            if len(pairs) == len({key for _, key in pairs}) == len({reading for reading, _ in pairs}):
+                return sparql.format(self.term())
+        return self.key()
 
     def folded(self) -> str:
         """The text as equality sees it."""
@@ -437,6 +449,10 @@ _TEXT_READINGS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("{0}", _identity),
     ("LCASE({0})", str.lower),
     ('LCASE(REPLACE({0}, "\\\\s+", " "))', _folded),
+    (
+        """LCASE(REPLACE(REPLACE({0}, "[‘’]", "'"), "[–—−]", "-"))""",
+        lambda text: re.sub("[–—−]", "-", re.sub("[‘’]", "'", text)).lower(),
+    ),
 )
 _NUMBER_READINGS: tuple[tuple[str, Callable[[str], Decimal | None]], ...] = (
     ("xsd:decimal({0})", _plain_decimal),
@@ -731,9 +747,11 @@ class _Base:
             value = type_cell(text, annotated.styles[column]) if text else None
             if value is None:
                 continue
-            typed = value.lexical is not None and value.kind not in (CellKind.NUMBER, CellKind.TEXT)
-            string = value.lexical if typed and value.lexical is not None else text
-            found.append((string, data[row], value.kind))
+            kind, string = value.kind, text
+            if kind not in (CellKind.NUMBER, CellKind.TEXT, CellKind.MISSING):
+                typed = value.lexical is not None and value.datatype is not None
+                kind, string = (kind, str(value.lexical)) if typed else (CellKind.TEXT, text)
+            found.append((string, data[row], kind))
         return found
 
     def terms(self, column: int | str) -> dict[str, Datum]:
@@ -969,13 +987,15 @@ class _Compiler:
         ]
         order = self._ordering(found)
         only = found.group.blocks[0] if len(found.group.blocks) == 1 else None
-        if isinstance(only, _Select) and not found.sorted_by and set(columns) <= set(only.outputs.values()):
+        if isinstance(only, _Select) and not found.sorted_by and set(columns) <= {*only.outputs.values(), *only.kept}:
             by_name = {name: sparql for sparql, name in only.outputs.items()}
-            columns = [f"({by_name[name]} AS {name})" for name in columns]
-            hidden = [f"({sparql} AS {name})" for name, sparql in by_name.items() if name in order]
-            where, modifiers = only.inner.lines(), [*only.modifiers]
-            if not hidden:
-                return self._finished(program, columns, where, [*modifiers, *order], names, variables, values)
+            columns = [f"({by_name[name]} AS {name})" if name in by_name else name for name in columns]
+            terms = [by_name.get(term, term) for term in " ".join(order).split()]
+            modifiers = [*only.modifiers, *([" ".join(terms)] if terms else [])]
+            limited = any(line.startswith(("LIMIT", "ORDER")) for line in only.modifiers)
+            if not limited:
+                where = only.inner.lines()
+                return self._finished(program, columns, where, modifiers, names, variables, values)
         where = found.group.lines()
         return self._finished(program, columns, where, order, names, variables, values)
 
@@ -1148,7 +1168,7 @@ class _Compiler:
         keys = [self.expression(key.expression, found) for key in node.keys]
         select = _Select(self, found.group)
         outer = _Group(select)
-        by = [self._grouped_by(key.key()) for key in keys]
+        by = [self._grouped_by(key.group_key()) for key in keys]
         if by:
             select.modifiers.append(f"GROUP BY {' '.join(dict.fromkeys(by))}")
 
@@ -1241,14 +1261,11 @@ class _Compiler:
         scope = Scope((), names_of(node.columns), tuple(_ANY for _ in values))
         if not node.distinct:
             return _Relation(found.group, scope, (), tuple(values), found.order, found.sorted_by)
-        if found.sorted_by:
-            # The first of equal rows decides on their place: by the first key, as far as it is the same.
-            keys = [variable for variable, _ in found.sorted_by]
-        else:
-            keys = []
+        # The first of equal rows decides on their place: by the keys of the sort.
+        keys = [variable for variable, _ in found.sorted_by]
         select = _Select(self, found.group)
         outer = _Group(select)
-        by = [self._grouped_by(value.key()) for value in values]
+        by = [self._grouped_by(value.group_key()) for value in values]
         select.modifiers.append(f"GROUP BY {' '.join(dict.fromkeys(by))}")
 
         def hand_on(sparqls: Sequence[str], wanted: str) -> str:
@@ -1562,7 +1579,7 @@ class _Compiler:
             return self._first(node, found, group)
         value = self.expression(node.argument, found)
         if function is AggregateFunction.COUNT_DISTINCT:
-            return _Computed(f"COUNT(DISTINCT {value.key()})", "NUM")
+            return _Computed(f"COUNT(DISTINCT {value.group_key()})", "NUM")
         if function is AggregateFunction.COUNT:
             sparql = value.number() if value.kind == "number" else _shown(value)
             return _Computed(f"COUNT({sparql})", "NUM")
@@ -1604,7 +1621,7 @@ class _Compiler:
         inner = self.rows(node.rows)
         value = self.expression(node.value, inner)
         select = _Select(self, inner.group)
-        several = value.key() if isinstance(value, _Known) else value.number()
+        several = value.group_key() if isinstance(value, _Known) else value.number()
         if not (isinstance(node.rows, Limit) and node.rows.count == 1):
             select.modifiers.append(f"HAVING(COUNT(DISTINCT {several}) <= 1)")
         found.group.blocks.append(select)
