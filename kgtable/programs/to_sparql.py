@@ -64,10 +64,12 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import (
     COUNTS,
+    EXACT,
     NO_UNIT,
     comparable,
     conversion,
     convert,
+    decimal_of,
     describe,
     multiply_units,
 )
@@ -78,8 +80,8 @@ from kgtable.programs.scalars import (
     Datum,
     TimeSpan,
     apply,
+    calculate,
     compare,
-    decimal_of,
     format_decimal,
     items,
     key_of,
@@ -226,13 +228,16 @@ class _Optional(_Block):
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = list(lines)
         self.required = False
+        self.inner: list[_Optional] = []
 
     def lines(self) -> list[str]:
+        # What hangs on the cell stands inside, where the cell is bound: an unbound one would fit anything.
+        found = [*self._lines, *(line for block in self.inner for line in block.lines())]
         if self.required:
-            return self._lines
-        if len(self._lines) == 1:
-            return [f"OPTIONAL {{ {self._lines[0]} }}"]
-        return ["OPTIONAL {", *_indented(self._lines), "}"]
+            return found
+        if len(found) == 1:
+            return [f"OPTIONAL {{ {found[0]} }}"]
+        return ["OPTIONAL {", *_indented(found), "}"]
 
 
 class _InGraph(_Block):
@@ -291,6 +296,11 @@ class _Value:
 
     def require(self) -> None:
         """Leave out the rows without it."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows have it, as far as is known."""
+        return False
 
 
 class _Known(_Value):
@@ -515,8 +525,11 @@ def _in_unit(datum: Datum, unit: str | None) -> Decimal | None:
 
 
 def _decimal(number: Decimal | None) -> str:
-    """An `xsd:decimal` as SPARQL writes it."""
-    return decimal_text(f"{number or Decimal(0):f}")
+    """An `xsd:decimal` as SPARQL writes it, to the 18 places that engines at least keep."""
+    exact = number or Decimal(0)
+    if int(exact.as_tuple().exponent) < -18:
+        exact = EXACT.quantize(exact, Decimal("1e-18"))
+    return decimal_text(f"{exact:f}")
 
 
 class _Leaf(_Known):
@@ -549,6 +562,12 @@ class _Leaf(_Known):
 
     def require(self) -> None:
         self._base.require(self._column)
+
+    @property
+    def complete(self) -> bool:
+        data = self._base.relation
+        column = data.data(self._column) if isinstance(self._column, int) else data.pseudo(self._column)
+        return bool((column.codes[self._base.rows] >= 0).all())
 
 
 class _Read(_Known):
@@ -848,7 +867,7 @@ class _Base:
         if key not in self._cells:
             variable = self._compiler.variable(wanted)
             block = _Optional(_values(term, variable, found))
-            self.group.blocks.append(block)
+            next(cell for known, cell in self._cells.values() if known == term).inner.append(block)
             self._cells[key] = variable, block
         return self._cells[key][0]
 
@@ -876,8 +895,8 @@ class _Base:
 
 
 def _factor(value: Fraction) -> str:
-    """A multiplier as a decimal, to the 18 places that engines agree on at least."""
-    return _decimal(Decimal(f"{decimal_of(value):.18f}") if value.denominator != 1 else decimal_of(value))
+    """A multiplier as a decimal."""
+    return _decimal(decimal_of(value))
 
 
 def _values(term: str, variable: str, found: Mapping[str, str]) -> list[str]:
@@ -952,11 +971,12 @@ class _Relation:
 
 @dataclass(frozen=True)
 class _InGroup:
-    """The groups around an aggregate: the relation that is grouped."""
+    """The groups around an aggregate: the relation that is grouped, and, once asked for, its first rows."""
 
     node: GroupBy
     select: _Select
     outer: _Group
+    firsts: list[_Relation]
 
 
 class _Compiler:
@@ -1048,8 +1068,8 @@ class _Compiler:
             bound = self.variable("text")
             group.add(f"BIND({term} AS {bound})")
             term = bound
-        variable = self.variable(wanted)
-        group.blocks.append(_Optional(_values(term, variable, found)))
+        variable, printed = self.variable(wanted), self.variable("printed")
+        group.blocks.append(_Optional([*_values(printed, variable, found), f"FILTER({printed} = {term})"]))
         return variable
 
     # Relations
@@ -1180,14 +1200,15 @@ class _Compiler:
             return select.output(f"MIN({sparqls[0]})", wanted)
 
         values: list[_Value] = [self._handed(key, hand_on, outer) for key in keys]
-        context = _InGroup(node, select, outer)
+        context = _InGroup(node, select, outer, [])
         for measure in node.measures:
             value = self.expression(measure.expression, found, context)
-            if isinstance(value, _Computed):
-                sparql = select.output(value.number(), measure.name or "measure")
-                values.append(_Computed(sparql, value.unit, value.scale, truth=value.kind == "truth"))
-            else:
-                values.append(value)
+            first = isinstance(measure.expression, Aggregate) and (
+                measure.expression.function is AggregateFunction.FIRST
+            )
+            if not first:
+                value = self._handed(value, lambda sparqls, wanted: select.output(sparqls[0], wanted), outer)
+            values.append(value)
         order: tuple[str, ...] = ()
         if node.keys and found.order:
             order = (select.output(f"MIN({_one_number(found.order)})", "first"),)
@@ -1493,6 +1514,13 @@ class _Compiler:
         return f"({sparql}{_times(multiplier)}{shift})" if multiplier != 1 or addend else sparql
 
     def _arithmetic(self, operator: Operator, left: _Value, right: _Value) -> _Value:
+        if isinstance(left, _Literal) and isinstance(right, _Literal):
+            a, b = left.datum, right.datum
+            if operator not in (Operator.MULTIPLY, Operator.DIVIDE, Operator.POWER):
+                a, b = settle(a, b), settle(b, a)
+            found = calculate(operator, a, b)
+            plain = operator not in (Operator.RATIO, Operator.SHARE, Operator.PERCENT_CHANGE)
+            return _Literal(BareNumber(*found) if left.bare and right.bare and plain else found)
         years = [_is_year(value) for value in (left, right)]
         if any(years) or "text" in (left.kind, right.kind):
             if all(years) and operator is Operator.SUBTRACT:
@@ -1583,36 +1611,62 @@ class _Compiler:
         if function is AggregateFunction.COUNT:
             sparql = value.number() if value.kind == "number" else _shown(value)
             return _Computed(f"COUNT({sparql})", "NUM")
-        if alone:
-            sparql = value.order()
-            value.require()
         if function in (AggregateFunction.MIN, AggregateFunction.MAX):
-            name = function.value.upper()
-            if value.kind == "number":
-                return _Computed(f"{name}({value.number()})", value.unit, value.scale)
-            assert isinstance(value, _Known)
-            if value.order() != value.term():
-                raise ProgramCompilationError("SPARQL orders these texts otherwise than people do.")
-            return _Passed(self, [value], found.group, lambda sparqls, _: f"{name}({sparqls[0]})")
+            return self._extreme(function, value, found, alone=alone)
         if function is AggregateFunction.MEDIAN:
             raise ProgramCompilationError("SPARQL has no median.")
-        number = self._number(value)
+        number = self._bound_alone(self._number(value), value, found, alone=alone)
         known = f"COUNT({number})"
-        total = f"SUM({number})" if alone else f"SUM(COALESCE({number}, 0))"
+        total = f"SUM({number})" if alone or value.complete else f"SUM(COALESCE({number}, 0))"
         if function is AggregateFunction.MEAN:
             return _Computed(f"({total} / {known})", value.unit, value.scale)
         # The sum of nothing is missing, as in SQL; SPARQL says 0.
         return _Computed(f"IF({known} > 0, {total}, 1 / 0)", value.unit, value.scale)
 
+    def _bound_alone(self, sparql: str, value: _Value, found: _Relation, *, alone: bool) -> str:
+        """What is aggregated, with the rows without it left out where nothing else needs them."""
+        if not alone or value.complete:
+            return sparql
+        value.require()
+        sparql = self._bound(found.group, sparql, "value")
+        if not isinstance(value, _Leaf):
+            found.group.add(f"FILTER(BOUND({sparql}))")
+        return sparql
+
+    def _extreme(
+        self, function: AggregateFunction, value: _Value, found: _Relation, *, alone: bool
+    ) -> _Value:
+        """The smallest or largest value; what is missing would spoil it, so it takes the other extreme."""
+        name = function.value.upper()
+        sparql = value.order()
+        if value.kind != "number":
+            assert isinstance(value, _Known)
+            if sparql != value.term():
+                raise ProgramCompilationError("SPARQL orders these texts otherwise than people do.")
+        sparql = self._bound_alone(sparql, value, found, alone=alone)
+        aggregate = f"{name}({sparql})"
+        if not alone and not value.complete and isinstance(value, _Known) and value.terms:
+            pick = max if function is AggregateFunction.MIN else min
+            other = pick(value.terms, key=lambda term: sort_key(value.terms[term]))
+            number = _in_unit(value.terms[other], value.unit)
+            worst = _decimal(number) if value.kind == "number" else text_literal(other)
+            aggregate = f"IF(COUNT({sparql}) > 0, {name}(COALESCE({sparql}, {worst})), 1 / 0)"
+        if value.kind == "number":
+            return _Computed(aggregate, value.unit, value.scale)
+        assert isinstance(value, _Known)
+        return _Passed(self, [value], found.group, lambda *_: aggregate)
+
     def _first(self, node: Aggregate, found: _Relation, group: _InGroup | None) -> _Value:
         """The value in the first row of a group: the rows are read once more, and that one is taken."""
         if group is None or node.argument is None:
             raise ProgramCompilationError("SPARQL can say the first value of a group only.")
-        first = group.select.output(f"MIN({_one_number(found.order)})", "first")
-        again = self.rows(group.node.source)
-        value = self.expression(node.argument, again)
-        group.outer.blocks.append(_Braced(again.group))
-        group.outer.add(f"FILTER({_one_number(again.order)} = {first})")
+        if not group.firsts:
+            first = group.select.output(f"MIN({_one_number(found.order)})", "first")
+            again = self.rows(group.node.source)
+            group.firsts.append(again)
+            group.outer.blocks.append(_Braced(again.group))
+            group.outer.add(f"FILTER({_one_number(again.order)} = {first})")
+        value = self.expression(node.argument, group.firsts[0])
         if not isinstance(value, _Known):
             raise ProgramCompilationError("SPARQL can say the first cell of a group only.")
         return value
