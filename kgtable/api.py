@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any
 
-from kgtable.build.catalogue import Catalogue
-from kgtable.build.conversion_report import Progress, silent
-from kgtable.build.generations import GraphDirectory, catalogue_info
-from kgtable.build.table_views import Tables
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.conversion_report import Progress, silent
+from kgtable.building.generations import GraphDirectory, catalogue_info
+from kgtable.building.table_views import Tables
 from kgtable.config import Settings as AskSettings
 from kgtable.config import load_settings
 from kgtable.errors import AnswerError, GraphError, GraphNotFoundError, UsageError
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from kgtable.answering.answer import Answer
     from kgtable.answering.ask import Asker
     from kgtable.answering.table_sources import GraphTables
-    from kgtable.build.conversion_report import ConversionReport
-    from kgtable.build.pipeline import BuildReport
+    from kgtable.building.conversion_report import ConversionReport
+    from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
     from kgtable.index.build import RememberingEmbedder
     from kgtable.ontology.mapping import UserMapping
@@ -68,9 +68,9 @@ def connect(
     """Makes `directory` stand for the graph behind a SPARQL endpoint and opens it.
 
     `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
-    `kgtable.graph.remote.dialects.DIALECTS`. See `kgtable.build.connect.connect` for the errors raised.
+    `kgtable.graph.remote.dialects.DIALECTS`. See `kgtable.building.connect.connect` for the errors raised.
     """
-    from kgtable.build.connect import connect as connect_directory
+    from kgtable.building.connect import connect as connect_directory
 
     connect_directory(directory, url, store=store, dialect=dialect, base=base)
     return KnowledgeGraph(directory)
@@ -90,9 +90,9 @@ def build(
 
     `mapping` is a CSV or XLSX file of decisions about columns, `embedding` the name of the model of
     the search index (``"none"`` for a lexical one), `workers` the number of processes.
-    See `kgtable.build.pipeline.build_graph` for what is done and which errors are raised.
+    See `kgtable.building.pipeline.build_graph` for what is done and which errors are raised.
     """
-    from kgtable.build.pipeline import build_graph
+    from kgtable.building.pipeline import build_graph
     from kgtable.index.build import ensure_index, index_step
     from kgtable.ontology.equivalents import propose
 
@@ -128,10 +128,10 @@ def convert(
     """Writes the tables under `paths` as RDF to a file or an open stream.
 
     `format` is a name, suffix or media type; None goes by the suffix of `out`. The file appears when
-    it is complete. See `kgtable.build.assembly.convert_tables`.
+    it is complete. See `kgtable.building.assembly.convert_tables`.
     """
-    from kgtable.build.assembly import convert_tables
-    from kgtable.build.convert import ConversionOptions
+    from kgtable.building.assembly import convert_tables
+    from kgtable.building.convert import ConversionOptions
 
     chosen = Format.of(format) if format else Format.from_suffix(str(out))
     if chosen is None:
@@ -201,7 +201,7 @@ class KnowledgeGraph:
         if self.endpoint is None:
             self.generation = place.current()
         else:
-            from kgtable.build.connect import endpoint_generation
+            from kgtable.building.connect import endpoint_generation
 
             self.generation = endpoint_generation(place, self.endpoint)
         self.names = Namespaces(self.generation.base)
@@ -221,7 +221,7 @@ class KnowledgeGraph:
     def catalogue(self) -> Catalogue:
         """What the graph was made from; of a graph behind an endpoint, the tables it holds."""
         if self.endpoint is not None:
-            from kgtable.build.connect import list_tables
+            from kgtable.building.connect import list_tables
 
             return list_tables(self.store)
         return Catalogue.load(self.generation.catalogue_path)
@@ -235,7 +235,7 @@ class KnowledgeGraph:
     def ontology(self) -> rdflib.Graph:
         """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
         if self.endpoint is not None:
-            from kgtable.build.connect import description
+            from kgtable.building.connect import description
 
             return description(self.store, self.names)
         import rdflib
@@ -403,7 +403,7 @@ class KnowledgeGraph:
         from kgtable.graph.validate import validate as validate_graph
 
         if self.endpoint is not None:
-            from kgtable.build.connect import in_memory
+            from kgtable.building.connect import in_memory
 
             return validate_graph(in_memory(self.rdf("nquads")), most=most)
         return validate_graph(self.generation.store_path, most=most)
@@ -412,7 +412,7 @@ class KnowledgeGraph:
         """What the graph holds: tables, cells by kind, quads, units, errors."""
         about = {"path": str(self.path), "kgtable": __version__}
         if self.endpoint is not None:
-            from kgtable.build.connect import endpoint_info
+            from kgtable.building.connect import endpoint_info
 
             return {**about, **endpoint_info(self.endpoint, self.store)}
         return {**about, **catalogue_info(self.catalogue, self.generation)}
@@ -420,9 +420,9 @@ class KnowledgeGraph:
     def push(self, url: str, *, dialect: str = "generic", progress: Progress = silent) -> int:
         """Copies the graph to a Graph Store Protocol address; gives the number of triples sent.
 
-        Raises `UsageError`, `RemoteStoreError`; see `kgtable.build.connect.push`.
+        Raises `UsageError`, `RemoteStoreError`; see `kgtable.building.connect.push`.
         """
-        from kgtable.build.connect import push as push_graph
+        from kgtable.building.connect import push as push_graph
         from kgtable.graph.remote.endpoint import RemoteStore
         from kgtable.graph.remote.http import checked_url
 

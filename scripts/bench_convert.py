@@ -36,7 +36,7 @@ HEADER = (
 FILL = """
 import sys, time
 from pathlib import Path
-from kgtable.build.load import fill_store
+from kgtable.building.load import fill_store
 paths = [Path(name) for name in sys.argv[2:]]
 start = time.perf_counter()
 fill_store(Path(sys.argv[1]), paths)
@@ -53,7 +53,7 @@ print(time.perf_counter() - start)
 """
 BUILD = """
 import json, sys
-from kgtable.build.pipeline import build_graph
+from kgtable.building.pipeline import build_graph
 built = build_graph([sys.argv[1]], sys.argv[2], workers=int(sys.argv[3]))
 changes = built.changes
 print(json.dumps({"seconds": built.seconds, "cells": built.conversion.tally.cells,

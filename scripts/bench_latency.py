@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from kgtable import api
-from kgtable.build.pipeline import build_graph
+from kgtable.building.pipeline import build_graph
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.graph.terms import CellAddress
 from kgtable.index.build import index_step

@@ -298,7 +298,7 @@ class SqlTranslator:
         condition = None if having is None else self._expression(having, scope, grouping)
         if grouping is not None:
             rows = GroupBy(
-                rows,
+                _extreme_first(rows, grouping.measures),
                 tuple(Named(key, f"key {place}") for place, key in enumerate(grouping.keys, 1)),
                 tuple(Named(part, f"measure {place}") for place, part in enumerate(grouping.measures, 1)),
             )
@@ -642,6 +642,20 @@ class _Minutes(_Part):
     """The minutes of a duration."""
 
     name = "min"
+
+
+def _extreme_first(rows: Rows, measures: Sequence[Expression]) -> Rows:
+    """SQLite takes a bare column beside one MIN or MAX from the row that has it: that row comes first."""
+    aggregates = [measure for measure in measures if isinstance(measure, Aggregate)]
+    extremes = [
+        found
+        for found in aggregates
+        if found.function in (AggregateFunction.MIN, AggregateFunction.MAX) and found.argument is not None
+    ]
+    firsts = any(found.function is AggregateFunction.FIRST for found in aggregates)
+    if len(extremes) != 1 or not firsts or extremes[0].argument is None:
+        return rows
+    return Sort(rows, (SortKey(extremes[0].argument, extremes[0].function is AggregateFunction.MAX),))
 
 
 def _from(tree: sql.Select) -> sql.Expression | None:

@@ -26,15 +26,15 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgtable.build.catalogue import Catalogue
-from kgtable.build.generations import GraphDirectory
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.generations import GraphDirectory
 from kgtable.errors import GraphError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
 
 BUILD = """
 import sys
-from kgtable.build.pipeline import build_graph
+from kgtable.building.pipeline import build_graph
 if __name__ == "__main__":
     build_graph([sys.argv[1]], sys.argv[2], workers=2)
 """

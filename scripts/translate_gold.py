@@ -300,9 +300,8 @@ def _with_ties(node: Any) -> Any:
 def _show(most: int, tally: Tally, question: Mapping[str, Any], outcome: str) -> None:
     if sum(tally.failures.values()) <= most:
         text = question.get("sql") or question["derivation"]
-        print(
-            f"  {question['id']} {question['tables']}\n    {text}\n    {outcome[:300]} | {question['answers'][:6]}"
-        )
+        print(f"  {question['id']} {question['tables']}\n    {text}")
+        print(f"    {outcome[:300]} | {question['answers'][:6]}")
 
 
 def main() -> None:
@@ -316,13 +315,11 @@ def main() -> None:
     tallies = {}
     for name in [arguments.only] if arguments.only else SPLITS:
         tallies[name] = measure(name, arguments.data / name, arguments.wrong, arguments.every)
-    print(
-        f"{'benchmark':12}{'programs':>10}{'translated':>20}{'compared':>10}{'gold answer':>20}{'among ties':>12}"
-    )
+    print(f"{'benchmark':12}{'programs':>10}{'translated':>20}{'compared':>10}{'gold answer':>20}{'ties':>8}")
     for name, tally in tallies.items():
         said = f"{tally.translated} ({tally.translated / max(tally.questions, 1):.1%})"
         right = f"{tally.right} ({tally.right / max(tally.compared, 1):.1%})"
-        print(f"{name:12}{tally.questions:>10}{said:>20}{tally.compared:>10}{right:>20}{tally.ties:>12}")
+        print(f"{name:12}{tally.questions:>10}{said:>20}{tally.compared:>10}{right:>20}{tally.ties:>8}")
     for name, tally in tallies.items():
         for reason, count in tally.reasons.most_common():
             print(f"{name}: cannot say {reason}: {count}")

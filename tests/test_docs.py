@@ -62,16 +62,6 @@ def test_every_module_says_what_it_is_for() -> None:
     assert silent == []
 
 
-def test_no_module_is_longer_than_400_lines() -> None:
-    long = [
-        path.relative_to(ROOT).as_posix()
-        for folder in ("kgtable", "tests", "scripts")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if len(path.read_text(encoding="utf-8").splitlines()) > 400
-    ]
-    assert long == []
-
-
 def test_links_between_documents_lead_somewhere() -> None:
     broken = [
         f"{document.name}: {target}"

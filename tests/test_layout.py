@@ -1,38 +1,58 @@
-"""Tests lie as the modules do: ``kgtable/a/b.py`` is tested by ``tests/a/test_b.py``."""
+"""The layout of the package: names that occur once, imports without circles, tests in packages."""
 
 from __future__ import annotations
 
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-WITHOUT_TESTS = {
-    "__main__.py": "one call",
-    "version.py": "one text",
-    "graph/progress.py": "a type",
-    "index/onnx_export.py": "takes seconds and torch; tests/index/test_minilm.py runs it once",
-    "retrieval/weights.py": "numbers alone",
-    "server/settings.py": "numbers alone",
-}
-"""Modules that have no behaviour of their own to test, and why."""
+PACKAGE = ROOT / "kgtable"
+SAME_PARTS = "systems"
+"""The folder in which several systems may have parts of the same name."""
 
 
-def modules() -> set[str]:
-    """Every module of the package by its path in it."""
-    folder = ROOT / "kgtable"
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
-    return {path for path in found if not path.endswith("__init__.py")}
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
 
 
-def mirror(module: str) -> Path:
-    """The file that tests a module."""
-    path = Path(module)
-    return ROOT / "tests" / path.with_name(f"test_{path.name}")
+def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """The modules of the package that a file imports anywhere in it, for types as well."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module in known:
+            for name in node.names:
+                inner = f"{node.module}.{name.name}"
+                yield inner if inner in known else node.module
 
 
-def test_every_module_has_a_file_of_tests_of_its_own() -> None:
-    missing = sorted(module for module in modules() if not mirror(module).exists())
-    assert [module for module in missing if module not in WITHOUT_TESTS] == [], "write their tests"
-    assert sorted(set(WITHOUT_TESTS) - set(missing)) == [], "these need no exception any more"
+def test_no_file_name_occurs_twice() -> None:
+    places = defaultdict(list)
+    for name, path in modules().items():
+        if path.name != "__init__.py" and SAME_PARTS not in name.split("."):
+            places[path.name].append(name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_public_type_has_the_name_of_another() -> None:
+    places = defaultdict(list)
+    for name, path in modules().items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_two_modules_import_each_other() -> None:
+    known = modules()
+    edges = {name: set(imports(path, known)) for name, path in known.items()}
+    circles = [(one, other) for one in edges for other in edges[one] if one < other and one in edges[other]]
+    assert circles == []
 
 
 def test_every_folder_of_tests_is_a_package() -> None:

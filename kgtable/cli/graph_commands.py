@@ -11,7 +11,7 @@ from typing import IO
 import click
 
 from kgtable import api
-from kgtable.build.conversion_report import ConversionReport
+from kgtable.building.conversion_report import ConversionReport
 from kgtable.errors import UsageError
 from kgtable.graph.remote.dialects import DIALECTS
 from kgtable.graph.terms import DEFAULT_BASE

@@ -63,7 +63,7 @@ def cell_scores(
 ) -> dict[str, float]:
     """The share of the gold cells among the first triples, for each budget of triples.
 
-    >>> question = Question("q", "?", cells=(("t", 1, 0), ("t", 1, 2)))
+    >>> question = BenchmarkQuestion("q", "?", cells=(("t", 1, 0), ("t", 1, 2)))
     >>> cell_scores(question, [("t", 1, 0), ("t", 2, 0), ("t", 1, 2)], [1, 3])
     {'cells@1': 0.5, 'cells@3': 1.0}
     """

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from kgtable.build.catalogue import Catalogue
-from kgtable.build.generations import Generation, GraphDirectory
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.contents import TableContent, are_kept, keep_contents, table_text
 from kgtable.index.corpus import NONE, Corpus, Places, Statistics, okapi
@@ -222,7 +222,7 @@ _NUMERAL = re.compile(r"[\W\d_]*")
 def index_step(
     embedding: str = DEFAULT, workers: int = 1, load: Callable[[str], Embedder | None] = embedder_or_lexical
 ) -> Callable[[Generation], None]:
-    """The step for `kgtable.build.pipeline.build_graph(after=…)` that builds the index of a generation."""
+    """The step for `kgtable.building.pipeline.build_graph(after=…)` that builds the index of a generation."""
     return partial(build_index, embedding=embedding, workers=workers, load=load)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgtable.build.generations import Generation
+from kgtable.building.generations import Generation
 from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.terms import CSVW, DCTERMS, KGT, RDFS, Namespaces, literal_text
 from kgtable.index.corpus import NONE

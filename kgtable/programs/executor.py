@@ -51,8 +51,22 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
+from kgtable.programs.column_math import (
+    BareNumber,
+    Mask,
+    Vector,
+    aggregate,
+    calculate_vectors,
+    combine_keys,
+    compare_vectors,
+    extreme_rows,
+    keys,
+    map_values,
+    ranks,
+    shared_keys,
+)
 from kgtable.programs.dimensions import comparable, convert, describe
-from kgtable.programs.provenance import CellRead, CellRole, Groups, Origin, Read, Trace
+from kgtable.programs.provenance import CellRead, CellRole, Origin, Read, RowGroups, RowTrace
 from kgtable.programs.realize import realize
 from kgtable.programs.relation import ColumnData, Indices, Relation
 from kgtable.programs.scalars import (
@@ -81,20 +95,6 @@ from kgtable.programs.types import (
     joined,
     names_of,
 )
-from kgtable.programs.vectors import (
-    BareNumber,
-    Mask,
-    Vector,
-    aggregate,
-    calculate_vectors,
-    combine_keys,
-    compare_vectors,
-    extreme_rows,
-    keys,
-    map_values,
-    ranks,
-    shared_keys,
-)
 
 MOST_ROWS = 5_000_000
 """How many rows a join or a list may give."""
@@ -118,7 +118,7 @@ class ProgramResult:
     ordered: bool
     is_value: bool
     derivation: str
-    _trace: Trace = field(repr=False, compare=False)
+    _trace: RowTrace = field(repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
@@ -170,7 +170,7 @@ def run(program: Program, relations: Mapping[str, Relation]) -> ProgramResult:
         frame = executor.rows(root)
         names = tuple(name for name, _ in columns_of(frame.scope))
         columns = frame.columns()
-        trace = Trace(((frame.trace, np.arange(frame.size)),), frame.reads_of_all())
+        trace = RowTrace(((frame.trace, np.arange(frame.size)),), frame.reads_of_all())
         ordered = frame.ordered
     else:
         sight = _Sight()
@@ -201,19 +201,19 @@ class _Frame:
     size: int
     places: tuple[Indices, ...]
     computed: tuple[ColumnData, ...]
-    trace: Trace
+    trace: RowTrace
     ordered: bool = False
     order: tuple[npt.NDArray[np.int64], ...] = ()
     """The sort ranks of the rows, where a sort has just ordered them."""
 
-    def take(self, rows: Indices, trace: Trace | None = None) -> _Frame:
+    def take(self, rows: Indices, trace: RowTrace | None = None) -> _Frame:
         """Some rows in a new order."""
         return _Frame(
             self.scope,
             len(rows),
             tuple(places[rows] for places in self.places),
             tuple(column.take(rows) for column in self.computed),
-            trace or Trace(((self.trace, rows),)),
+            trace or RowTrace(((self.trace, rows),)),
             self.ordered,
         )
 
@@ -253,15 +253,15 @@ class _Sight:
     """What an expression looks at while it is evaluated: columns of tables, and other results."""
 
     reads: list[Read] = field(default_factory=list)
-    traces: list[Trace] = field(default_factory=list)
+    traces: list[RowTrace] = field(default_factory=list)
 
-    def trace(self, frame: _Frame | None, role: CellRole, origin: Origin = None) -> Trace:
+    def trace(self, frame: _Frame | None, role: CellRole, origin: Origin = None) -> RowTrace:
         """A trace of what was looked at, in a role."""
         reads = tuple(replace(read, role=role) for read in self.reads)
-        origins: list[tuple[Trace, Origin]] = [(trace, None) for trace in self.traces]
+        origins: list[tuple[RowTrace, Origin]] = [(trace, None) for trace in self.traces]
         if frame is not None:
             origins.insert(0, (frame.trace, origin))
-        return Trace(tuple(origins), reads)
+        return RowTrace(tuple(origins), reads)
 
     def taken(self, role: CellRole, rows: Indices) -> tuple[Read, ...]:
         """What was looked at, for some of the rows only."""
@@ -279,7 +279,7 @@ class _Sight:
         """What was looked at, as cells that every row of the result stands on."""
         return tuple(replace(read, role=role, aligned=False) for read in self.reads)
 
-    def others(self) -> tuple[tuple[Trace, Origin], ...]:
+    def others(self) -> tuple[tuple[RowTrace, Origin], ...]:
         """The other results as origins."""
         return tuple((trace, None) for trace in self.traces)
 
@@ -307,7 +307,7 @@ class _Executor:
                 sight = _Sight()
                 rows = np.flatnonzero(self._condition(condition, frame, sight)).astype(np.int64)
                 reads = sight.taken(CellRole.CONDITION, rows)
-                return frame.take(rows, Trace(((frame.trace, rows), *sight.others()), reads))
+                return frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), reads))
             case Join():
                 return self._join(node)
             case SetOperation(operator, left, right):
@@ -326,7 +326,7 @@ class _Executor:
                 kept = (rows >= 0) & (rows < frame.size)
                 rows, first = np.unique(rows[kept], return_index=True)
                 reads = sight.taken(CellRole.CONDITION, found[kept][first])
-                return frame.take(rows, Trace(((frame.trace, rows), *sight.others()), reads))
+                return frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), reads))
             case Project():
                 return self._project(node)
             case Unpivot():
@@ -340,7 +340,7 @@ class _Executor:
             self._parts[node.tables] = bind(node, self._relations)
         bound = BoundTable(node.name, self._parts[node.tables].relation, node.choice)
         rows = bound.relation.select(node.choice)
-        return _Frame(Scope((bound,)), len(rows), (rows,), (), Trace())
+        return _Frame(Scope((bound,)), len(rows), (rows,), (), RowTrace())
 
     def _join(self, node: Join) -> _Frame:
         left, right = self.rows(node.left), self.rows(node.right)
@@ -365,7 +365,7 @@ class _Executor:
         a_rows = np.repeat(np.arange(left.size), counts)
         within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
         b_rows = order[np.repeat(low, counts) + within].astype(np.int64)
-        trace = Trace(
+        trace = RowTrace(
             ((left.trace, a_rows), (right.trace, b_rows), *first.others(), *second.others()),
             first.taken(CellRole.KEY, a_rows) + second.taken(CellRole.KEY, b_rows),
         )
@@ -383,7 +383,7 @@ class _Executor:
         size = left.size + right.size
         numbers, first = combine_keys([np.concatenate(shared_keys(a, b)) for a, b in pairs], size)
         columns = [_concatenate(a, b) for a, b in pairs]
-        sources = Trace(
+        sources = RowTrace(
             (
                 (left.trace, np.concatenate([np.arange(left.size), np.full(right.size, -1)])),
                 (right.trace, np.concatenate([np.full(left.size, -1), np.arange(right.size)])),
@@ -404,7 +404,7 @@ class _Executor:
             rows = first[chosen]
             groups = _grouped(numbers, np.flatnonzero(chosen))
         found = tuple(column.take(rows) for column in columns)
-        return _Frame(computed(left.scope), len(rows), (), found, Trace(((sources, groups),)))
+        return _Frame(computed(left.scope), len(rows), (), found, RowTrace(((sources, groups),)))
 
     def _group(self, node: GroupBy) -> _Frame:
         frame = self.rows(node.source)
@@ -423,12 +423,12 @@ class _Executor:
         for measure in node.measures:
             value = self.expression(measure.expression, frame, inner, context)
             found.append(_column(value, len(first)))
-        below = Trace(
+        below = RowTrace(
             ((frame.trace, np.arange(frame.size)), *sight.others(), *inner.others()),
             (*_roled(inner.reads, CellRole.SELECTED), *_roled(sight.reads, CellRole.KEY)),
         )
         scope = Scope((), names_of((*node.keys, *node.measures)), tuple(Type(None) for _ in found))
-        return _Frame(scope, len(first), (), tuple(found), Trace(((below, groups),)))
+        return _Frame(scope, len(first), (), tuple(found), RowTrace(((below, groups),)))
 
     def _sort(self, node: Sort) -> _Frame:
         frame = self.rows(node.source)
@@ -443,7 +443,7 @@ class _Executor:
         rows = np.lexsort(tuple(reversed(ranked))).astype(np.int64)
         compared = sight.fixed(CellRole.COMPARED)
         reads = sight.taken(CellRole.SELECTED, rows) if len(rows) < 2 else ()
-        taken = frame.take(rows, Trace(((frame.trace, rows), *sight.others()), (*reads, *compared)))
+        taken = frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), (*reads, *compared)))
         taken.ordered, taken.order = True, tuple(rank[rows] for rank in ranked)
         return taken
 
@@ -468,7 +468,7 @@ class _Executor:
             _column(self.expression(output.expression, frame, sight), frame.size) for output in node.columns
         )
         scope = Scope((), names_of(node.columns), tuple(Type(None) for _ in columns))
-        trace = Trace(
+        trace = RowTrace(
             ((frame.trace, np.arange(frame.size)), *sight.others()), _roled(sight.reads, CellRole.SELECTED)
         )
         projected = _Frame(scope, frame.size, (), columns, trace, frame.ordered, frame.order)
@@ -476,7 +476,7 @@ class _Executor:
             return projected
         numbers, first = combine_keys([keys(column) for column in columns], frame.size)
         groups = _grouped(numbers, np.arange(len(first)))
-        return projected.take(first, Trace(((trace, groups),)))
+        return projected.take(first, RowTrace(((trace, groups),)))
 
     def _unpivot(self, node: Unpivot) -> _Frame:
         frame = self.rows(node.source)
@@ -502,7 +502,7 @@ class _Executor:
             Read(frame.scope.sources[source].relation, indices, frame.places[source][rows], header=header)
             for header in (False, True)
         )
-        taken = frame.take(rows, Trace(((frame.trace, rows),), reads))
+        taken = frame.take(rows, RowTrace(((frame.trace, rows),), reads))
         taken.scope = Scope(
             frame.scope.sources,
             (node.name, node.value, *frame.scope.names),
@@ -518,7 +518,7 @@ class _Executor:
         lists = [() if (value := column[row]) is None else items(text_of(value)) for row in range(frame.size)]
         rows = np.repeat(np.arange(frame.size), [len(found) for found in lists])
         reads = sight.taken(CellRole.SELECTED, rows)
-        taken = frame.take(rows, Trace(((frame.trace, rows), *sight.others()), reads))
+        taken = frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), reads))
         taken.scope = Scope(
             frame.scope.sources, (node.name, *frame.scope.names), (Type(ValueKind.TEXT), *frame.scope.types)
         )
@@ -626,7 +626,7 @@ class _Executor:
         inner = self.rows(choices)
         column = inner.columns()[0]
         reads = inner.reads_of_all()[:1] if not inner.computed else ()
-        sight.traces.append(Trace(((inner.trace, None),), _roled(list(reads), CellRole.COMPARED)))
+        sight.traces.append(RowTrace(((inner.trace, None),), _roled(list(reads), CellRole.COMPARED)))
         known = _known(value, size)
         mine, theirs = shared_keys(_column(value, size), column)
         found = np.isin(mine, theirs[theirs >= 0]) & known
@@ -663,11 +663,13 @@ class _Executor:
         column = _column(self.expression(node.argument, frame, inner), frame.size)
         if node.function in (AggregateFunction.MIN, AggregateFunction.MAX):
             best = extreme_rows(node.function, column, every)
-            selected = Trace(((frame.trace, best),), inner.taken(CellRole.SELECTED, best))
+            selected = RowTrace(((frame.trace, best),), inner.taken(CellRole.SELECTED, best))
             sight.traces.append(selected)
             sight.traces.append(inner.trace(frame, CellRole.COMPARED, every))
         elif node.function is AggregateFunction.FIRST:
-            sight.traces.append(Trace(((frame.trace, every[:1]),), inner.taken(CellRole.SELECTED, every[:1])))
+            sight.traces.append(
+                RowTrace(((frame.trace, every[:1]),), inner.taken(CellRole.SELECTED, every[:1]))
+            )
         else:
             sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
         return aggregate(node.function, column, every, bounds, _name(node.argument))[0]
@@ -687,7 +689,7 @@ class _GroupContext:
     """The groups that aggregates without rows of their own go over."""
 
     frame: _Frame
-    groups: Groups
+    groups: RowGroups
     sight: _Sight
 
     @property
@@ -763,17 +765,17 @@ def _concatenate(left: ColumnData, right: ColumnData) -> ColumnData:
     return ColumnData(np.concatenate([left.codes, shifted]).astype(np.int32), [*left.values, *right.values])
 
 
-def _grouped(numbers: Indices, wanted: Indices) -> Groups:
+def _grouped(numbers: Indices, wanted: Indices) -> RowGroups:
     """The rows that have each of some numbers."""
     order = np.argsort(numbers, kind="stable").astype(np.int64)
     ordered = numbers[order]
     low, high = np.searchsorted(ordered, wanted, "left"), np.searchsorted(ordered, wanted, "right")
     if len(wanted) and len(low) == len(np.unique(numbers)):
-        return Groups(order, np.append(low, high[-1]).astype(np.int64))
+        return RowGroups(order, np.append(low, high[-1]).astype(np.int64))
     counts = high - low
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     within = np.arange(int(counts.sum())) - np.repeat(starts[:-1], counts)
-    return Groups(order[np.repeat(low, counts) + within], starts)
+    return RowGroups(order[np.repeat(low, counts) + within], starts)
 
 
 def _roled(reads: list[Read], role: CellRole) -> tuple[Read, ...]:

@@ -1,7 +1,7 @@
 """Which cells a result stands on: kept while a program runs as links between rows, listed when asked for.
 
-Every relation that the executor makes has a `Trace`: what cells each of its rows reads, and from which
-rows of other relations each came. Nothing is listed while it runs; `Trace.cells` walks the links
+Every relation that the executor makes has a `RowTrace`: what cells each of its rows reads, and from which
+rows of other relations each came. Nothing is listed while it runs; `RowTrace.cells` walks the links
 back from the rows of the result and yields each cell once, without blank cells.
 """
 
@@ -39,14 +39,14 @@ class CellRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class RowGroups:
     """Rows of one relation for each row of another: those of row i are ``rows[starts[i]:starts[i + 1]]``."""
 
     rows: Indices
     starts: Indices
 
 
-Origin: TypeAlias = Indices | Groups | None
+Origin: TypeAlias = Indices | RowGroups | None
 """From which rows each row came: one each (-1 for none), several each, or all for every row."""
 
 
@@ -66,19 +66,21 @@ class Read:
     header: bool = False
 
 
-class Trace:
+class RowTrace:
     """What the rows of a relation were made from."""
 
     __slots__ = ("origins", "reads")
 
-    def __init__(self, origins: tuple[tuple[Trace, Origin], ...] = (), reads: tuple[Read, ...] = ()) -> None:
+    def __init__(
+        self, origins: tuple[tuple[RowTrace, Origin], ...] = (), reads: tuple[Read, ...] = ()
+    ) -> None:
         self.origins, self.reads = origins, reads
 
     def cells(self, rows: Indices | None = None) -> Iterator[CellRead]:
         """The cells that some rows (None: all) stand on, each once in its first role: what was read for
         the outermost operation comes first."""
         seen: set[tuple[str, int, int]] = set()
-        pending: list[tuple[Trace, Indices | None]] = [(self, rows)]
+        pending: list[tuple[RowTrace, Indices | None]] = [(self, rows)]
         done: dict[int, list[Indices | None]] = {}
         while pending:
             trace, wanted = pending.pop(0)
@@ -105,7 +107,7 @@ def _back(origin: Origin, wanted: Indices | None) -> Indices | None:
     """The rows of an origin that some rows came from."""
     if origin is None:
         return None
-    if isinstance(origin, Groups):
+    if isinstance(origin, RowGroups):
         if wanted is None:
             return np.sort(origin.rows)
         parts = [origin.rows[origin.starts[row] : origin.starts[row + 1]] for row in wanted.tolist()]

@@ -1,7 +1,7 @@
 """Decoded tables as typed columns: what the executor reads.
 
 A `Relation` holds the body rows of one table, or of several that are parts of one. Each row is of a
-kind (`RowKind`): totals, "of which" lines, notes, headings and aggregates among members ("World")
+kind (`MemberKind`): totals, "of which" lines, notes, headings and aggregates among members ("World")
 are no members, and stay out unless they are asked for. Columns are typed when first used. A column's
 cells are stored as codes into its different values, so that work on values is done once for each
 different value and work on rows is done on arrays; a million rows are no obstacle.
@@ -26,8 +26,16 @@ from rapidfuzz import fuzz, process
 
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.scalars import Datum, duration_seconds, month_day, normal, quantity, time_datum, time_span
-from kgtable.tables.column_profile import ColumnStyle, CellKind, profile_columns, type_cell
+from kgtable.programs.scalars import (
+    Datum,
+    duration_seconds,
+    month_day,
+    normal,
+    quantity,
+    time_datum,
+    time_span,
+)
+from kgtable.tables.column_profile import MISSING_MARKERS, CellKind, ColumnStyle, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
 
 Codes = npt.NDArray[np.int32]
@@ -85,7 +93,7 @@ _CLOCK_NAME = re.compile(
 _SPACES = re.compile(r"[\W_]+")
 
 
-class RowKind(IntEnum):
+class MemberKind(IntEnum):
     """What a body row is: a member; a total or average line; an "of which" line; a sum of other members;
     the heading of a group; a note or source line; blank."""
 
@@ -99,9 +107,9 @@ class RowKind(IntEnum):
 
 
 _CHOSEN = {
-    RowChoice.MEMBERS: (RowKind.MEMBER,),
-    RowChoice.ALL: (RowKind.MEMBER, RowKind.TOTAL, RowKind.PART, RowKind.AGGREGATE),
-    RowChoice.TOTALS: (RowKind.TOTAL, RowKind.AGGREGATE),
+    RowChoice.MEMBERS: (MemberKind.MEMBER,),
+    RowChoice.ALL: (MemberKind.MEMBER, MemberKind.TOTAL, MemberKind.PART, MemberKind.AGGREGATE),
+    RowChoice.TOTALS: (MemberKind.TOTAL, MemberKind.AGGREGATE),
 }
 
 
@@ -114,7 +122,7 @@ class ColumnRole(StrEnum):
     PLAIN = "plain"
 
 
-class CellQuantity(Protocol):
+class QuantityLike(Protocol):
     """A cell's number as the graph holds it: exact, scale applied; `scale` one of ``T M B TN`` or None."""
 
     @property
@@ -445,7 +453,7 @@ class Relation:
 
 def relation_of(
     table: Table,
-    quantities: Mapping[Position, CellQuantity] | None = None,
+    quantities: Mapping[Position, QuantityLike] | None = None,
     *,
     column_units: Mapping[int, tuple[str | None, str | None]] | None = None,
 ) -> Relation:
@@ -485,7 +493,7 @@ class _ColumnReader:
     rows: Sequence[tuple[str, ...]]
     grid_rows: Sequence[int]
     styles: Sequence[ColumnStyle]
-    quantities: Mapping[Position, CellQuantity]
+    quantities: Mapping[Position, QuantityLike]
     column_units: Mapping[int, tuple[str | None, str | None]]
 
     def read(self, column: int, kinds: npt.NDArray[np.int8]) -> tuple[ColumnData, ValueKind, ColumnRole]:
@@ -548,11 +556,12 @@ class _ColumnReader:
         if not plain:
             return None
         found = self.quantities.get((self.grid_rows[row], column))
+        if role is not ColumnRole.PLAIN:
+            missing = found is None and plain in MISSING_MARKERS
+            return None if missing else Datum(ValueKind.ENTITY, plain, text=plain)
         value = type_cell(text, style)
         if found is None and value.kind in (CellKind.EMPTY, CellKind.MISSING):
             return None
-        if role is not ColumnRole.PLAIN:
-            return Datum(ValueKind.ENTITY, plain, text=plain)
         if durations and (seconds := duration_seconds(plain)) is not None:
             return Datum(ValueKind.DURATION, seconds, "SEC", text=plain)
         if value.kind in (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD) and value.lexical:
@@ -648,27 +657,27 @@ def _row_kinds(
     width = len(table.columns)
     for index, (grid_row, cells) in enumerate(zip(grid_rows, rows, strict=True)):
         if blank[index]:
-            kinds[index] = RowKind.BLANK
+            kinds[index] = MemberKind.BLANK
         elif grid_row in structure.groups and not _has_values(cells, label_column):
-            kinds[index] = RowKind.HEADING
+            kinds[index] = MemberKind.HEADING
         elif grid_row in structure.footnotes:
-            kinds[index] = RowKind.NOTE
+            kinds[index] = MemberKind.NOTE
         else:
             label = cells[label_column] if label_column < len(cells) else ""
             label = label if label.strip() else next((cell for cell in cells if cell.strip()), "")
             if width > 1 and _NOTE.match(label) and sum(bool(cell.strip()) for cell in cells) == 1:
-                kinds[index] = RowKind.NOTE
+                kinds[index] = MemberKind.NOTE
             elif _PART.match(label) and len(label) < 80:
-                kinds[index] = RowKind.PART
+                kinds[index] = MemberKind.PART
             elif (
                 grid_row in structure.totals
                 or _says_summary(label, index, rows, label_column)
                 or _TOTAL.fullmatch(next((cell for cell in cells if cell.strip()), ""))
             ):
-                kinds[index] = RowKind.TOTAL
+                kinds[index] = MemberKind.TOTAL
     if len(rows) <= MOST_SUMMED_ROWS:
         for index in _aggregates(table, rows, kinds, reader):
-            kinds[index] = RowKind.AGGREGATE
+            kinds[index] = MemberKind.AGGREGATE
     return kinds
 
 
@@ -695,7 +704,7 @@ def _aggregates(
     A sum of all the others, or of neighbouring ones that make a run. Since small numbers add up by
     chance, all additive columns must agree, and together print at least eight significant figures.
     """
-    members = np.flatnonzero(kinds == RowKind.MEMBER).tolist()
+    members = np.flatnonzero(kinds == MemberKind.MEMBER).tolist()
     if len(members) < 3:
         return []
     columns = []

@@ -580,9 +580,11 @@ def _time(datum: Datum, beside: object = None) -> TimeSpan | None:
     """The time that a value is; ``2010-11`` beside a span of years is two years, else a month."""
     if isinstance(datum.value, TimeSpan):
         return datum.value
-    if isinstance(beside, TimeSpan) and "/" in beside.lexical and (years := _YEARS.fullmatch(text_of(datum))):
-        if int(years[2]) == (int(years[1]) + 1) % 100:
-            return time_span(f"{years[1]}/{int(years[1]) + 1}")
+    years = (
+        _YEARS.fullmatch(text_of(datum)) if isinstance(beside, TimeSpan) and "/" in beside.lexical else None
+    )
+    if years and int(years[2]) == (int(years[1]) + 1) % 100:
+        return time_span(f"{years[1]}/{int(years[1]) + 1}")
     if isinstance(datum.value, Decimal):
         whole = datum.value == datum.value.to_integral_value() and datum.unit in COUNTS
         return time_span(f"{int(datum.value):04d}") if whole and 0 < datum.value < 10000 else None

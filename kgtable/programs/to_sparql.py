@@ -62,6 +62,7 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
+from kgtable.programs.column_math import BareNumber, settle
 from kgtable.programs.dimensions import (
     COUNTS,
     EXACT,
@@ -103,7 +104,6 @@ from kgtable.programs.types import (
     joined,
     names_of,
 )
-from kgtable.programs.vectors import BareNumber, settle
 from kgtable.tables.column_profile import CellKind, type_cell
 
 MOST_LISTED = 3_000
@@ -391,8 +391,7 @@ class _Known(_Value):
             ordered = sorted(self.terms, key=read)
             ranks = [places[term] for term in ordered]
             same = all(
-                (read(a) == read(b)) == (places[a] == places[b])
-                for a, b in itertools.pairwise(ordered)
+                (read(a) == read(b)) == (places[a] == places[b]) for a, b in itertools.pairwise(ordered)
             )
             if ranks == sorted(ranks) and same:
                 return sparql.format(self.term())
@@ -1007,7 +1006,8 @@ class _Compiler:
         ]
         order = self._ordering(found)
         only = found.group.blocks[0] if len(found.group.blocks) == 1 else None
-        if isinstance(only, _Select) and not found.sorted_by and set(columns) <= {*only.outputs.values(), *only.kept}:
+        unsorted = isinstance(only, _Select) and not found.sorted_by
+        if unsorted and isinstance(only, _Select) and set(columns) <= {*only.outputs.values(), *only.kept}:
             by_name = {name: sparql for sparql, name in only.outputs.items()}
             columns = [f"({by_name[name]} AS {name})" if name in by_name else name for name in columns]
             terms = [by_name.get(term, term) for term in " ".join(order).split()]
@@ -1515,25 +1515,20 @@ class _Compiler:
 
     def _arithmetic(self, operator: Operator, left: _Value, right: _Value) -> _Value:
         if isinstance(left, _Literal) and isinstance(right, _Literal):
-            a, b = left.datum, right.datum
-            if operator not in (Operator.MULTIPLY, Operator.DIVIDE, Operator.POWER):
-                a, b = settle(a, b), settle(b, a)
-            found = calculate(operator, a, b)
-            plain = operator not in (Operator.RATIO, Operator.SHARE, Operator.PERCENT_CHANGE)
-            return _Literal(BareNumber(*found) if left.bare and right.bare and plain else found)
+            return _calculated(operator, left, right)
         years = [_is_year(value) for value in (left, right)]
         if any(years) or "text" in (left.kind, right.kind):
             if all(years) and operator is Operator.SUBTRACT:
-                a, b = (side.mapped(Function.YEAR, 1) for side in (left, right) if isinstance(side, _Known))
-                return _Computed(f"({a.number()} - {b.number()})", "YR")
+                parts = [side.mapped(Function.YEAR, 1) for side in (left, right) if isinstance(side, _Known)]
+                return _Computed(f"({parts[0].number()} - {parts[1].number()})", "YR")
             raise ProgramCompilationError("SPARQL cannot say this calculation with dates or texts.")
         if operator is Operator.POWER:
             raise ProgramCompilationError("SPARQL has no powers.")
         if operator in (Operator.MULTIPLY, Operator.DIVIDE):
             power = 1 if operator is Operator.MULTIPLY else -1
-            unit, factor = multiply_units(left.unit, right.unit, power)
+            product, factor = multiply_units(left.unit, right.unit, power)
             sign = "*" if power == 1 else "/"
-            return _Computed(f"({self._number(left)} {sign} {self._number(right)}{_times(factor)})", unit)
+            return _Computed(f"({self._number(left)} {sign} {self._number(right)}{_times(factor)})", product)
         unit = left.unit if left.unit not in COUNTS else right.unit if right.unit not in COUNTS else left.unit
         scale = left.scale if left.scale == right.scale else None
         if left.bare != right.bare:
@@ -1741,6 +1736,16 @@ class _Unpivoted(_Known):
 
     def require(self) -> None:
         self._base.require(self._predicate)
+
+
+def _calculated(operator: Operator, left: _Literal, right: _Literal) -> _Value:
+    """Arithmetic of two constants, done beforehand."""
+    a, b = left.datum, right.datum
+    if operator not in (Operator.MULTIPLY, Operator.DIVIDE, Operator.POWER):
+        a, b = settle(a, b), settle(b, a)
+    found = calculate(operator, a, b)
+    plain = operator not in (Operator.RATIO, Operator.SHARE, Operator.PERCENT_CHANGE)
+    return _Literal(BareNumber(*found) if left.bare and right.bare and plain else found)
 
 
 def _sampled(value: _Value) -> _Value:

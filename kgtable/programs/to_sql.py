@@ -60,6 +60,7 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
+from kgtable.programs.column_math import BareNumber, map_values, settle
 from kgtable.programs.dimensions import (
     COUNTS,
     NO_UNIT,
@@ -100,7 +101,6 @@ from kgtable.programs.types import (
     joined,
     names_of,
 )
-from kgtable.programs.vectors import BareNumber, map_values, settle
 
 if TYPE_CHECKING:
     import duckdb
@@ -901,7 +901,8 @@ class _Compiler:
 
         def render(step: _Step) -> str:
             groups = f"\n  GROUP BY {', '.join(by)}" if by else ""
-            return f"SELECT min({number}) AS {_place(step)}{step.listed()}\n  FROM {quoted(found.step.name)}{groups}"
+            first = f"min({number}) AS {_place(step)}"
+            return f"SELECT {first}{step.listed()}\n  FROM {quoted(found.step.name)}{groups}"
 
         step = _Step(self._step_names.take("groups"), render)
 
@@ -1076,11 +1077,11 @@ class _Compiler:
             case Membership(operand, choices):
                 value = self.expression(operand, found, group)
                 if isinstance(choices, Rows):
-                    inner = self.rows(choices)
-                    column = inner.columns()[0].facet("key")
+                    rows = self.rows(choices)
+                    column = rows.columns()[0].facet("key")
                     # IN over missing values would be unknown; the algebra passes over them.
                     return (
-                        f"{value.facet('key')} IN (\n    SELECT {column} FROM {quoted(inner.step.name)}"
+                        f"{value.facet('key')} IN (\n    SELECT {column} FROM {quoted(rows.step.name)}"
                         f" WHERE {column} IS NOT NULL)"
                     )
                 tests = [
@@ -1214,9 +1215,10 @@ class _Compiler:
             return _compare_times(relator, left, right)
         if relator in (Relator.EQUAL, Relator.NOT_EQUAL):
             return f"{left.facet('key')} {_SIGNS[relator]} {right.facet('key')}"
-        if kinds == {"text"} and isinstance(left, _Known) and isinstance(right, _Known):
-            if not any(_loose(value) is not None for side in (left, right) for value in side.values):
-                return f"{left.facet('norm')} {_SIGNS[relator]} {right.facet('norm')}"
+        known = [side for side in (left, right) if isinstance(side, _Known)]
+        texts = kinds == {"text"} and len(known) == 2
+        if texts and not any(_loose(value) is not None for side in known for value in side.values):
+            return f"{left.facet('norm')} {_SIGNS[relator]} {right.facet('norm')}"
         raise ProgramCompilationError("SQL cannot compare columns of different kinds.")
 
     def _compare_numbers(self, relator: Relator, left: _Value, right: _Value) -> str:
@@ -1289,10 +1291,8 @@ class _Compiler:
             return _handed(value, lambda sqls, _: whole(f"arg_{name}_null({sqls[0]}, {by})"))
         number = self._number(value)
         if (
-            isinstance(value, _Computed)
-            and value.digits > _MOST_DIGITS
-            or function is not AggregateFunction.SUM
-        ):
+            isinstance(value, _Computed) and value.digits > _MOST_DIGITS
+        ) or function is not AggregateFunction.SUM:
             number = f"CAST({number} AS DOUBLE)" if function is not AggregateFunction.MEDIAN else number
         sql = {AggregateFunction.SUM: "sum", AggregateFunction.MEAN: "avg"}.get(function, "median")
         digits = _MOST_DIGITS if function is AggregateFunction.SUM else _MOST_DIGITS + 1

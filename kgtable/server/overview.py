@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.api import KnowledgeGraph
-from kgtable.build.catalogue import TableRecord
-from kgtable.build.description import examples
+from kgtable.building.catalogue import TableRecord
+from kgtable.building.description import examples
 from kgtable.config import load_settings
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.resources import read_shipped

@@ -12,8 +12,8 @@ from typing import TextIO
 
 import uvicorn
 
-from kgtable.build.generations import POINTER
-from kgtable.build.pipeline import start_empty
+from kgtable.building.generations import POINTER
+from kgtable.building.pipeline import start_empty
 from kgtable.errors import ServerError
 from kgtable.server.app import Server
 from kgtable.server.options import DefaultGraph, ServerSettings

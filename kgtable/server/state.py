@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from kgtable.build.generations import POINTER, GraphDirectory
+from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphVersionError, KgtableError, ServerError
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
 from kgtable.server.frames import Head

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgtable.build.generations import LOCK, GraphDirectory
+from kgtable.building.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.server.execution import refuse_remote, syntax_problem

@@ -37,9 +37,9 @@ class ReadLimits:
     def unpacks_too_far(self, packed: int, unpacked: int) -> bool:
         """Whether a file of `packed` bytes that unpacks to `unpacked` bytes is out of bounds.
 
-        >>> Limits().unpacks_too_far(1_000, 500_000)
+        >>> ReadLimits().unpacks_too_far(1_000, 500_000)
         False
-        >>> Limits().unpacks_too_far(100_000, 500_000_000)
+        >>> ReadLimits().unpacks_too_far(100_000, 500_000_000)
         True
         """
         if unpacked > self.max_unpacked:

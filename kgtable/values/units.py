@@ -33,7 +33,7 @@ class Unit:
 
 
 class Conversion(NamedTuple):
-    """How QUDT converts a unit: dimension vector, and SI value = (value + offset) * multiplier."""
+    """The SI value of a number in a unit is (number + offset) * multiplier; units of a dimension convert."""
 
     dimension: str
     multiplier: str

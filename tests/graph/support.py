@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgtable.build.convert import ConversionOptions, TableConversion
-from kgtable.build.generations import GraphDirectory
+from kgtable.building.convert import ConversionOptions, TableConversion
+from kgtable.building.generations import GraphDirectory
 from kgtable.graph.terms import Namespaces
 from kgtable.graph.writers import Format, writer_for
 from kgtable.tables.model import Grid, Source

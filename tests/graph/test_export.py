@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable import api
-from kgtable.build.load import fill_store
+from kgtable.building.load import fill_store
 from kgtable.errors import StorageError
 from kgtable.graph.export import csv_text, safe_file_name, to_dataset, write_csv, write_csv_folder, write_rdf
 from kgtable.graph.store import EmbeddedStore

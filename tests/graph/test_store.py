@@ -5,7 +5,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgtable.build.load import fill_store
+from kgtable.building.load import fill_store
 from kgtable.errors import GraphNotFoundError, QueryError, StorageError
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore

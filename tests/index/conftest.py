@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.build.generations import Generation
+from kgtable.building.generations import Generation
 from kgtable.index.open import GraphIndex
 from tests.index.sample_graph import build, load_words, write_tables
 

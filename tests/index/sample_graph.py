@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtable.build.generations import Generation, GraphDirectory
-from kgtable.build.pipeline import build_graph
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.pipeline import build_graph
 from kgtable.index.build import ensure_index, index_step
 from kgtable.index.embedding import Embedder, Matrix, normalise
 from kgtable.index.words import terms

@@ -4,14 +4,18 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from kgtable.build.generations import Generation, GraphDirectory
-from kgtable.build.pipeline import build_graph
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.build import VERSION, ensure_index, index_step, read_about
+from kgtable.index.build import VERSION, RememberingEmbedder, assemble, ensure_index, index_step, read_about
+from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Embedder
 from kgtable.index.open import GraphIndex
+from kgtable.ontology.column_stats import by_name
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
 
 
@@ -126,3 +130,125 @@ def test_a_damaged_index_is_no_obstacle_to_the_next(tmp_path: Path) -> None:
         (tables / f"lake{number}.csv").write_text(f"Lake,Depth\nBaikal,{number}\n", encoding="utf-8")
         made = build(tables, tmp_path / "kg")
     assert files_of(made.index_path) == files_of(build(tables, tmp_path / "fresh").index_path)
+
+
+def text(corpus: Corpus, label: str) -> np.ndarray:  # type: ignore[type-arg]
+    found = corpus.texts.find(label)
+    assert found is not None
+    return np.array([found])
+
+
+def places_of(corpus: Corpus, cells: np.ndarray) -> list[tuple[str, int, int]]:  # type: ignore[type-arg]
+    places = corpus.places
+    return [
+        (
+            corpus.table_ids[places.row_table[places.cell_row[cell]]],
+            int(places.row_number[places.cell_row[cell]]),
+            int(places.column_number[places.cell_column[cell]]),
+        )
+        for cell in cells.tolist()
+    ]
+
+
+def test_cells_are_found_by_their_text(index: GraphIndex) -> None:
+    corpus = index.corpus
+    assert places_of(corpus, corpus.text_cells.of(text(corpus, "7"))) == [("medals", 2, 2), ("medals", 3, 2)]
+
+
+def test_typed_cells_are_found_by_both_forms(index: GraphIndex) -> None:
+    corpus = index.corpus
+    for form in ("31 dec. 1921", "1921-12-31"):
+        assert places_of(corpus, corpus.text_cells.of(text(corpus, form))) == [("bridges", 1, 1)]
+
+
+def test_header_cells_are_scored_but_are_no_objects(index: GraphIndex) -> None:
+    corpus = index.corpus
+    gold = text(corpus, "gold")
+    assert len(corpus.text_cells.of(gold)) == 0
+    assert corpus.places.column_number[corpus.text_columns.of(gold)].tolist() == [2]
+    assert gold[0] in corpus.places.cell_text
+
+
+def test_rows_are_found_by_label_and_group(index: GraphIndex) -> None:
+    corpus, places = index.corpus, index.corpus.places
+    labelled = corpus.text_labels.of(text(corpus, "- cloud"))
+    assert places.row_number[labelled].tolist() == [2, 6]
+    grouped = corpus.text_groups.of(text(corpus, "revenue:"))
+    assert places.row_number[grouped].tolist() == [2, 3, 4]
+
+
+def test_starts_enclose_what_belongs_to_a_table(index: GraphIndex) -> None:
+    places = index.corpus.places
+    for table in range(places.tables):
+        rows = np.flatnonzero(places.row_table == table)
+        assert rows.tolist() == list(range(places.table_row_start[table], places.table_row_start[table + 1]))
+        cells = np.flatnonzero(places.row_table[places.cell_row] == table)
+        start, end = places.table_cell_start[table : table + 2]
+        assert cells.tolist() == list(range(start, end))
+        columns = np.flatnonzero(places.column_table == table)
+        start, end = places.table_column_start[table : table + 2]
+        assert columns.tolist() == list(range(start, end))
+
+
+def test_columns_know_their_predicate_and_kind(index: GraphIndex) -> None:
+    corpus, places = index.corpus, index.corpus.places
+    table = corpus.table_ids.index("medals")
+    start, end = places.table_column_start[table : table + 2]
+    iris = [corpus.predicates[number] for number in places.column_predicate[start:end].tolist()]
+    assert [iri.rpartition("#")[2] for iri in iris] == ["hasRank", "hasNation", "hasGold", "hasSilver"]
+    assert places.column_is_numeric[start:end].tolist()[1:] == [False, True, True]
+    unnamed = places.column_name[places.table_column_start[corpus.table_ids.index("income")]]
+    assert unnamed == NONE
+
+
+def test_texts_that_name_a_year_are_known(index: GraphIndex) -> None:
+    corpus = index.corpus
+    dated = {
+        text for text, marked in zip(corpus.texts, corpus.statistics.text_is_dated, strict=True) if marked
+    }
+    assert dated == {"2018", "2019", "31 dec. 1921", "1921-12-31", "1 may 1988", "1988-05-01"}
+
+
+def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
+    corpus = assemble([], tmp_path)
+    assert corpus.table_ids == ()
+    assert len(Corpus.open(tmp_path).places.cell_row) == 0
+
+
+def test_a_text_is_embedded_once() -> None:
+    words = WordEmbedder()
+    embedder = RememberingEmbedder(words)
+    first = embedder.embed(["a cat", "a dog", "a cat"])
+    np.testing.assert_array_equal(embedder.embed(["a dog", "a cat"]), first[[1, 0]])
+    assert words.asked == ["a cat", "a dog"]
+    assert embedder.embed([]).shape == (0, 64)
+
+
+def test_column_names_of_an_index_are_known(index: GraphIndex) -> None:
+    words = WordEmbedder()
+    embedder = RememberingEmbedder(words)
+    embedder.know_names_of(index.folder)
+    vectors = embedder.embed_names([" Gold", "Nation"])
+    assert words.asked == []
+    np.testing.assert_allclose(vectors, words.embed(["gold", "nation"]), atol=1e-6)
+
+
+def test_names_of_several_lines_are_known(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "a.csv").write_text('Name,"Share of\n votes"\nx,1\ny,2\n', encoding="utf-8")
+    generation = build(tmp_path / "tables", tmp_path / "graph")
+    words = WordEmbedder()
+    embedder = RememberingEmbedder(words)
+    embedder.know_names_of(generation.index_path)
+    embedder.embed_names(sorted(by_name(Catalogue.load(generation.catalogue_path).facts())))
+    assert words.asked == []
+
+
+def test_the_vectors_of_another_embedding_are_not_taken_over(index: GraphIndex, tmp_path: Path) -> None:
+    words = WordEmbedder()
+    words.name = "other"
+    embedder = RememberingEmbedder(words)
+    embedder.know_names_of(index.folder)
+    embedder.know_names_of(tmp_path / "absent")
+    embedder.embed_names(["Gold"])
+    assert words.asked == ["gold"]

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import pytest
 
-from kgtable.answering.memory_tables import quantities_of
+from kgtable.answering.table_sources import quantities_of
 from kgtable.programs import ProgramResult, Relation, parse_program, relation_of, run
+from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source, Table
-from kgtable.tables.structure import make_table
 
 MakeRelation: TypeAlias = Callable[[str, str], Relation]
 

@@ -11,7 +11,7 @@ from kgtable.errors import UnitMismatchError
 from kgtable.programs.algebra import Operator
 from kgtable.programs.dimensions import comparable, convert, describe, dimension_of, multiply_units
 from kgtable.programs.scalars import calculate, quantity
-from kgtable.tables.units import units
+from kgtable.values.units import units
 
 NUMBERS = st.decimals(-(10**12), 10**12, places=4)
 LENGTHS = st.sampled_from(["M", "CentiM", "IN", "FT", "KiloM", "MilliM"])

@@ -7,12 +7,12 @@ import pytest
 from kgtable.errors import UnknownColumnError
 from kgtable.programs import Relation, relation_of
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.relation import BULK_ROWS, ColumnRole, RowKind
+from kgtable.programs.relation import BULK_ROWS, ColumnRole, MemberKind
 from tests.programs.conftest import MakeRelation, table
 
 
 def kinds(relation: Relation) -> list[str]:
-    return [RowKind(kind).name for kind in relation.kinds]
+    return [MemberKind(kind).name for kind in relation.kinds]
 
 
 def test_kinds_of_rows(relations: dict[str, Relation]) -> None:

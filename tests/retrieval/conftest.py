@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.build.generations import Generation
+from kgtable.building.generations import Generation
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.open import GraphIndex

@@ -12,9 +12,9 @@ import kgtable
 from kgtable.cli.main import main
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import containing_cells
-from tests.graph.engines import ENGINES, running_engine
+from tests.graph.remote.engines import ENGINES, running_engine
 from tests.index.sample_graph import write_tables
-from tests.retrieval.test_candidates import by_index
+from tests.retrieval.test_hybrid import by_index
 from tests.server.serving import TOKEN
 
 QUESTION = "How many gold medals did Kenya win?"
@@ -52,7 +52,7 @@ def test_the_best_triples_are_those_of_the_index(
 def test_labels_lead_to_the_same_cells(
     connected: kgtable.KnowledgeGraph, local: kgtable.KnowledgeGraph, label: str
 ) -> None:
-    index = local.retrievers.get("hybrid", kgtable.retrieval.methods.Choice())._index
+    index = local.retrievers.get("hybrid", kgtable.retrieval.registry.Choice())._index
     found = containing_cells([label], connected.store, connected.names)
     assert set(map(tuple, found[label])) == by_index((label,), index)
 

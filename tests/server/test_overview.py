@@ -7,7 +7,7 @@ import pytest
 
 import kgtable
 from kgtable.api import KnowledgeGraph
-from kgtable.build.pipeline import start_empty
+from kgtable.building.pipeline import start_empty
 from kgtable.server import overview
 from tests.server.open_graph import silent
 

@@ -360,7 +360,7 @@ def read_question(text: str) -> AskedQuestion:
     """The question's form and parts.
 
     >>> read_question("Which team won the most games after 2010?").form
-    <Form.EXTREME: 'extreme'>
+    <QuestionForm.EXTREME: 'extreme'>
     """
     plain = " ".join(text.split())
     thresholds = _thresholds(plain)

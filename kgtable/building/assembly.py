@@ -1,0 +1,279 @@
+"""The content of a new generation: which files to convert, their text, the description of it all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, TypeVar
+
+from kgtable.building.catalogue import Catalogue, FileRecord, TableRecord
+from kgtable.building.conversion_report import ConversionReport, Progress, silent
+from kgtable.building.convert import (
+    ConversionJob,
+    ConversionOptions,
+    Converted,
+    few_collections,
+    in_processes,
+    plan_jobs,
+    run_jobs,
+    write_job,
+)
+from kgtable.building.description import dataset_blocks, ontology_blocks
+from kgtable.errors import UsageError
+from kgtable.graph.tally import Tally
+from kgtable.graph.terms import Blocks
+from kgtable.graph.writers import writer_for
+from kgtable.ontology.column_stats import ColumnFact, Summary, by_name
+from kgtable.ontology.equivalents import Proposals, Propose, between_predicates, propose
+from kgtable.ontology.owl import GeneratedOntology, generate
+from kgtable.storage import append_file, storage_errors
+from kgtable.tables.discovery import TableFile, file_digest, walk
+
+_Key = TypeVar("_Key")
+
+
+def merge_shares(records: Iterable[FileRecord]) -> tuple[FileRecord, ...]:
+    """One record a file, from those of all jobs in order."""
+    files: dict[str, FileRecord] = {}
+    for record in records:
+        before = files.get(record.path)
+        files[record.path] = record if before is None else _merged(before, record)
+    return tuple(files.values())
+
+
+def _merged(one: FileRecord, other: FileRecord) -> FileRecord:
+    error = one.error or other.error
+    tables = () if error else tuple(map(_merged_table, one.tables, other.tables))
+    return replace(one, tables=tables, error=error)
+
+
+def _merged_table(one: TableRecord, other: TableRecord) -> TableRecord:
+    tally = Tally.from_json(one.tally)
+    tally.add(Tally.from_json(other.tally))
+    return replace(
+        one,
+        rows=one.rows + other.rows,
+        cells=one.cells + other.cells,
+        quads=one.quads + other.quads,
+        facts=tuple(map(_merged_fact, one.facts, other.facts)),
+        tally=tally.to_json(),
+        notices=one.notices + other.notices,
+    )
+
+
+def _merged_fact(one: ColumnFact, other: ColumnFact) -> ColumnFact:
+    return replace(
+        one,
+        ranges=_sum(one.ranges, other.ranges),
+        units=_sum(one.units, other.units),
+        scales=_sum(one.scales, other.scales),
+    )
+
+
+def _sum(one: Mapping[_Key, int], other: Mapping[_Key, int]) -> dict[_Key, int]:
+    return dict(Counter(one) + Counter(other))
+
+
+CONVERT_ALL_ABOVE = 0.3
+"""With a greater share of its quads gone or changed, a graph is converted and loaded anew."""
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """Which files to convert, with their digests, and which records of the last build to keep.
+
+    `order` are the paths of all files in reading order, `unreadable` records of files that could
+    not even be opened.
+    """
+
+    kept: tuple[FileRecord, ...]
+    convert: tuple[tuple[TableFile, str], ...]
+    order: tuple[str, ...]
+    unreadable: tuple[FileRecord, ...] = ()
+
+    def is_done(self, before: Catalogue) -> bool:
+        """Whether the graph with this catalogue already holds what was planned."""
+        found = {record.path: record.location for record in (*self.kept, *self.unreadable)}
+        known = {record.path: record.location for record in before.files.values()}
+        return not self.convert and found == known
+
+
+def make_plan(files: Sequence[TableFile], before: Catalogue, settings: ConversionOptions) -> BuildPlan:
+    """Compares the files with the catalogue of the last build, by content and settings."""
+    kept: list[FileRecord] = []
+    changed: list[tuple[TableFile, str]] = []
+    digests: dict[str, str] = {}
+    unreadable: list[FileRecord] = []
+    for file in files:
+        try:
+            digest = digests[file.relative] = file_digest(file)
+        except OSError as error:
+            message = f"{file.relative}: the file cannot be read ({error.strerror})."
+            unreadable.append(FileRecord(file.relative, file.id, "", "", str(file.path), (), message))
+            continue
+        record = before.files.get(file.relative)
+        if record is not None and _is_same(record, file, digest, settings):
+            kept.append(replace(record, location=str(file.path)))
+        else:
+            changed.append((file, digest))
+    order = tuple(file.relative for file in files)
+    quads = sum(table.quads for table in before.tables.values())
+    if sum(table.quads for record in kept for table in record.tables) < (1 - CONVERT_ALL_ABOVE) * quads:
+        changed = [(file, digests[file.relative]) for file in files if file.relative in digests]
+        kept = []
+    return BuildPlan(tuple(kept), tuple(changed), order, tuple(unreadable))
+
+
+def _is_same(record: FileRecord, file: TableFile, digest: str, settings: ConversionOptions) -> bool:
+    if (record.id, record.digest) != (file.id, digest):
+        return False
+    return record.settings == settings.key(fact for table in record.tables for fact in table.facts)
+
+
+class GenerationContent:
+    """Converts what is planned; the rest follows once `texts` was walked to its end."""
+
+    def __init__(
+        self,
+        plan: BuildPlan,
+        settings: ConversionOptions,
+        workers: int = 1,
+        progress: Progress = silent,
+        propose: Propose = propose,
+    ) -> None:
+        self.plan = plan
+        self.names = settings.names
+        self._settings = settings
+        self._workers = workers
+        self._progress = progress
+        self._propose = propose
+        self._records: list[FileRecord] = []
+        self._done: set[str] = set()
+
+    def texts(self, folder: Path) -> Iterator[Path]:
+        """The text of the tables as files in `folder`, and of the default graph as the last one.
+
+        One after another they are a document only in a format without anything between its graphs.
+        """
+        for converted in run_jobs(self._jobs(folder), self._settings, self._workers):
+            self._finished(converted.records)
+            yield converted.job.output
+        path = folder / "description"
+        with storage_errors(path), path.open("wb") as output:
+            self._write_description(output)
+        yield path
+
+    def write(self, out: IO[bytes], folder: Path) -> None:
+        """Writes the document, whatever the format, to `out`; `folder` is for texts on the way there."""
+        writer = writer_for(self._settings.format, self.names)
+        out.write(writer.start().encode("utf-8"))
+        written = self._write_tables(out, folder, writer.between.encode("utf-8"))
+        out.write(writer.between.encode("utf-8") if written else b"")
+        self._write_description(out)
+        out.write(writer.end().encode("utf-8"))
+
+    def _write_tables(self, out: IO[bytes], folder: Path, between: bytes) -> bool:
+        """Whether there were any. This process writes its share to where it belongs, others beside it."""
+        jobs = self._jobs(folder)
+        if not out.seekable():
+            return self._join(out, between, run_jobs(jobs, self._settings, self._workers), written=False)
+        here = jobs[:1] if self._workers > 1 else jobs
+        beginning = out.tell()
+        with in_processes(jobs[len(here) :], self._settings, self._workers) as others, few_collections():
+            for job in here:
+                for record in write_job(job, self._settings, out, beginning):
+                    self._finished([record])
+            return self._join(out, between, others, written=out.tell() > beginning)
+
+    def _join(self, out: IO[bytes], between: bytes, texts: Iterable[Converted], *, written: bool) -> bool:
+        for converted in texts:
+            self._finished(converted.records)
+            path = converted.job.output
+            if path.stat().st_size:
+                out.write(between if written and converted.job.share.is_first else b"")
+                append_file(path, out)
+                written = True
+            path.unlink()
+        return written
+
+    def _jobs(self, folder: Path) -> list[ConversionJob]:
+        self._progress("converting", 0, len(self.plan.convert))
+        return plan_jobs(self.plan.convert, folder, self._workers)
+
+    def _finished(self, records: Sequence[FileRecord]) -> None:
+        self._records += records
+        self._done.update(record.path for record in records)
+        self._progress("converting", len(self._done), len(self.plan.convert))
+
+    def _write_description(self, out: IO[bytes]) -> None:
+        writer = writer_for(self._settings.format, self.names)
+        out.writelines(piece.encode("utf-8") for piece in writer.graph(None, self.default_graph()))
+
+    def default_graph(self) -> Blocks:
+        """The dataset's description and its ontology."""
+        tables = self.catalogue().tables.values()
+        return [
+            *dataset_blocks(tables, self.names),
+            *ontology_blocks(self.ontology.ntriples.decode("utf-8")),
+        ]
+
+    @cached_property
+    def ontology(self) -> GeneratedOntology:
+        """The ontology of all tables."""
+        equivalents = between_predicates(self.proposals, self.summaries)
+        return generate(self.catalogue().facts(), self.names.ex, equivalents=equivalents)
+
+    @cached_property
+    def summaries(self) -> dict[str, Summary]:
+        """What is known of the columns of each name."""
+        return by_name(self.catalogue().facts())
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        """The column names that may mean the same."""
+        return self._propose(self.summaries)
+
+    def catalogue(self) -> Catalogue:
+        """The records of all files, kept and new, in reading order."""
+        records = {record.path: record for record in (*self.plan.kept, *self.plan.unreadable)}
+        records.update({record.path: record for record in merge_shares(self._records)})
+        return Catalogue(records[path] for path in self.plan.order)
+
+    def save_ontology(self, folder: Path) -> None:
+        """Writes ``ontology.ttl`` and ``ontology.owl``."""
+        with storage_errors(folder):
+            (folder / "ontology.ttl").write_bytes(self.ontology.turtle)
+            (folder / "ontology.owl").write_bytes(self.ontology.rdf_xml)
+
+
+def convert_tables(
+    paths: Sequence[Path | str],
+    out: IO[bytes],
+    settings: ConversionOptions,
+    *,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> ConversionReport:
+    """Writes the tables under `paths`, then the dataset's description and ontology, to `out`.
+
+    The same files give the same bytes, whatever the number of `workers`. A file that cannot be read
+    is named in the report and the others are written. Raises `UsageError` where no file may hold a
+    table, `StorageError` where there is no space for the text.
+    """
+    found = walk(paths)
+    if not found.files:
+        raise UsageError(
+            f"There are no tables in {', '.join(map(str, paths))}.",
+            hint="Give files or folders with .csv, .xlsx, .html or other tables.",
+        )
+    plan = BuildPlan(
+        (), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files)
+    )
+    with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
+        assembly = GenerationContent(plan, settings, workers, progress)
+        assembly.write(out, Path(folder))
+    return ConversionReport.of(assembly.catalogue().files.values(), found.notices)

@@ -1,0 +1,148 @@
+"""Graph directories that stand for an endpoint: made, listed, and filled over the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import rdflib
+
+from kgtable.building.catalogue import Catalogue, FileRecord, TableRecord
+from kgtable.building.conversion_report import Progress, silent
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.errors import RemoteStoreError
+from kgtable.graph.export import write_rdf
+from kgtable.graph.remote.dialects import StoreEndpoint
+from kgtable.graph.remote.endpoint import RemoteStore
+from kgtable.graph.remote.http import checked_url
+from kgtable.graph.store import TripleStore
+from kgtable.graph.terms import DEFAULT_BASE, UNIT, Namespaces
+from kgtable.graph.writers import Format
+from kgtable.resources import read_shipped
+
+_TABLES = "data/table/"
+
+
+def connect(
+    directory: Path | str,
+    url: str,
+    *,
+    store: str | None = None,
+    dialect: str = "generic",
+    base: str | None = None,
+) -> StoreEndpoint:
+    """Makes `directory` stand for the graph behind a SPARQL endpoint, once the endpoint has answered.
+
+    `store` is its Graph Store Protocol address, `base` what the graph's IRIs begin with: without it
+    the endpoint is asked for a table. Nothing is written where the endpoint does not answer.
+
+    Raises `UsageError`, `RemoteStoreError`, `GraphVersionError` for a directory that holds something
+    else, `StorageError`.
+    """
+    store = None if store is None else checked_url(store)
+    endpoint = StoreEndpoint(checked_url(url), dialect, base or DEFAULT_BASE, store)
+    found = _base_of(RemoteStore(endpoint, Namespaces(endpoint.base).prefixes))
+    if base is None and found is not None:
+        endpoint = StoreEndpoint(url, dialect, found, store)
+    GraphDirectory(directory).point_to_endpoint(endpoint)
+    return endpoint
+
+
+def _base_of(store: RemoteStore) -> str | None:
+    found = store.query(read_shipped("queries/remote/a-table.rq"))
+    assert isinstance(found, ox.QuerySolutions)
+    for solution in found:
+        base, mark, _ = solution["table"].value.partition(_TABLES)
+        return base if mark else None
+    return None
+
+
+def list_tables(store: TripleStore) -> Catalogue:
+    """The tables a store holds, from its statements alone: sizes and sources, no counts of cells."""
+    files: dict[str, list[TableRecord]] = {}
+    for row in _rows(store, "tables"):
+        path = row["path"] or row["id"]
+        record = TableRecord(
+            id=row["id"], path=path, sheet=row["sheet"], number=len(files.get(path, ())) + 1, media_type="",
+            sha256="", title=row["title"] or "", rows=int(row["rows"] or 0), width=int(row["width"]), cells=0,
+            quads=0,
+        )  # fmt: skip
+        files.setdefault(path, []).append(record)
+    return Catalogue(
+        FileRecord(path, tables[0].id, "", "", path, tuple(tables)) for path, tables in files.items()
+    )
+
+
+def endpoint_generation(place: GraphDirectory, endpoint: StoreEndpoint) -> Generation:
+    """What stands for a generation where the graph is kept elsewhere: the directory itself."""
+    return Generation(0, place.path, endpoint.base)
+
+
+def description(store: TripleStore, names: Namespaces) -> rdflib.Graph:
+    """The default graph of a store: what the dataset is, and its ontology."""
+    text = "".join(write_rdf(store, (), names, Format.NTRIPLES))
+    return rdflib.Graph().parse(data=text, format="nt")
+
+
+def in_memory(nquads: Iterable[str]) -> ox.Store:
+    """A store in memory with the quads of a text in pieces."""
+    store = ox.Store()
+    store.load("".join(nquads), ox.RdfFormat.N_QUADS, lenient=True)
+    return store
+
+
+def endpoint_info(endpoint: StoreEndpoint, store: TripleStore) -> dict[str, Any]:
+    """What the graph behind an endpoint holds, counted by its engine."""
+    catalogue = list_tables(store)
+    return {
+        "endpoint": endpoint.url,
+        "dialect": endpoint.dialect,
+        "base": endpoint.base,
+        "files": len(catalogue.files),
+        "tables": len(catalogue.tables),
+        "rows": sum(record.rows for record in catalogue.tables.values()),
+        "quads_of_tables": sum(int(row["quads"]) for row in _rows(store, "quads")),
+        "units": {row["unit"].removeprefix(UNIT): int(row["quantities"]) for row in _rows(store, "units")},
+        "table_ids": list(catalogue.tables),
+    }
+
+
+def _rows(store: TripleStore, name: str) -> Iterator[dict[str, Any]]:
+    found = store.query(read_shipped(f"queries/remote/{name}.rq"))
+    assert isinstance(found, ox.QuerySolutions)
+    names = [variable.value for variable in found.variables]
+    for solution in found:
+        terms = {name: solution[name] for name in names}
+        yield {name: None if term is None else term.value for name, term in terms.items()}
+
+
+def push(
+    source: TripleStore,
+    tables: list[str],
+    names: Namespaces,
+    target: RemoteStore,
+    progress: Progress = silent,
+) -> int:
+    """Copies the graph of each table, then the description, to a Graph Store; gives the triples sent.
+
+    Each graph takes the place of what was there under its name, so a push that was broken off is
+    repeated from the start without harm. Graphs of other names are not touched. Raises
+    `RemoteStoreError`, which tells how far it came.
+    """
+    sent = 0
+    graphs: list[str | None] = [*map(names.table_iri, tables), None]
+    for done, iri in enumerate(graphs):
+        progress("push", done, len(graphs))
+        found = list(source.graph(iri))
+        try:
+            target.put_graph(iri, ox.serialize(found, format=ox.RdfFormat.N_TRIPLES) or b"")
+        except RemoteStoreError as error:
+            raise RemoteStoreError(
+                f"{done:,} of {len(graphs):,} graphs were sent, then: {error.message}",
+                hint=f"{error.hint} Run it again: what is there already is replaced.".strip(),
+            ) from error
+        sent += len(found)
+    progress("push", len(graphs), len(graphs))
+    return sent

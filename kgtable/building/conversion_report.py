@@ -1,0 +1,125 @@
+"""The report of a conversion, and the progress of a build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from kgtable.building.catalogue import FileRecord, TableRecord
+from kgtable.graph.tally import Tally
+from kgtable.tables.model import Notice, spreadsheet_reference
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with a stage's name, how many files are done, and how many there are."""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """The progress report that says nothing."""
+
+
+@dataclass(frozen=True)
+class ConversionReport:
+    """What a conversion did, for people (`to_text`) and programs (`to_json`)."""
+
+    files: tuple[FileRecord, ...]
+    notices: tuple[Notice, ...] = ()
+    tally: Tally = field(default_factory=Tally)
+
+    @classmethod
+    def of(cls, files: Iterable[FileRecord], notices: Sequence[Notice] = ()) -> ConversionReport:
+        """Sums up the records of all files."""
+        files = tuple(files)
+        tally = Tally()
+        for table in _tables(files):
+            tally.add(Tally.from_json(table.tally))
+        from_tables = tuple(notice for table in _tables(files) for notice in table.notices)
+        return cls(files, (*notices, *from_tables), tally)
+
+    @property
+    def tables(self) -> tuple[TableRecord, ...]:
+        """Every table that was converted."""
+        return tuple(_tables(self.files))
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """One message for each file that could not be read."""
+        return tuple(file.error for file in self.files if file.error is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole report as JSON values."""
+        counts = self.tally.to_json()
+        return {
+            "tables": [_table_json(table) for table in self.tables],
+            "cells": counts["kinds"],
+            "untyped_in_typed_columns": counts["untyped"],
+            "units": counts["units"],
+            "scales": counts["scales"],
+            "errors": list(self.errors),
+            "notices": [_notice_json(notice) for notice in self.notices],
+        }
+
+    def to_text(self) -> str:
+        """The report as lines to read."""
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        tables, counts = self.tables, self.tally.to_json()
+        yield f"{len(tables):,} tables from {len(self.files):,} files, {self.tally.cells:,} cells"
+        yield from _counts("cells by kind", counts["kinds"])
+        if self.tally.untyped:
+            yield f"  of the text cells, {self.tally.untyped:,} stand in columns of numbers or dates"
+        yield from _nested_counts("units", counts["units"])
+        yield from _nested_counts("scales", counts["scales"])
+        if self.errors:
+            yield f"{len(self.errors):,} files could not be read:"
+            yield from (f"  {error}" for error in self.errors)
+        if self.notices:
+            yield f"{len(self.notices):,} notices:"
+            yield from (f"  {notice}" for notice in self.notices)
+
+
+def _tables(files: Iterable[FileRecord]) -> Iterator[TableRecord]:
+    for file in files:
+        yield from file.tables
+
+
+def _counts(title: str, counts: dict[str, int]) -> Iterator[str]:
+    if counts:
+        yield f"{title}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def _nested_counts(title: str, counts: dict[str, dict[str, int]]) -> Iterator[str]:
+    if not counts:
+        return
+    yield f"{title}:"
+    for name, sources in counts.items():
+        found = ", ".join(f"{count:,} from {source or 'no source'}" for source, count in sources.items())
+        yield f"  {name}: {found}"
+
+
+def _table_json(table: TableRecord) -> dict[str, Any]:
+    return {
+        "id": table.id,
+        "path": table.path,
+        "sheet": table.sheet,
+        "rows": table.rows,
+        "columns": table.width,
+        "cells": table.cells,
+        "quads": table.quads,
+    }
+
+
+def _notice_json(notice: Notice) -> dict[str, Any]:
+    place = None
+    if notice.row is not None and notice.column is not None:
+        place = spreadsheet_reference(notice.row, notice.column)
+    return {
+        "code": notice.code,
+        "message": notice.message,
+        "path": notice.path,
+        "sheet": notice.sheet,
+        "row": notice.row,
+        "column": notice.column,
+        "cell": place,
+    }

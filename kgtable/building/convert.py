@@ -1,0 +1,271 @@
+"""Files to statements, one file after another, in this process or in several."""
+
+from __future__ import annotations
+
+import csv
+import gc
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
+from typing import IO
+
+from kgtable.building.catalogue import FileRecord, TableRecord
+from kgtable.errors import StorageError, TableError
+from kgtable.graph.table_encoder import TableShape
+from kgtable.graph.tally import Tally, counted
+from kgtable.graph.terms import WHOLE, Block, Namespaces, Share
+from kgtable.graph.writers import Format, writer_for
+from kgtable.ontology.annotate import annotate
+from kgtable.ontology.column_stats import ColumnFact
+from kgtable.ontology.mapping import UserMapping
+from kgtable.storage import storage_errors
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.limits import ReadLimits, content_size
+from kgtable.tables.loader import read_file
+from kgtable.tables.model import Grid, Row
+from kgtable.version import __version__
+
+SHAPE_VERSION = 1
+"""Raised whenever the same file would become other statements, so that graphs are built anew."""
+
+SPLIT_ABOVE = 4_000_000
+"""Delimited files of more bytes are shared out among the processes by rows."""
+
+SMALLEST_JOB = 150_000
+"""Fewer bytes than this are not worth a process."""
+
+_BATCHES_A_WORKER = 12
+_ROWS_WEIGHED = 2_000
+
+
+@dataclass(frozen=True)
+class ConversionOptions:
+    """What decides, beside a file's content, which text it becomes."""
+
+    names: Namespaces = field(default_factory=Namespaces)
+    format: Format = Format.NQUADS
+    mapping: UserMapping | None = None
+    limits: ReadLimits = field(default_factory=ReadLimits)
+
+    def key(self, facts: Iterable[ColumnFact]) -> str:
+        """A hash of all that decides how columns of these names are converted."""
+        names: dict[str, list[str]] = {}
+        for fact in facts:
+            names.setdefault(fact.table, []).append(fact.name)
+        mapping = self.mapping or UserMapping()
+        decisions = [mapping.fingerprint(columns, table) for table, columns in names.items()]
+        text = json.dumps([SHAPE_VERSION, __version__, self.names.base, repr(self.limits), decisions])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class ConversionJob:
+    """Files to convert into one text, or a share of the rows of a single file."""
+
+    files: tuple[TableFile, ...]
+    digests: tuple[str, ...]
+    output: Path
+    share: Share = WHOLE
+
+
+@dataclass(frozen=True)
+class Converted:
+    """The text of a job and the records of its files."""
+
+    job: ConversionJob
+    records: tuple[FileRecord, ...]
+
+
+def plan_jobs(files: Sequence[tuple[TableFile, str]], folder: Path, workers: int) -> list[ConversionJob]:
+    """Jobs of about equal size in the order of the files; each writes to a file of its own in `folder`."""
+    sizes = [file.path.stat().st_size if file.path.exists() else 0 for file, _ in files]
+    share = max(sum(sizes) // (workers * _BATCHES_A_WORKER), SMALLEST_JOB) if workers > 1 else SPLIT_ABOVE
+    jobs: list[ConversionJob] = []
+    batch: list[tuple[TableFile, str]] = []
+    size = 0
+
+    def close() -> None:
+        nonlocal size
+        if batch:
+            found, digests = zip(*batch, strict=True)
+            jobs.append(ConversionJob(found, digests, folder / str(len(jobs))))
+            batch.clear()
+            size = 0
+
+    for (file, digest), bytes_in_file in zip(files, sizes, strict=True):
+        if workers > 1 and bytes_in_file > SPLIT_ABOVE and file.media_type.startswith("text/"):
+            close()
+            for part in range(workers):
+                jobs.append(ConversionJob((file,), (digest,), folder / str(len(jobs)), Share(part, workers)))
+            continue
+        batch.append((file, digest))
+        size += bytes_in_file
+        if size >= share:
+            close()
+    close()
+    return jobs
+
+
+def run_jobs(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int) -> Iterator[Converted]:
+    """Runs the jobs and gives what they made in order; parts of one file come as separate results."""
+    if workers <= 1 or len(jobs) <= 1:
+        for job in jobs:
+            yield run_job(job, settings)
+        return
+    with in_processes(jobs, settings, workers) as made:
+        yield from made
+
+
+@contextmanager
+def in_processes(
+    jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int
+) -> Iterator[Iterator[Converted]]:
+    """Has the jobs run by other processes while the block lasts; gives what they make, in order."""
+    if not jobs:
+        yield iter(())
+        return
+    context = get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_end_with_parent) as pool:
+        futures = [pool.submit(run_job, job, settings) for job in jobs]
+        try:
+            yield (future.result() for future in futures)
+        except BrokenProcessPool as error:
+            raise StorageError(
+                "A process that converted tables was ended from outside.",
+                hint="Perhaps memory ran out: try --workers 1. A script that asks for workers needs "
+                'if __name__ == "__main__": around what it does.',
+            ) from error
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it is gone, even if that was killed."""
+    Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def run_job(job: ConversionJob, settings: ConversionOptions) -> Converted:
+    """Converts the files of one job into its output file."""
+    with storage_errors(job.output), job.output.open("wb") as output, few_collections():
+        return Converted(job, tuple(write_job(job, settings, output)))
+
+
+@contextmanager
+def few_collections() -> Iterator[None]:
+    """Has Python look for cyclic garbage a hundred times less: millions of small tuples hold none."""
+    threshold, *others = gc.get_threshold()
+    gc.set_threshold(100 * threshold, *others)
+    try:
+        yield
+    finally:
+        gc.set_threshold(threshold, *others)
+
+
+def write_job(
+    job: ConversionJob, settings: ConversionOptions, output: IO[bytes], beginning: int = 0
+) -> Iterator[FileRecord]:
+    """Writes the files of one job to `output`, which can be wound back, and gives their records.
+
+    `beginning` is where the first table of the document stands. A file that cannot be read leaves a
+    record with its error and nothing in the output.
+    """
+    for file, digest in zip(job.files, job.digests, strict=True):
+        start = output.tell()
+        tables: list[TableRecord] = []
+        error = None
+        try:
+            for grid in read_file(file, settings.limits):
+                size = 0 if job.share.parts == 1 else content_size(file, settings.limits)
+                conversion = TableConversion(grid, settings, job.share, size)
+                if output.tell() > beginning:
+                    output.write(conversion.between)
+                for piece in conversion:
+                    output.write(piece.encode("utf-8"))
+                tables.append(conversion.record())
+        except TableError as caught:
+            error = str(caught)
+            tables.clear()
+            output.seek(start)
+            output.truncate()
+        facts = [fact for table in tables for fact in table.facts]
+        yield FileRecord(
+            file.relative, file.id, digest, settings.key(facts), str(file.path), tuple(tables), error
+        )
+
+
+def _rows_about(rows: Iterable[Row], size: int) -> int:
+    """How many rows a file of so many bytes holds, by its first ones: counting would read it once more."""
+    first = list(islice(rows, _ROWS_WEIGHED))
+    weighed = io.StringIO()
+    csv.writer(weighed, lineterminator="\n").writerows(first)
+    return len(first) * size // max(len(weighed.getvalue().encode("utf-8", "replace")), 1)
+
+
+class TableConversion:
+    """One table, or a share of its rows, as pieces of text; `record` tells what they hold in the end."""
+
+    def __init__(self, grid: Grid, settings: ConversionOptions, share: Share = WHOLE, size: int = 0) -> None:
+        """`size` is that of the file in bytes; only a share of a streamed table needs it."""
+        self._grid = grid
+        self._size = size
+        self._share = share
+        self._shape = TableShape(annotate(make_table(grid), settings.mapping), settings.names)
+        self._writer = writer_for(settings.format, settings.names)
+        self._tally = Tally()
+        self._rows = 0
+
+    @property
+    def between(self) -> bytes:
+        """What stands between this table and the one before."""
+        return self._writer.between.encode("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        blocks = chain.from_iterable(counted(self._batches(), self._tally))
+        return self._writer.graph(self._shape.graph, blocks, self._share)
+
+    def _batches(self) -> Iterator[Sequence[Block]]:
+        if self._share.is_first:
+            yield tuple(self._shape.description())
+        yield from self._shape.rows(self._shared_rows())
+
+    def _shared_rows(self) -> Iterator[tuple[int, Row]]:
+        for index, row in islice(enumerate(self._grid.rows), *self._bounds()):
+            self._rows += 1
+            yield index, row
+
+    def _bounds(self) -> tuple[int, int | None]:
+        """The first row of the share and the one after its last; the last share takes all that is left."""
+        part, parts, rows = self._share.part, self._share.parts, self._grid.rows
+        if parts == 1:
+            return 0, None
+        total = len(rows) if isinstance(rows, Sequence) else _rows_about(rows, self._size)
+        return total * part // parts, None if self._share.is_last else total * (part + 1) // parts
+
+    def record(self) -> TableRecord:
+        """What was converted; rows and counts are those of this share."""
+        grid, cells = self._grid, self._shape.cells
+        self._tally.add(cells.tally())
+        source = grid.source
+        return TableRecord(
+            grid.id, source.path, source.sheet, source.number, source.media_type, source.sha256,
+            grid.context.title, self._rows, grid.width, self._tally.cells, self._tally.predicates.total(),
+            cells.facts(), self._tally.to_json(), grid.notices if self._share.is_first else (),
+        )  # fmt: skip

@@ -1,0 +1,209 @@
+"""The default graph: description of the dataset, its provenance, prefixes and example queries.
+
+`sh:declare` with ``sh:prefix`` and ``sh:namespace``, and `sh:SPARQLExecutable` with a comment, are
+what query editors read from the endpoint itself.
+
+VoID (what is in it), DCAT (how to get it) and PROV (which file, which content) in terms other tools
+read. There is no date in it: the same files give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+
+from kgtable.building.catalogue import TableRecord
+from kgtable.graph.tally import Tally
+from kgtable.graph.terms import (
+    DCAT,
+    DCTERMS,
+    KGT,
+    PROV,
+    RDF_TYPE,
+    RDFS,
+    VOID,
+    XSD,
+    Block,
+    Namespaces,
+    Pair,
+    encode,
+    integer,
+    quote,
+    text_literal,
+)
+from kgtable.resources import shipped_path
+from kgtable.version import __version__
+
+SH = "http://www.w3.org/ns/shacl#"
+
+_FORM = re.compile(r"(?im)^\s*(SELECT|ASK|CONSTRUCT|DESCRIBE)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleQuery:
+    """An example query: its file's stem, the first line of its comment, the rest, and the query."""
+
+    name: str
+    title: str
+    comment: str
+    query: str
+
+    @property
+    def form(self) -> str:
+        """``select``, ``ask``, ``construct`` or ``describe``."""
+        match = _FORM.search(self.query)
+        return match[1].lower() if match else "select"
+
+
+@cache
+def examples() -> tuple[ExampleQuery, ...]:
+    """The example queries in ``queries/examples``, by file name."""
+    paths = sorted(shipped_path("queries/examples").glob("*.rq"))
+    return tuple(parse_example(path.stem, path.read_text(encoding="utf-8")) for path in paths)
+
+
+def parse_example(name: str, text: str) -> ExampleQuery:
+    """An example from the text of its file: comment lines, then the query.
+
+    >>> parse_example("all", "# Everything\\n# Slow.\\nSELECT * { ?s ?p ?o }\\n").title
+    'Everything'
+    """
+    lines = text.strip().splitlines()
+    head = 0
+    while head < len(lines) and lines[head].startswith("#"):
+        head += 1
+    comments = [line.lstrip("# ").rstrip() for line in lines[:head]]
+    return ExampleQuery(
+        name, comments[0] if comments else name, " ".join(comments[1:]), "\n".join(lines[head:]).strip()
+    )
+
+
+def self_description(names: Namespaces) -> Iterator[Block]:
+    """The dataset's prefixes and its example queries."""
+    dataset = f"<{names.dataset_iri}>"
+    yield dataset, [(f"<{SH}declare>", f"<{names.dataset_iri}/prefix/{name}>") for name in names.prefixes]
+    for name, namespace in names.prefixes.items():
+        yield (
+            f"<{names.dataset_iri}/prefix/{name}>",
+            [
+                (RDF_TYPE, f"<{SH}PrefixDeclaration>"),
+                (f"<{SH}prefix>", text_literal(name)),
+                (f"<{SH}namespace>", f"{quote(namespace)}^^<{XSD}anyURI>"),
+            ],
+        )
+    for example in examples():
+        yield f"<{names.dataset_iri}/example/{example.name}>", _example_pairs(example, dataset)
+
+
+def _example_pairs(example: ExampleQuery, dataset: str) -> list[Pair]:
+    form = example.form
+    pairs = [
+        (RDF_TYPE, f"<{SH}SPARQLExecutable>"),
+        (RDF_TYPE, f"<{SH}SPARQL{form.capitalize()}Executable>"),
+        (f"<{RDFS}label>", text_literal(example.title)),
+        (f"<{RDFS}comment>", text_literal(example.comment or example.title)),
+        (f"<{SH}prefixes>", dataset),
+        (f"<{SH}{form}>", text_literal(example.query)),
+    ]
+    return pairs
+
+
+_STATEMENT = re.compile(r"(<[^>]*>) (<[^>]*>) (.*) \.")
+_SD_NAME = "<http://www.w3.org/ns/sparql-service-description#name>"
+
+
+def dataset_blocks(tables: Iterable[TableRecord], names: Namespaces) -> Iterator[Block]:
+    """The dataset with its partitions, then each table as a part of it with its source."""
+    tables = sorted(tables, key=lambda table: table.id)
+    tally = Tally()
+    for table in tables:
+        tally.add(Tally.from_json(table.tally))
+    dataset = f"<{names.dataset_iri}>"
+    classes, properties = sorted(tally.classes), sorted(tally.predicates)
+    pairs: list[Pair] = [
+        (RDF_TYPE, f"<{VOID}Dataset>"),
+        (RDF_TYPE, f"<{DCAT}Dataset>"),
+        (RDF_TYPE, f"<{PROV}Entity>"),
+        (f"<{VOID}triples>", integer(tally.predicates.total())),
+        (f"<{VOID}classes>", integer(len(classes))),
+        (f"<{VOID}properties>", integer(len(properties))),
+        (f"<{VOID}uriSpace>", text_literal(names.data)),
+        (f"<{VOID}vocabulary>", f"<{names.ex[:-1]}>"),
+        (f"<{VOID}vocabulary>", f"<{KGT[:-1]}>"),
+        (f"<{PROV}wasGeneratedBy>", f"<{names.base}conversion>"),
+    ]
+    pairs += ((f"<{VOID}classPartition>", f"<{names.dataset_iri}/class/{encode(iri)}>") for iri in classes)
+    pairs += (
+        (f"<{VOID}propertyPartition>", f"<{names.dataset_iri}/property/{encode(iri)}>") for iri in properties
+    )
+    pairs += ((f"<{DCTERMS}hasPart>", f"<{names.table_iri(table.id)}>") for table in tables)
+    yield dataset, pairs
+    yield (
+        f"<{names.base}conversion>",
+        [(RDF_TYPE, f"<{PROV}Activity>"), (f"<{PROV}wasAssociatedWith>", f"<{names.base}kgtable>")],
+    )
+    yield (
+        f"<{names.base}kgtable>",
+        [(RDF_TYPE, f"<{PROV}SoftwareAgent>"), (f"<{RDFS}label>", text_literal(f"kgtable {__version__}"))],
+    )
+    for iri in classes:
+        yield (
+            f"<{names.dataset_iri}/class/{encode(iri)}>",
+            [(f"<{VOID}class>", f"<{iri}>"), (f"<{VOID}entities>", integer(tally.classes[iri]))],
+        )
+    for iri in properties:
+        yield (
+            f"<{names.dataset_iri}/property/{encode(iri)}>",
+            [(f"<{VOID}property>", f"<{iri}>"), (f"<{VOID}triples>", integer(tally.predicates[iri]))],
+        )
+    yield from self_description(names)
+    yield from _sources(tables, names)
+    for table in tables:
+        yield from _table(table, names)
+
+
+def _source_iri(path: str, names: Namespaces) -> str:
+    return f"<{names.data}file/{'/'.join(map(encode, path.split('/')))}>"
+
+
+def _sources(tables: Iterable[TableRecord], names: Namespaces) -> Iterator[Block]:
+    described = {(table.path, table.media_type, table.sha256) for table in tables}
+    for path, media_type, sha256 in sorted(described):
+        pairs: list[Pair] = [
+            (RDF_TYPE, f"<{PROV}Entity>"),
+            (RDF_TYPE, f"<{DCAT}Distribution>"),
+            (f"<{RDFS}label>", text_literal(path)),
+            (f"<{DCAT}mediaType>", text_literal(media_type)),
+        ]
+        if sha256:
+            pairs.append((f"<{KGT}sha256>", text_literal(sha256)))
+        yield _source_iri(path, names), pairs
+
+
+def _table(table: TableRecord, names: Namespaces) -> Iterator[Block]:
+    iri = f"<{names.table_iri(table.id)}>"
+    pairs: list[Pair] = [
+        (RDF_TYPE, f"<{VOID}Dataset>"),
+        (RDF_TYPE, f"<{PROV}Entity>"),
+        (f"<{DCTERMS}title>", text_literal(table.title or table.id)),
+        (_SD_NAME, iri),
+        (f"<{VOID}triples>", integer(table.quads)),
+        (f"<{PROV}wasDerivedFrom>", _source_iri(table.path, names)),
+    ]
+    if table.sheet is not None:
+        pairs.append((f"<{KGT}sheet>", text_literal(table.sheet)))
+    yield iri, pairs
+
+
+def ontology_blocks(ntriples: str) -> Iterator[Block]:
+    """An ontology without blank nodes, from sorted N-Triples."""
+    statements = (match.groups() for match in map(_STATEMENT.fullmatch, ntriples.split("\n")) if match)
+    for subject, group in groupby(statements, key=lambda statement: statement[0]):
+        yield subject, sorted(((predicate, value) for _, predicate, value in group), key=_type_first)
+
+
+def _type_first(pair: Pair) -> tuple[bool, str, str]:
+    return pair[0] != RDF_TYPE, *pair

@@ -1,0 +1,242 @@
+"""What a graph on disk holds, from its catalogue."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kgtable.building.catalogue import Catalogue, Changes
+from kgtable.errors import GraphNotFoundError, GraphVersionError
+from kgtable.graph.remote.dialects import StoreEndpoint
+from kgtable.graph.tally import Tally
+from kgtable.graph.terms import DEFAULT_BASE
+from kgtable.storage import exclusive_lock, storage_errors, whole_file
+
+FORMAT = "kgtable graph"
+FORMAT_VERSION = 1
+POINTER = "kgtable.json"
+LOCK = ".kgtable.lock"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One complete state of the graph. `previous` is the generation it was made from, if any."""
+
+    number: int
+    path: Path
+    base: str = DEFAULT_BASE
+    previous: Generation | None = None
+    changes: Changes = field(default_factory=Changes)
+
+    @property
+    def store_path(self) -> Path:
+        """The Oxigraph store."""
+        return self.path / "store"
+
+    @property
+    def catalogue_path(self) -> Path:
+        """What was read: an SQLite file, see `kgtable.building.catalogue`."""
+        return self.path / "catalogue.sqlite"
+
+    @property
+    def report_path(self) -> Path:
+        """The report of the conversion as JSON."""
+        return self.path / "report.json"
+
+    @property
+    def index_path(self) -> Path:
+        """The folder of the search indexes."""
+        return self.path / "index"
+
+
+class GraphDirectory:
+    """The directory a user chose for a graph."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def generations_path(self) -> Path:
+        """The folder of the generations."""
+        return self.path / "generations"
+
+    def current(self) -> Generation:
+        """The complete generation readers should use.
+
+        Raises `GraphNotFoundError` where there is none and `GraphVersionError` for a directory of
+        another kind or version.
+        """
+        pointer = self._pointer()
+        generation = self._pointed_generation(pointer)
+        if generation is None:
+            raise GraphNotFoundError(
+                f"The graph in {self.path} was never completed.",
+                hint=f"Run: kgtable build PATH --kg {self.path}",
+            )
+        return generation
+
+    def endpoint(self) -> StoreEndpoint | None:
+        """The endpoint the directory points to, if it does."""
+        pointer = self._pointer()
+        content = pointer.get("endpoint")
+        if not isinstance(content, dict):
+            return None
+        url, store = content.get("query"), content.get("store")
+        if not isinstance(url, str) or not isinstance(store, str | None):
+            raise GraphVersionError(
+                f"{self.path / POINTER} names no endpoint.", hint="Make it again with kgtable connect."
+            )
+        dialect, base = content.get("dialect", "generic"), content.get("base", DEFAULT_BASE)
+        return StoreEndpoint(url, str(dialect), str(base), store)
+
+    def _pointed_generation(self, pointer: dict[str, Any]) -> Generation | None:
+        number = pointer.get("generation")
+        if not isinstance(number, int):
+            return None
+        path = self.generations_path / str(number)
+        if not path.is_dir():
+            raise GraphVersionError(
+                f"{self.path / POINTER} points to generation {number}, which is gone.",
+                hint="Build the graph again in an empty directory.",
+            )
+        return Generation(number, path, str(pointer.get("base", DEFAULT_BASE)))
+
+    def _pointer(self) -> dict[str, Any]:
+        path = self.path / POINTER
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise GraphNotFoundError(
+                f"There is no graph in {self.path}.",
+                hint=f"Make one with: kgtable build PATH --kg {self.path}",
+            ) from error
+        except OSError as error:
+            raise GraphNotFoundError(f"{path} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise GraphVersionError(
+                f"{path} is not a kgtable graph's description: it is not JSON."
+            ) from error
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise GraphVersionError(f"{path} was not written by kgtable.", hint="Choose another directory.")
+        if content.get("version") != FORMAT_VERSION:
+            raise GraphVersionError(
+                f"The graph in {self.path} has format version {content.get('version')!r}; "
+                f"this kgtable reads version {FORMAT_VERSION}.",
+                hint="Build it again in an empty directory.",
+            )
+        return content
+
+    @contextmanager
+    def building(self) -> Iterator[Generation | None]:
+        """Holds the graph for one build; gives the current generation, None at the first build.
+
+        Raises `GraphLockedError`, `GraphVersionError` for a foreign directory, `StorageError`.
+        """
+        if (self.path / POINTER).exists() and self.endpoint() is not None:
+            raise GraphVersionError(
+                f"The graph in {self.path} is kept by a SPARQL endpoint.",
+                hint="Build into a directory of its own, then send it there with kgtable push.",
+            )
+        if self._is_foreign():
+            raise GraphVersionError(
+                f"{self.path} is not empty and holds no kgtable graph.",
+                hint="Choose a new or empty directory for the graph.",
+            )
+        with storage_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with exclusive_lock(self.path / LOCK):
+            if not (self.path / POINTER).exists():
+                self.point_to(None, DEFAULT_BASE)
+            current = self._pointed_generation(self._pointer())
+            with storage_errors(self.path):
+                self._clean(current)
+            yield current
+
+    def _clean(self, current: Generation | None) -> None:
+        """Removes what unfinished builds left and generations older than the one before the current."""
+        self.generations_path.mkdir(exist_ok=True)
+        for stray in self.path.glob(".*.tmp"):
+            stray.unlink(missing_ok=True)
+        kept = set() if current is None else {str(current.number), str(current.number - 1)}
+        for entry in sorted(self.generations_path.iterdir()):
+            if entry.name not in kept:
+                # Renamed first: a process that outlived its killed build for a moment may still write there.
+                unwanted = entry.with_name(f".{entry.name.strip('.')}.removed")
+                shutil.rmtree(unwanted, ignore_errors=True)
+                entry.rename(unwanted)
+                shutil.rmtree(unwanted, ignore_errors=True)
+
+    def begin(self, current: Generation | None, base: str) -> Generation:
+        """An empty folder for the generation after the current one."""
+        number = 1 if current is None else current.number + 1
+        path = self.generations_path / str(number)
+        with storage_errors(path):
+            path.mkdir()
+        return Generation(number, path, base, current)
+
+    def point_to(self, generation: Generation | None, base: str) -> None:
+        """Makes a complete generation the current one, in one step."""
+        content = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "generation": None if generation is None else generation.number,
+            "base": base,
+        }
+        self._write(content)
+
+    def point_to_endpoint(self, endpoint: StoreEndpoint) -> None:
+        """Makes a new or empty directory, or one that stands for an endpoint, stand for this one.
+
+        Raises `GraphVersionError` for a directory with a graph or anything else, `StorageError`.
+        """
+        if self._is_foreign() or ((self.path / POINTER).exists() and self.endpoint() is None):
+            raise GraphVersionError(
+                f"{self.path} is not empty.", hint="Choose a new or empty directory for the connection."
+            )
+        with storage_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        parts = {
+            "query": endpoint.url,
+            "store": endpoint.store,
+            "dialect": endpoint.dialect,
+            "base": endpoint.base,
+        }
+        self._write({"format": FORMAT, "version": FORMAT_VERSION, "endpoint": parts})
+
+    def _is_foreign(self) -> bool:
+        """Whether the directory holds something, and no graph."""
+        if (self.path / POINTER).exists() or not self.path.is_dir():
+            return False
+        return any(not entry.name.startswith(".") for entry in self.path.iterdir())
+
+    def _write(self, content: dict[str, Any]) -> None:
+        with whole_file(self.path / POINTER) as handle:
+            handle.write((json.dumps(content, indent=2) + "\n").encode("utf-8"))
+
+
+def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, Any]:
+    """Counts of files, tables, rows, cells by kind, quads and units, what could not be read or is odd."""
+    tables = catalogue.tables
+    tally = Tally()
+    for record in tables.values():
+        tally.add(Tally.from_json(record.tally))
+    counts = tally.to_json()
+    return {
+        "generation": generation.number,
+        "base": generation.base,
+        "files": len(catalogue.files),
+        "tables": len(tables),
+        "rows": sum(record.rows for record in tables.values()),
+        "cells": tally.cells,
+        "quads_of_tables": tally.predicates.total(),
+        "kinds": counts["kinds"],
+        "units": {unit: sum(sources.values()) for unit, sources in counts["units"].items()},
+        "errors": [file.error for file in catalogue.files.values() if file.error],
+        "notices": [str(notice) for record in tables.values() for notice in record.notices],
+        "table_ids": list(tables),
+    }

@@ -1,0 +1,203 @@
+"""Building a graph directory: only what changed is converted, and readers see all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeAlias, TypeVar
+
+from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
+from kgtable.building.catalogue import Catalogue, Changes
+from kgtable.building.conversion_report import ConversionReport, Progress, silent
+from kgtable.building.convert import ConversionOptions
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.load import carry_over, change_store, fill_store
+from kgtable.errors import UsageError
+from kgtable.graph.terms import DEFAULT_BASE, Namespaces
+from kgtable.graph.writers import Format
+from kgtable.ontology.column_stats import by_name
+from kgtable.ontology.equivalents import Propose, propose
+from kgtable.ontology.mapping import UserMapping
+from kgtable.ontology.mapping_files import load_edits, save_mapping
+from kgtable.storage import storage_errors
+from kgtable.tables.discovery import walk
+from kgtable.tables.limits import ReadLimits
+from kgtable.tables.model import Notice
+
+_Item = TypeVar("_Item")
+
+
+class Stopwatch:
+    """Seconds by the name of a stage; a stage within another is counted for itself alone."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._running: list[str] = []
+        self._since = time.perf_counter()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Counts the block to the stage."""
+        self._lap()
+        self._running.append(name)
+        self.seconds.setdefault(name, 0.0)
+        try:
+            yield
+        finally:
+            self._lap()
+            self._running.pop()
+
+    def waiting(self, name: str, items: Iterable[_Item]) -> Iterator[_Item]:
+        """The items, the time it takes to get each counted to the stage."""
+        iterator = iter(items)
+        while True:
+            with self.stage(name):
+                try:
+                    item = next(iterator)
+                except StopIteration:
+                    return
+            yield item
+
+    def _lap(self) -> None:
+        now = time.perf_counter()
+        if self._running:
+            self.seconds[self._running[-1]] += now - self._since
+        self._since = now
+
+
+BuildStep: TypeAlias = Callable[[Generation], None]
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did: the changes to the tables, and the report over all that is in the graph now.
+
+    `messages` tell of an editable mapping that could not be brought up to date, `seconds` how long
+    each stage took: finding what changed, converting (as far as loading had to wait for it), loading,
+    describing, indexing, saving the mapping.
+    """
+
+    generation: Generation
+    changes: Changes
+    conversion: ConversionReport
+    messages: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def build_graph(
+    paths: Sequence[Path | str],
+    directory: Path | str,
+    *,
+    mapping: UserMapping | None = None,
+    base: str | None = None,
+    limits: ReadLimits | None = None,
+    workers: int = 1,
+    after: Sequence[BuildStep] = (),
+    propose: Propose = propose,
+    progress: Progress = silent,
+) -> BuildReport:
+    """Brings the graph in `directory` up to date with the tables under `paths`.
+
+    The decisions in `mapping` win over those edited in the directory's own ``ontology.csv``, and these
+    over the generator. Without `base` the one the graph was built with counts, or `DEFAULT_BASE`.
+    `propose` finds the column names that may mean the same, for the mapping and the ontology.
+    `after` are further steps on the new generation before readers see it. A table that cannot be read
+    is reported and the others are built. Killed at any instant, the directory still holds the last
+    complete graph, and the next build does the work.
+
+    Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `StorageError`, `MappingError`.
+    """
+    place = GraphDirectory(directory)
+    found = walk(paths)
+    if not found.files:
+        raise UsageError(
+            f"There are no tables in {', '.join(map(str, paths))}.",
+            hint="Give files or folders with .csv, .xlsx, .html or other tables.",
+        )
+    with place.building() as current:
+        names = Namespaces(base or (current.base if current else DEFAULT_BASE))
+        edited = load_edits(place.path)
+        if mapping is not None:
+            edited = edited.under(mapping)
+        settings = ConversionOptions(names, Format.NQUADS, edited.mapping, limits or ReadLimits())
+        watch = Stopwatch()
+        with watch.stage("finding changes"):
+            before = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
+            plan = make_plan(found.files, before, settings)
+        if current is not None and plan.is_done(before):
+            changes = Changes(unchanged=len(before.tables))
+            report = ConversionReport.of(before.files.values(), found.notices)
+            summaries = by_name(before.facts())
+            messages = save_mapping(place.path, edited, summaries, propose(summaries))
+            return BuildReport(replace(current, changes=changes), changes, report, messages)
+        generation = place.begin(current, names.base)
+        try:
+            assembly = GenerationContent(plan, settings, workers, progress, propose)
+            made = _make(generation, before, assembly, found.notices, watch)
+            with watch.stage("indexing"):
+                for step in after:
+                    step(made.generation)
+        except BaseException:
+            shutil.rmtree(generation.path, ignore_errors=True)
+            raise
+        place.point_to(made.generation, names.base)
+        with watch.stage("saving the mapping"):
+            messages = save_mapping(place.path, edited, assembly.summaries, assembly.proposals)
+        return replace(made, messages=messages, seconds=watch.seconds)
+
+
+def start_empty(directory: Path | str, base: str | None = None) -> Generation:
+    """An empty graph in a new or empty directory, to be written to or built on; the graph that is there.
+
+    Raises `GraphLockedError`, `GraphVersionError`, `StorageError`.
+    """
+    place = GraphDirectory(directory)
+    with place.building() as current:
+        if current is not None:
+            return current
+        names = Namespaces(base or DEFAULT_BASE)
+        generation = place.begin(None, names.base)
+        settings = ConversionOptions(names, Format.NQUADS)
+        made = _make(
+            generation, Catalogue(), GenerationContent(BuildPlan((), (), ()), settings), (), Stopwatch()
+        )
+        place.point_to(made.generation, names.base)
+        return made.generation
+
+
+def _make(
+    generation: Generation,
+    before: Catalogue,
+    assembly: GenerationContent,
+    notices: tuple[Notice, ...],
+    watch: Stopwatch,
+) -> BuildReport:
+    previous, plan = generation.previous, assembly.plan
+    with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
+        texts = watch.waiting("converting", assembly.texts(Path(folder)))
+        with watch.stage("loading"):
+            if previous is None or not plan.kept:
+                fill_store(generation.store_path, texts)
+                if previous is not None:
+                    known = {Namespaces(previous.base).table_iri(id) for id in before.tables}
+                    carry_over(previous.store_path, generation.store_path, known)
+            else:
+                kept = {table.id for file in plan.kept for table in file.tables}
+                gone = sorted(before.tables.keys() - kept)
+                change_store(previous.store_path, generation.store_path, gone, texts, assembly.names)
+    with watch.stage("describing"):
+        assembly.save_ontology(generation.path)
+        catalogue = assembly.catalogue()
+        catalogue.save(generation.catalogue_path)
+        report = ConversionReport.of(catalogue.files.values(), notices)
+        with storage_errors(generation.path):
+            text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
+            generation.report_path.write_text(text + "\n", encoding="utf-8")
+    changes = catalogue.changes_since(before)
+    return BuildReport(replace(generation, changes=changes), changes, report)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.building.load import JoinedFiles, carry_over, change_store, fill_store
+from kgtable.errors import StorageError
+from tests.graph.support import NAMES
+
+
+def files(folder: Path, *texts: str) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / str(number) for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text, encoding="utf-8", newline="")
+    return paths
+
+
+def table(id: str, value: int) -> str:
+    return f'<http://e/x> <http://e/amount> "{value}\\n" <{NAMES.table_iri(id)}> .\n'
+
+
+def quads(path: Path) -> set[str]:
+    return set(map(str, ox.Store.read_only(str(path))))
+
+
+def parsed(*texts: str) -> set[str]:
+    return {str(quad) for quad in ox.parse("".join(texts), format=ox.RdfFormat.N_QUADS)}
+
+
+@given(st.lists(st.binary(max_size=9), max_size=5), st.lists(st.integers(1, 7), min_size=1, max_size=3))
+def test_joined_files_are_one_stream_and_gone_when_read(contents: list[bytes], sizes: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
+        patch.setattr("kgtable.building.load._PIECE", 3)
+        folder = Path(name)
+        for number, content in enumerate(contents):
+            (folder / str(number)).write_bytes(content)
+        stream = JoinedFiles(folder / str(number) for number in range(len(contents)))
+        read = [stream.read(sizes[n % len(sizes)]) for n in range(sum(map(len, contents)) + 1)]
+        assert b"".join((*read, stream.read())) == b"".join(contents)
+        assert all(len(piece) <= max(sizes) for piece in read)
+        assert stream.read(5) == stream.read() == b""
+        assert not list(folder.iterdir())
+
+
+def test_a_store_holds_the_statements_of_the_files(tmp_path: Path) -> None:
+    texts = [table("a", 1), "", table("b", 2)]
+    fill_store(tmp_path / "store", files(tmp_path / "texts", *texts))
+    assert quads(tmp_path / "store") == parsed(*texts)
+    assert not list((tmp_path / "texts").iterdir())
+    fill_store(tmp_path / "empty", [])
+    assert quads(tmp_path / "empty") == set()
+
+
+def test_some_tables_change_and_the_store_before_does_not(tmp_path: Path) -> None:
+    described = '<http://e/s> <http://e/p> "before" .\n'
+    before = [table("a", 1), table("b", 2), table("c", 3), described]
+    fill_store(tmp_path / "1", files(tmp_path / "texts", *before))
+    after = [table("b", 22), described.replace("before", "after")]
+    change_store(tmp_path / "1", tmp_path / "2", ["a", "b"], files(tmp_path / "texts", *after), NAMES)
+    assert quads(tmp_path / "2") == parsed(before[2], *after)
+    assert quads(tmp_path / "1") == parsed(*before)
+
+
+def test_graphs_that_people_wrote_are_carried_over(tmp_path: Path) -> None:
+    mine = '<http://e/s> <http://e/p> "x" <http://e/mine> .\n'
+    fill_store(tmp_path / "1", files(tmp_path / "texts", table("a", 1), mine))
+    store = ox.Store(str(tmp_path / "1"))
+    store.add_graph(ox.NamedNode("http://e/empty"))
+    store.flush()
+    del store
+    fill_store(tmp_path / "2", files(tmp_path / "texts", table("b", 1)))
+    carry_over(tmp_path / "1", tmp_path / "2", {NAMES.table_iri("a")})
+    assert quads(tmp_path / "2") == parsed(table("b", 1), mine)
+    assert ox.Store.read_only(str(tmp_path / "2")).contains_named_graph(ox.NamedNode("http://e/empty"))
+    carry_over(tmp_path / "2", tmp_path / "1", {NAMES.table_iri("b"), "http://e/mine", "http://e/empty"})
+    assert quads(tmp_path / "1") == parsed(table("a", 1), mine)
+
+
+def test_damaged_stores_are_named(tmp_path: Path) -> None:
+    fill_store(tmp_path / "1", files(tmp_path / "texts", table("a", 1)))
+    (tmp_path / "1" / "CURRENT").write_bytes(b"\xff")
+    with pytest.raises(StorageError, match=r"1 is damaged.*Build the graph again"):
+        change_store(tmp_path / "1", tmp_path / "2", [], [], NAMES)
+    with pytest.raises(StorageError, match="1 is damaged"):
+        carry_over(tmp_path / "1", tmp_path / "3", ())
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageError, match="file"):
+        fill_store(tmp_path / "file" / "store", [])
