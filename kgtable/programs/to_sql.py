@@ -12,14 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from kgtable.errors import EvaluationError, MissingExtraError, ProgramCompilationError, ProgramTypeError
@@ -49,7 +46,6 @@ from kgtable.programs.algebra import (
     Program,
     Project,
     Relator,
-    RowChoice,
     Rows,
     SetOperation,
     SetOperator,
@@ -60,32 +56,24 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
-from kgtable.programs.column_math import BareNumber, map_values, settle
+from kgtable.programs.column_math import settle
 from kgtable.programs.dimensions import (
     COUNTS,
     NO_UNIT,
     comparable,
     conversion,
-    convert,
-    decimal_of,
     describe,
     multiply_units,
 )
 from kgtable.programs.executor import constant_datum, places_of
-from kgtable.programs.relation import ColumnData, Indices, Relation
+from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import (
-    SCALES,
     Datum,
     TimeSpan,
     aligned,
-    apply,
     compare,
-    format_decimal,
-    items,
-    key_of,
     normal,
     quantity,
-    sort_key,
     text_of,
     time_datum,
     time_in,
@@ -104,8 +92,25 @@ from kgtable.programs.types import (
 
 if TYPE_CHECKING:
     import duckdb
-
-Cell: TypeAlias = Decimal | float | int | str | bool | None
+from kgtable.programs.sql_values import (
+    MOST_DIGITS,
+    BoundConstant,
+    Cell,
+    ColumnValue,
+    ComputedValue,
+    KnownValue,
+    ListMember,
+    SqlNames,
+    SqlRows,
+    SqlStep,
+    SqlTable,
+    SqlTableBuilder,
+    SqlValue,
+    handed,
+    handed_values,
+    loose_number,
+    quoted,
+)
 
 _SIGNS = {
     Relator.EQUAL: "=",
@@ -115,26 +120,12 @@ _SIGNS = {
     Relator.GREATER: ">",
     Relator.GREATER_OR_EQUAL: ">=",
 }
+
+
 _TEXT_TESTS = {Relator.CONTAINS: "contains", Relator.STARTS: "starts_with", Relator.ENDS: "suffix"}
+
+
 _ANY = Type(None)
-_NUMBERS = frozenset({ValueKind.QUANTITY, ValueKind.DURATION})
-_TIMES = frozenset({ValueKind.DATE, ValueKind.PERIOD})
-_TEXTS = frozenset({ValueKind.TEXT, ValueKind.ENTITY})
-_MOST_DIGITS = 38
-
-
-@dataclass(frozen=True)
-class SqlTable:
-    """A table to be made in DuckDB.
-
-    `columns` are its columns by name; `meanings` says for each what it holds: the header, and how its
-    cells are read.
-    """
-
-    name: str
-    id: str
-    columns: Mapping[str, pa.Array]
-    meanings: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -208,491 +199,20 @@ def load_tables(connection: duckdb.DuckDBPyConnection, tables: Iterable[SqlTable
         connection.execute(f"SET {setting}")
 
 
-def quoted(name: str) -> str:
-    """A name as a quoted identifier, with the quotes in it doubled."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-class _Names:
-    """Different names, where SQL sees no difference in case; NUL cannot stand in one."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def take(self, wanted: str) -> str:
-        plain = "".join(sign if sign.isprintable() else " " for sign in wanted)[:80].strip() or "unnamed"
-        name, number = plain, 2
-        while name.casefold() in self._taken:
-            name, number = f"{plain} ({number})", number + 1
-        self._taken.add(name.casefold())
-        return name
-
-
-class _TableBuilder:
-    """A table of DuckDB while its columns are found out."""
-
-    def __init__(self, relation: Relation, name: str) -> None:
-        self.relation, self.name = relation, name
-        self._names = _Names()
-        self._found: dict[object, str] = {}
-        self.columns: dict[str, pa.Array] = {}
-        self.meanings: dict[str, str] = {}
-
-    def column(self, identity: object, wanted: str, meaning: str, make: Callable[[], pa.Array]) -> str:
-        """The name of a column, which is made when first asked for."""
-        if identity not in self._found:
-            name = self._found[identity] = self._names.take(wanted)
-            self.columns[name], self.meanings[name] = make(), meaning
-        return self._found[identity]
-
-
-class _Value:
-    """The SQL of a value: of single facets of it, such as its number or its text."""
-
-    unit: str | None = None
-    scale: str | None = None
-    bare = False
-
-    @property
-    def kind(self) -> str:
-        """One of number, text, time, truth, mixed."""
-        raise NotImplementedError
-
-    def facet(self, name: str) -> str:
-        """The SQL of a facet; raises `ProgramCompilationError` where there is none."""
-        raise NotImplementedError
-
-    @property
-    def digits(self) -> int:
-        """How many figures its number may have; beyond 38 it is a double."""
-        return _MOST_DIGITS + 1
-
-
-class _Known(_Value):
-    """A value that comes from cells or constants: all different ones are known when compiling."""
-
-    def __init__(self, values: Sequence[Datum]) -> None:
-        self.values = values
-
-    @cached_property
-    def kind(self) -> str:  # type: ignore[override]
-        kinds = {value.kind for value in self.values}
-        if kinds <= _NUMBERS and kinds:
-            known = {value.unit for value in self.values if value.unit not in COUNTS}
-            first = next(iter(known), None)
-            return "number" if all(comparable(first, unit) for unit in known) else "mixed"
-        if not kinds or kinds <= _TEXTS:
-            return "text"
-        if kinds <= _TIMES:
-            return "time"
-        return "truth" if kinds == {ValueKind.TRUTH} else "mixed"
-
-    @cached_property
-    def unit(self) -> str | None:  # type: ignore[override]
-        counts: dict[str | None, int] = {}
-        for value in self.values:
-            counts[value.unit] = counts.get(value.unit, 0) + 1
-        return max(counts, key=lambda unit: (unit not in NO_UNIT, counts[unit], unit or ""), default=None)
-
-    @cached_property
-    def scales(self) -> set[str | None]:
-        """The scales in which its numbers are printed."""
-        return {value.scale for value in self.values if value.number is not None}
-
-    @cached_property
-    def scale(self) -> str | None:  # type: ignore[override]
-        return next(iter(self.scales)) if len(self.scales) == 1 else None
-
-    @cached_property
-    def digits(self) -> int:  # type: ignore[override]
-        return sum(_width(self._numbers()))
-
-    @cached_property
-    def places(self) -> dict[Datum, int]:
-        """The place of each value among all, sorted; equal ones share a place."""
-        found: dict[Datum, int] = {}
-        last: object = None
-        for value in sorted(self.values, key=sort_key):
-            key = sort_key(value)
-            found[value] = len(set(found.values())) if key != last or not found else max(found.values())
-            last = key
-        return found
-
-    def mapped(self, function: Function, index: int) -> _Known:
-        """The value after a function of the algebra."""
-        raise NotImplementedError
-
-    def test(self, identity: str, holds: Callable[[Datum], bool]) -> str:
-        """The SQL of a condition on each value, worked out beforehand."""
-        raise NotImplementedError
-
-    def read(self, facet: str) -> Callable[[Datum], Cell]:
-        """How a facet is read off a value."""
-        if facet == "value":
-            return self._number if self.kind == "number" else lambda datum: datum.value is True
-        if facet == "rank":
-            places = self.places
-            return lambda datum: places[datum]
-        if facet in _READERS:
-            return _READERS[facet]
-        raise ProgramCompilationError(f"SQL cannot say the {facet} of a value.")
-
-    def array(self, facet: str, cells: Sequence[Cell]) -> pa.Array:
-        """The cells of a facet as a column."""
-        if facet in ("value", "loose") and self.kind != "truth":
-            known = [cell for cell in cells if isinstance(cell, Decimal)]
-            whole, places = _width(known)
-            if whole + places > _MOST_DIGITS:
-                return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
-            return pa.array(cells, pa.decimal128(max(whole + places, 1), places))
-        if facet == "factor":
-            return pa.array(cells, pa.decimal128(14, 0))
-        return pa.array(cells, _TYPES.get(facet, pa.string() if facet != "value" else pa.bool_()))
-
-    def _numbers(self) -> list[Decimal]:
-        return [number for value in self.values if isinstance(number := self._number(value), Decimal)]
-
-    def _number(self, datum: Datum) -> Decimal | None:
-        if datum.number is None or datum.unit in COUNTS or self.unit in COUNTS:
-            return datum.number
-        return convert(datum.number, datum.unit, self.unit)
-
-
-def _loose(datum: Datum) -> Cell:
-    pair = aligned(datum, quantity(0))
-    return datum.number if datum.number is not None else None if pair is None else _decimal(pair[0])
-
-
-def _decimal(value: object) -> Decimal | None:
-    return value if isinstance(value, Decimal) else None
-
-
-def _key(datum: Datum) -> str:
-    """Equal texts for what is equal in groups and joins."""
-    name, *rest = key_of(datum)
-    if name == "number" and isinstance(rest[0], Decimal | Fraction | int):
-        return f"#{format_decimal(decimal_of(Fraction(rest[0])))}"
-    return "|".join(map(str, (name[0], *rest))) if name != "text" else f"'{rest[0]}"  # type: ignore[index]
-
-
-_READERS: dict[str, Callable[[Datum], Cell]] = {
-    "text": text_of,
-    "norm": lambda datum: normal(text_of(datum)),
-    "key": _key,
-    "start": lambda datum: datum.value.start if isinstance(datum.value, TimeSpan) else None,
-    "end": lambda datum: datum.value.end if isinstance(datum.value, TimeSpan) else None,
-    "year": lambda datum: datum.value.year if isinstance(datum.value, TimeSpan) else None,
-    "loose": _loose,
-    "factor": lambda datum: Decimal(1).scaleb(SCALES.get(datum.scale or "ONE", 0)),
-}
-_TYPES = {"rank": pa.int64(), "year": pa.int64(), "test": pa.bool_()}
-_FACETS = {
-    "value": "",
-    "text": " as printed",
-    "norm": " in small letters",
-    "key": " as key",
-    "start": " from",
-    "end": " to",
-    "year": " as year",
-    "loose": " as number",
-    "factor": " scale",
-    "rank": " in order",
-}
-
-
-def _width(numbers: Iterable[Decimal]) -> tuple[int, int]:
-    """The figures before and after the point that some numbers need."""
-    whole, places = 1, 0
-    for number in numbers:
-        exponent = int(number.as_tuple().exponent)
-        whole = max(whole, number.adjusted() + 1 if number else 1)
-        places = max(places, -exponent)
-    return whole, places
-
-
-class _Leaf(_Known):
-    """A column of a table (or pseudo column), perhaps after functions."""
-
-    def __init__(self, base: _Base, column: int | str, chain: tuple[tuple[Function, int], ...] = ()) -> None:
-        self._base, self._column, self._chain = base, column, chain
-        data = base.data(column)
-        for function, index in chain:
-            data = map_values(data, lambda datum, f=function, i=index: apply(f, datum, i))  # type: ignore[misc]
-        self.data = data
-        self.used = [code for code in np.unique(data.codes[base.rows]).tolist() if code >= 0]
-        super().__init__([data.values[code] for code in self.used])
-
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """What tells it from other readings of the table."""
-        return (self._base.choice if self._column == "@row" else "", self._column, *self._chain)
-
-    @property
-    def title(self) -> str:
-        name = (
-            self._column if isinstance(self._column, str) else self._base.relation.columns[self._column].name
-        )
-        parts = [f" {function.value}{index if index > 1 else ''}" for function, index in self._chain]
-        return f"{name}{''.join(parts)}"
-
-    def mapped(self, function: Function, index: int) -> _Known:
-        return _Leaf(self._base, self._column, (*self._chain, (function, index)))
-
-    def facet(self, name: str) -> str:
-        # Which rows take part decides on unit and order, so it belongs to what the column is.
-        return self._physical(name, (name, self.unit, *self.used), _FACETS[name], self.read(name))
-
-    def test(self, identity: str, holds: Callable[[Datum], bool]) -> str:
-        return self._physical("test", ("test", identity, *self.used), f" {identity}", holds)
-
-    def lists(self, facet: str, inner: _Known) -> str:
-        """The facets of the members of the list in each cell."""
-        read = inner.read(facet)
-        members = {
-            code: [_member_cell(item, inner, read) for item in _members(self.data.values[code])]
-            for code in self.used
-        }
-        rows = [members.get(code) for code in self.data.codes.tolist()]
-
-        def make() -> pa.Array:
-            flat = inner.array(facet, [cell for row in rows for cell in row or ()])
-            offsets = np.cumsum([0, *(len(row or ()) for row in rows)])
-            return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)
-
-        identity = (
-            "list",
-            facet,
-            inner.unit,
-            *self.used,
-            0,
-            *(inner.chain if isinstance(inner, _Member) else ()),
-            *self.identity,
-        )
-        return self._base.demand(identity, f"{self.title} members{_FACETS.get(facet, facet)}", facet, make)
-
-    def _physical(
-        self, facet: str, identity: tuple[object, ...], suffix: str, read: Callable[[Datum], Cell]
-    ) -> str:
-        def make() -> pa.Array:
-            codes = self.data.codes
-            cells = {code: read(self.data.values[code]) for code in self.used}
-            return self.array(facet, [cells.get(code) for code in codes.tolist()])
-
-        return self._base.demand((*identity, *self.identity), f"{self.title}{suffix}", facet, make)
-
-
-class _Member(_Known):
-    """A member of the list in a cell, perhaps after functions."""
-
-    def __init__(self, step: _Step, source: _Leaf, chain: tuple[tuple[Function, int], ...] = ()) -> None:
-        self._step, self._source, self.chain = step, source, chain
-        found: dict[Datum, None] = {}
-        for value in source.values:
-            for item in _members(value):
-                for function, index in chain:
-                    item = apply(function, item, index) if item is not None else None  # type: ignore[assignment]
-                if item is not None:
-                    found[item] = None
-        super().__init__(list(found))
-
-    def mapped(self, function: Function, index: int) -> _Known:
-        return _Member(self._step, self._source, (*self.chain, (function, index)))
-
-    def facet(self, name: str) -> str:
-        return self._step.output(f"unnest({self._source.lists(name, self)})", f"member {name}")
-
-    def test(self, identity: str, holds: Callable[[Datum], bool]) -> str:
-        raise ProgramCompilationError("SQL cannot say this comparison with the members of a list.")
-
-
-def _members(value: Datum) -> list[Datum]:
-    return [Datum(ValueKind.TEXT, item, text=item) for item in items(text_of(value))]
-
-
-def _member_cell(item: Datum, inner: _Known, read: Callable[[Datum], Cell]) -> Cell:
-    """A facet of a member of a list after the functions applied to it."""
-    found: Datum | None = item
-    for function, index in inner.chain if isinstance(inner, _Member) else ():
-        found = None if found is None else apply(function, found, index)
-    return None if found is None else read(found)
-
-
-class _Literal(_Known):
-    """A constant."""
-
-    def __init__(self, compiler: _Compiler, datum: Datum) -> None:
-        super().__init__([datum])
-        self._compiler, self.datum = compiler, datum
-        self.bare = isinstance(datum, BareNumber)
-
-    def mapped(self, function: Function, index: int) -> _Known:
-        found = apply(function, self.datum, index)
-        if found is None:
-            raise ProgramCompilationError(f"The constant has no {function.value}.")
-        return _Literal(self._compiler, BareNumber(*found) if self.bare else found)
-
-    def facet(self, name: str) -> str:
-        cell = self.read(name)(self.datum)
-        return "NULL" if cell is None else self._compiler.parameter(cell)
-
-    def test(self, identity: str, holds: Callable[[Datum], bool]) -> str:
-        return str(holds(self.datum)).upper()
-
-
-class _Passed(_Known):
-    """A known value that a step hands on: the first of a group, a branch of a union, a lookup."""
-
-    def __init__(
-        self, inner: Sequence[_Known], hand_on: Callable[[Sequence[str], str], str], values: Sequence[Datum]
-    ) -> None:
-        super().__init__(values)
-        self._inner, self._hand_on = inner, hand_on
-
-    def mapped(self, function: Function, index: int) -> _Known:
-        return _passed([value.mapped(function, index) for value in self._inner], self._hand_on)
-
-    def facet(self, name: str) -> str:
-        for inner in self._inner:
-            if name == "value" and self.kind == "number" and inner.values and inner.unit != self.unit:
-                raise ProgramCompilationError("SQL cannot say numbers of several units in one column.")
-            if name == "rank" and len(self._inner) > 1:
-                raise ProgramCompilationError("SQL cannot say the order of values of several columns.")
-        return self._hand_on([inner.facet(name) for inner in self._inner], name)
-
-    def test(self, identity: str, holds: Callable[[Datum], bool]) -> str:
-        return self._hand_on([inner.test(identity, holds) for inner in self._inner], identity)
-
-
-def _passed(inner: Sequence[_Known], hand_on: Callable[[Sequence[str], str], str]) -> _Passed:
-    values = dict.fromkeys(value for part in inner for value in part.values)
-    return _Passed(inner, hand_on, list(values))
-
-
-class _Computed(_Value):
-    """A number or truth value that SQL computes."""
-
-    def __init__(
-        self,
-        sql: str,
-        unit: str | None = None,
-        scale: str | None = None,
-        *,
-        truth: bool = False,
-        digits: int = _MOST_DIGITS + 1,
-        hand_on: Callable[[str, str], str] | None = None,
-    ) -> None:
-        self._sql, self.unit, self.scale, self._is_truth = sql, unit, scale, truth
-        self._digits, self._hand_on = digits, hand_on
-
-    @property
-    def kind(self) -> str:
-        return "truth" if self._is_truth else "number"
-
-    @property
-    def digits(self) -> int:
-        return self._digits
-
-    def facet(self, name: str) -> str:
-        if name in ("value", "loose"):
-            return self._sql
-        if name == "key" and not self._is_truth and self.unit in COUNTS:
-            text = f"CAST(round(CAST({self._sql} AS DECIMAL(38, 12)), 12) AS VARCHAR)"
-            return f"('#' || regexp_replace({text}, '\\.?0+$', ''))"
-        if name == "key":
-            return f"CAST({self._sql} AS VARCHAR)"
-        if name == "factor":
-            return str(10 ** SCALES.get(self.scale or "ONE", 0))
-        raise ProgramCompilationError("SQL cannot say the text of a number that it computes.")
-
-    def handed(self, hand_on: Callable[[Sequence[str], str], str]) -> _Computed:
-        """The value as a step hands it on."""
-        sql = hand_on([self._sql], "value")
-        return _Computed(sql, self.unit, self.scale, truth=self._is_truth, digits=self._digits)
-
-
-class _Step:
-    """A common table expression whose output columns are found out while the rest is compiled."""
-
-    def __init__(self, name: str, render: Callable[[_Step], str]) -> None:
-        self.name, self._render = name, render
-        self.outputs: dict[str, str] = {}
-        self._names = _Names()
-
-    def output(self, sql: str, wanted: str) -> str:
-        """The quoted name of an output column that gives an expression over the step's source."""
-        if sql not in self.outputs:
-            self.outputs[sql] = quoted(f"{self.name}: {self._names.take(wanted)}")
-        return self.outputs[sql]
-
-    def listed(self) -> str:
-        """The output columns, for a SELECT."""
-        return "".join(f",\n    {sql} AS {name}" for sql, name in self.outputs.items())
-
-    def render(self) -> str:
-        """The SELECT of the step."""
-        return self._render(self)
-
-
-class _Base:
-    """An occurrence of a table in the program: its columns carry a prefix of their own."""
-
-    def __init__(self, builder: _TableBuilder, choice: RowChoice, prefix: str) -> None:
-        self.relation, self.choice, self.prefix, self._builder = builder.relation, choice, prefix, builder
-        self.rows = builder.relation.select(choice)
-        self.selected: dict[str, str] = {}
-
-    def data(self, column: int | str) -> ColumnData:
-        if isinstance(column, int):
-            return self.relation.data(column)
-        if column == "@row":
-            codes = np.full(len(self.relation), -1, dtype=np.int32)
-            rows = self.relation.select(self.choice)
-            codes[rows] = np.arange(len(rows))
-            return ColumnData(codes, [quantity(place + 1, "NUM") for place in range(len(rows))])
-        return self.relation.pseudo(column)
-
-    def demand(self, identity: object, wanted: str, facet: str, make: Callable[[], pa.Array]) -> str:
-        """The quoted name, in this occurrence, of a column of the table."""
-        key = (self.choice, identity)
-        name = self._builder.column(key, wanted, f"{wanted} ({facet})", make)
-        return self.selected.setdefault(name, quoted(f"{self.prefix}.{name}"))
-
-    def narrowed(self, rows: Indices) -> _Base:
-        """The same occurrence where only some rows are left: their cells decide on kinds and units."""
-        found = copy(self)
-        found.rows = rows
-        return found
-
-    def render(self, _: _Step) -> str:
-        taking = self._builder.column(
-            ("takes part", self.choice),
-            f"is of {self.choice.value}",
-            "whether the row takes part",
-            self._mask,
-        )
-        columns = ",\n    ".join(f"{quoted(name)} AS {alias}" for name, alias in self.selected.items())
-        return f"SELECT\n    {columns}\n  FROM {quoted(self._builder.name)}\n  WHERE {quoted(taking)}"
-
-    def _mask(self) -> pa.Array:
-        mask = np.zeros(len(self.relation), dtype=np.bool_)
-        mask[self.relation.select(self.choice)] = True
-        return pa.array(mask)
-
-
 @dataclass
 class _Relation:
     """A compiled relation: the step, what its columns are, and by what its rows are ordered."""
 
-    step: _Step
+    step: SqlStep
     scope: Scope
-    bases: tuple[_Base, ...]
-    computed: tuple[_Value, ...]
+    bases: tuple[SqlRows, ...]
+    computed: tuple[SqlValue, ...]
     order: tuple[str, ...]
     sorted_by: tuple[str, ...] = ()
     """The ORDER BY terms of a sort right below."""
     first_key: str = ""
 
-    def column(self, place: SourceColumn | int) -> _Value:
+    def column(self, place: SourceColumn | int) -> SqlValue:
         """What stands in a column."""
         if isinstance(place, int):
             return self.computed[place]
@@ -700,9 +220,9 @@ class _Relation:
         base = self.bases[place.source]
         if column == "@label":
             column = base.relation.label_column()
-        return _Leaf(base, column)
+        return ColumnValue(base, column)
 
-    def columns(self) -> list[_Value]:
+    def columns(self) -> list[SqlValue]:
         """All columns, computed ones first."""
         found = list(self.computed)
         for index, base in enumerate(self.bases):
@@ -713,9 +233,9 @@ class _Relation:
 class _Compiler:
     def __init__(self, relations: Mapping[str, Relation]) -> None:
         self._relations = relations
-        self._tables: dict[tuple[str, ...], _TableBuilder] = {}
-        self._table_names, self._step_names, self._prefixes = _Names(), _Names(), _Names()
-        self._steps: list[_Step] = []
+        self._tables: dict[tuple[str, ...], SqlTableBuilder] = {}
+        self._table_names, self._step_names, self._prefixes = SqlNames(), SqlNames(), SqlNames()
+        self._steps: list[SqlStep] = []
         self._parameters: dict[str, Cell] = {}
 
     def query(self, program: Program) -> SqlQuery:
@@ -773,7 +293,7 @@ class _Compiler:
                 return self._group(node)
             case Sort(source, keys):
                 found = self.rows(source)
-                step = _Step(self._step_names.take("sort"), _all_and_outputs(found.step.name))
+                step = SqlStep(self._step_names.take("sort"), _all_and_outputs(found.step.name))
                 terms = [term for key in keys for term in self._order(key, found, step)]
                 if step.outputs:
                     self._steps.append(step)
@@ -792,12 +312,12 @@ class _Compiler:
             case Unnest(source, column, name):
                 found = self.rows(source)
                 value = self.expression(column, found)
-                if not isinstance(value, _Leaf):
+                if not isinstance(value, ColumnValue):
                     raise ProgramCompilationError("SQL can take apart the lists of a column of a table only.")
                 step = self._step(
                     "members", lambda step: f"SELECT *{step.listed()}\n  FROM {quoted(found.step.name)}"
                 )
-                member = _Member(step, value)
+                member = ListMember(step, value)
                 member.facet("text")
                 place = step.output(f"generate_subscripts({value.lists('text', member)}, 1)", "place")
                 scope = Scope(
@@ -813,10 +333,10 @@ class _Compiler:
         bound = bind(node, self._relations)
         if node.tables not in self._tables:
             name = self._table_names.take("+".join(node.tables))
-            self._tables[node.tables] = _TableBuilder(bound.relation, name)
-        base = _Base(self._tables[node.tables], node.choice, self._prefixes.take(node.name))
+            self._tables[node.tables] = SqlTableBuilder(bound.relation, name)
+        base = SqlRows(self._tables[node.tables], node.choice, self._prefixes.take(node.name))
         step = self._step(f"rows of {node.name}", base.render)
-        order = _Leaf(base, "@row").facet("value")
+        order = ColumnValue(base, "@row").facet("value")
         return _Relation(step, Scope((bound,)), (base,), (), (order,))
 
     def _join(self, node: Join) -> _Relation:
@@ -844,7 +364,7 @@ class _Compiler:
         pairs = list(zip(sides[0][0].columns(), sides[1][0].columns(), strict=True))
         taken: dict[tuple[str, str], str] = {}
 
-        def both(step: _Step) -> str:
+        def both(step: SqlStep) -> str:
             parts = []
             for side, (found, number) in enumerate(sides):
                 columns = "".join(f",\n    {pair[side]} AS {name}" for pair, name in taken.items())
@@ -883,13 +403,13 @@ class _Compiler:
             sql = column if every else f"arg_min_null({column}, side * 1000000000000 + place)"
             return step.output(sql, name)
 
-        values: list[_Value] = []
+        values: list[SqlValue] = []
         for a, b in pairs:
-            if isinstance(a, _Known) and isinstance(b, _Known):
-                values.append(_passed([a, b], hand_on))
+            if isinstance(a, KnownValue) and isinstance(b, KnownValue):
+                values.append(handed_values([a, b], hand_on))
             elif a.kind == b.kind and a.unit == b.unit:
                 sql = hand_on([a.facet("value"), b.facet("value")], "value")
-                values.append(_Computed(sql, a.unit, truth=a.kind == "truth"))
+                values.append(ComputedValue(sql, a.unit, truth=a.kind == "truth"))
             else:
                 raise ProgramCompilationError("SQL cannot unite columns of different kinds.")
         return _Relation(step, computed(sides[0][0].scope), (), tuple(values), (_place(step),))
@@ -899,23 +419,23 @@ class _Compiler:
         keys = [self.expression(key.expression, found) for key in node.keys]
         by = [key.facet("key") for key in keys]
 
-        def render(step: _Step) -> str:
+        def render(step: SqlStep) -> str:
             groups = f"\n  GROUP BY {', '.join(by)}" if by else ""
             first = f"min({number}) AS {_place(step)}"
             return f"SELECT {first}{step.listed()}\n  FROM {quoted(found.step.name)}{groups}"
 
-        step = _Step(self._step_names.take("groups"), render)
+        step = SqlStep(self._step_names.take("groups"), render)
 
         def first(sqls: Sequence[str], name: str) -> str:
             return step.output(f"arg_min_null({sqls[0]}, {number})", name)
 
-        values: list[_Value] = [_handed(key, first) for key in keys]
+        values: list[SqlValue] = [handed(key, first) for key in keys]
         for measure in node.measures:
             value = self.expression(measure.expression, found, _Group(number))
-            if isinstance(value, _Known):
-                values.append(_passed([value], lambda sqls, name: step.output(sqls[0], name)))
+            if isinstance(value, KnownValue):
+                values.append(handed_values([value], lambda sqls, name: step.output(sqls[0], name)))
             else:
-                assert isinstance(value, _Computed)
+                assert isinstance(value, ComputedValue)
                 values.append(value.handed(lambda sqls, name: step.output(sqls[0], name)))
         self._steps.append(step)
         scope = Scope((), names_of((*node.keys, *node.measures)), tuple(_ANY for _ in values))
@@ -955,29 +475,29 @@ class _Compiler:
                 f"  FROM {quoted(found.step.name)}\n  GROUP BY {', '.join(by)}"
             ),
         )
-        handed = [
-            _handed(value, lambda sqls, name: step.output(f"arg_min_null({sqls[0]}, {number})", name))
+        first = [
+            handed(value, lambda sqls, name: step.output(f"arg_min_null({sqls[0]}, {number})", name))
             for value in values
         ]
-        return _Relation(step, scope, (), tuple(handed), (_place(step),))
+        return _Relation(step, scope, (), tuple(first), (_place(step),))
 
     def _unpivot(self, node: Unpivot) -> _Relation:
         found = self.rows(node.source)
         places = [found.scope.resolve(ref) for ref in node.columns]
-        leaves: list[_Known] = []
-        headings: list[_Known] = []
+        leaves: list[KnownValue] = []
+        headings: list[KnownValue] = []
         for place in places:
             leaf = found.column(place)
-            if not isinstance(leaf, _Leaf) or not isinstance(place, SourceColumn):
+            if not isinstance(leaf, ColumnValue) or not isinstance(place, SourceColumn):
                 raise ProgramTypeError("Only columns of a table can be unpivoted.")
             leaves.append(leaf)
             name = found.scope.sources[place.source].relation.columns[int(place.column)].name
             span = time_in(name)
             heading = time_datum(span, name) if span else Datum(ValueKind.TEXT, name, text=name)
-            headings.append(_Literal(self, heading))
+            headings.append(BoundConstant(self.parameter, heading))
         taken: dict[tuple[str, ...], str] = {}
 
-        def render(step: _Step) -> str:
+        def render(step: SqlStep) -> str:
             parts = []
             for branch in range(len(leaves)):
                 columns = "".join(f",\n    {sqls[branch]} AS {name}" for sqls, name in taken.items())
@@ -994,11 +514,11 @@ class _Compiler:
         scope = Scope(
             found.scope.sources, (node.name, node.value, *found.scope.names), (_ANY, _ANY, *found.scope.types)
         )
-        values = (_passed(headings, take), _passed(leaves, take), *found.computed)
+        values = (handed_values(headings, take), handed_values(leaves, take), *found.computed)
         return _Relation(step, scope, found.bases, values, (*found.sorted_by, *found.order, _place(step)))
 
     def _over(
-        self, found: _Relation, name: str, clauses: Callable[[_Step], str], *, keep_sort: bool
+        self, found: _Relation, name: str, clauses: Callable[[SqlStep], str], *, keep_sort: bool
     ) -> _Relation:
         """A step that takes some rows of another one."""
         step = self._step(name, lambda step: f"SELECT *\n  FROM {quoted(found.step.name)}\n  {clauses(step)}")
@@ -1018,33 +538,33 @@ class _Compiler:
         number = quoted(f"{step.name}: number")
         return replace(found, step=step), number
 
-    def _order(self, key: SortKey, found: _Relation, step: _Step) -> list[str]:
+    def _order(self, key: SortKey, found: _Relation, step: SqlStep) -> list[str]:
         value = self.expression(key.expression, found)
         facets = {"number": ("value",), "truth": ("value",), "time": ("start", "end")}.get(
             value.kind, ("rank",)
         )
         direction = "DESC" if key.descending else "ASC"
         sqls = [value.facet(facet) for facet in facets]
-        if isinstance(value, _Computed):
+        if isinstance(value, ComputedValue):
             # A window cannot be ordered by what may fail, such as a quotient.
             sqls = [sql if sql[0] == '"' else step.output(sql, "key") for sql in sqls]
         return [f"{sql} {direction} NULLS LAST" for sql in sqls]
 
-    def _step(self, name: str, render: Callable[[_Step], str]) -> _Step:
-        step = _Step(self._step_names.take(name), render)
+    def _step(self, name: str, render: Callable[[SqlStep], str]) -> SqlStep:
+        step = SqlStep(self._step_names.take(name), render)
         self._steps.append(step)
         return step
 
     # Expressions
 
-    def expression(self, node: Expression, found: _Relation | None, group: _Group | None = None) -> _Value:
+    def expression(self, node: Expression, found: _Relation | None, group: _Group | None = None) -> SqlValue:
         match node:
             case ColumnRef():
                 if found is None:
                     raise ProgramTypeError(f"The column {node.name!r} stands outside of any rows.")
                 return found.column(found.scope.resolve(node))
             case Constant():
-                return _Literal(self, constant_datum(node))
+                return BoundConstant(self.parameter, constant_datum(node))
             case Apply(function, operand, index):
                 return self._apply(function, self.expression(operand, found, group), index)
             case Arithmetic(operator, left, right):
@@ -1053,13 +573,13 @@ class _Compiler:
                 )
             case Convert(operand, unit):
                 value = self.expression(operand, found, group)
-                return _Computed(self._in(value, unit), unit)
+                return ComputedValue(self._in(value, unit), unit)
             case Aggregate():
                 return self._aggregate(node, found, group)
             case Lookup(rows, inner):
                 return self._lookup(self.rows(rows), inner)
             case _:
-                return _Computed(self.condition(node, found, group), truth=True)
+                return ComputedValue(self.condition(node, found, group), truth=True)
 
     def condition(self, node: Expression, found: _Relation | None, group: _Group | None = None) -> str:
         """A condition as SQL of three truth values."""
@@ -1097,33 +617,33 @@ class _Compiler:
             raise ProgramTypeError("A condition must be a truth value.")
         return value.facet("value")
 
-    def _apply(self, function: Function, value: _Value, index: int) -> _Value:
+    def _apply(self, function: Function, value: SqlValue, index: int) -> SqlValue:
         if function in (Function.NEGATE, Function.ABSOLUTE) and value.kind == "number":
             sql = (
                 f"(-{value.facet('value')})"
                 if function is Function.NEGATE
                 else f"abs({value.facet('value')})"
             )
-            return _Computed(sql, value.unit, value.scale, digits=value.digits)
-        if isinstance(value, _Known):
+            return ComputedValue(sql, value.unit, value.scale, digits=value.digits)
+        if isinstance(value, KnownValue):
             return value.mapped(function, index)
         if function is Function.NUMBER and index == 1 and value.kind == "number":
             return value
         raise ProgramCompilationError(f"SQL cannot say the {function.value} of what it computes.")
 
-    def _number(self, value: _Value, beside: _Value | None = None) -> str:
+    def _number(self, value: SqlValue, beside: SqlValue | None = None) -> str:
         """A number in its unit; a bare one as the value beside it is printed."""
         if value.kind != "number":
             raise ProgramCompilationError("SQL can calculate with columns of nothing but numbers.")
-        if beside is not None and isinstance(value, _Literal) and value.bare and not beside.bare:
-            if isinstance(beside, _Known) and len(beside.scales) > 1:
+        if beside is not None and isinstance(value, BoundConstant) and value.bare and not beside.bare:
+            if isinstance(beside, KnownValue) and len(beside.scales) > 1:
                 return f"({value.facet('value')} * {beside.facet('factor')})"
             settled = settle(value.datum, quantity(0, beside.unit, beside.scale))
             assert settled.number is not None
             return self.parameter(settled.number)
         return value.facet("value")
 
-    def _in(self, value: _Value, unit: str | None, beside: _Value | None = None) -> str:
+    def _in(self, value: SqlValue, unit: str | None, beside: SqlValue | None = None) -> str:
         """A number converted to a unit."""
         sql = self._number(value, beside)
         if value.unit in NO_UNIT or unit in NO_UNIT or value.unit == unit or (beside and value.bare):
@@ -1137,7 +657,7 @@ class _Compiler:
         shift = f" + {float(addend)!r}::DOUBLE" if addend else ""
         return f"({scaled}{shift})"
 
-    def _arithmetic(self, operator: Operator, left: _Value, right: _Value) -> _Value:
+    def _arithmetic(self, operator: Operator, left: SqlValue, right: SqlValue) -> SqlValue:
         if "time" in (left.kind, right.kind):
             return self._between(operator, left, right)
         together = operator in (
@@ -1160,47 +680,47 @@ class _Compiler:
             a, b = self._in(left, unit, right), self._in(right, unit, left)
             if operator in (Operator.ADD, Operator.SUBTRACT):
                 digits = max(left.digits, right.digits) + 1
-                if digits > _MOST_DIGITS:
+                if digits > MOST_DIGITS:
                     a, b = f"CAST({a} AS DOUBLE)", f"CAST({b} AS DOUBLE)"
                 sql = f"({a} {'+' if operator is Operator.ADD else '-'} {b})"
                 bare = left.bare and right.bare
-                found = _Computed(sql, unit, scale, digits=digits)
+                found = ComputedValue(sql, unit, scale, digits=digits)
                 found.bare = bare
                 return found
             if operator is Operator.PERCENT_CHANGE:
                 change = f"(CAST({b} AS DOUBLE) - CAST({a} AS DOUBLE))"
-                return _Computed(f"({_quotient(change, a)} * 100)", "PERCENT")
+                return ComputedValue(f"({_quotient(change, a)} * 100)", "PERCENT")
             share = operator is Operator.SHARE
             times = " * 100" if share else ""
-            return _Computed(f"({_quotient(a, b)}{times})", "PERCENT" if share else "UNITLESS")
+            return ComputedValue(f"({_quotient(a, b)}{times})", "PERCENT" if share else "UNITLESS")
         a, b = self._number(left), self._number(right)
         if operator is Operator.POWER:
-            return _Computed(f"pow(CAST({a} AS DOUBLE), CAST({b} AS DOUBLE))", left.unit)
+            return ComputedValue(f"pow(CAST({a} AS DOUBLE), CAST({b} AS DOUBLE))", left.unit)
         power = 1 if operator is Operator.MULTIPLY else -1
         unit, factor = multiply_units(left.unit, right.unit, power)
         sql = f"(CAST({a} AS DOUBLE) * CAST({b} AS DOUBLE))" if power == 1 else _quotient(a, b)
-        return _Computed(f"({sql}{_times(factor)})" if factor != 1 else sql, unit)
+        return ComputedValue(f"({sql}{_times(factor)})" if factor != 1 else sql, unit)
 
-    def _between(self, operator: Operator, left: _Value, right: _Value) -> _Value:
+    def _between(self, operator: Operator, left: SqlValue, right: SqlValue) -> SqlValue:
         """The difference of years or dates."""
         if operator is not Operator.SUBTRACT or left.kind != right.kind:
             raise ProgramCompilationError("SQL cannot say this calculation with dates.")
-        assert isinstance(left, _Known)
-        assert isinstance(right, _Known)
+        assert isinstance(left, KnownValue)
+        assert isinstance(right, KnownValue)
         spans = [value.value for side in (left, right) for value in side.values]
         if all(isinstance(span, TimeSpan) and span.year is not None for span in spans):
-            return _Computed(f"({left.facet('year')} - {right.facet('year')})", "YR", digits=5)
+            return ComputedValue(f"({left.facet('year')} - {right.facet('year')})", "YR", digits=5)
         if all(
             isinstance(span, TimeSpan) and len(span.start) == 10 and span.start[0].isdigit() for span in spans
         ):
             days = [f"CAST({side.facet('start')} AS DATE)" for side in (left, right)]
-            return _Computed(f"({days[0]} - {days[1]})", "DAY", digits=9)
+            return ComputedValue(f"({days[0]} - {days[1]})", "DAY", digits=9)
         raise ProgramCompilationError("SQL cannot say the difference of times of several forms.")
 
-    def _compare(self, relator: Relator, left: _Value, right: _Value) -> str:
+    def _compare(self, relator: Relator, left: SqlValue, right: SqlValue) -> str:
         if relator in _TEXT_TESTS:
             return f"{_TEXT_TESTS[relator]}({left.facet('norm')}, {right.facet('norm')})"
-        if isinstance(left, _Literal) and not isinstance(right, _Literal):
+        if isinstance(left, BoundConstant) and not isinstance(right, BoundConstant):
             mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
             relator = Relator(mirrored.get(relator.value, relator.value))
             left, right = right, left
@@ -1209,19 +729,19 @@ class _Compiler:
             return self._compare_numbers(relator, left, right)
         if kinds == {"truth"}:
             return f"{left.facet('value')} {_SIGNS[relator]} {right.facet('value')}"
-        if isinstance(right, _Literal) and isinstance(left, _Known):
+        if isinstance(right, BoundConstant) and isinstance(left, KnownValue):
             return self._compare_constant(relator, left, right)
         if kinds == {"time"}:
             return _compare_times(relator, left, right)
         if relator in (Relator.EQUAL, Relator.NOT_EQUAL):
             return f"{left.facet('key')} {_SIGNS[relator]} {right.facet('key')}"
-        known = [side for side in (left, right) if isinstance(side, _Known)]
+        known = [side for side in (left, right) if isinstance(side, KnownValue)]
         texts = kinds == {"text"} and len(known) == 2
-        if texts and not any(_loose(value) is not None for side in known for value in side.values):
+        if texts and not any(loose_number(value) is not None for side in known for value in side.values):
             return f"{left.facet('norm')} {_SIGNS[relator]} {right.facet('norm')}"
         raise ProgramCompilationError("SQL cannot compare columns of different kinds.")
 
-    def _compare_numbers(self, relator: Relator, left: _Value, right: _Value) -> str:
+    def _compare_numbers(self, relator: Relator, left: SqlValue, right: SqlValue) -> str:
         """Two numbers; of different units, both sides are multiplied by whole numbers, which is exact."""
         sign = _SIGNS[relator]
         a, b = self._number(left, right), self._number(right, left)
@@ -1239,11 +759,11 @@ class _Compiler:
         if multiplier == 1:
             return f"{a} {sign} {b}"
         wide = max(left.digits, right.digits) + len(str(max(multiplier.as_integer_ratio())))
-        if wide > _MOST_DIGITS:
+        if wide > MOST_DIGITS:
             a, b = f"CAST({a} AS DOUBLE)", f"CAST({b} AS DOUBLE)"
         return f"{a} * {multiplier.numerator} {sign} {b} * {multiplier.denominator}"
 
-    def _compare_constant(self, relator: Relator, left: _Known, right: _Literal) -> str:
+    def _compare_constant(self, relator: Relator, left: KnownValue, right: BoundConstant) -> str:
         """A comparison of cells with a constant: in SQL where that gives the same for all of them."""
         wanted = normal(text_of(right.datum))
 
@@ -1256,10 +776,10 @@ class _Compiler:
                 return f"{left.facet('norm')} {_SIGNS[relator]} {right.facet('norm')}"
         time = aligned(left.values[0], right.datum) if left.kind == "time" and left.values else None
         if time is not None and isinstance(time[1], TimeSpan):
-            return _compare_times(relator, left, _Literal(self, time_datum(time[1])))
+            return _compare_times(relator, left, BoundConstant(self.parameter, time_datum(time[1])))
         return left.test(f"{_SIGNS[relator]} {text_of(right.datum)[:40]}", holds)
 
-    def _aggregate(self, node: Aggregate, found: _Relation | None, group: _Group | None) -> _Value:
+    def _aggregate(self, node: Aggregate, found: _Relation | None, group: _Group | None) -> SqlValue:
         if node.rows is not None:
             found, number = self._numbered(self.rows(node.rows))
             group = _Group(number)
@@ -1273,32 +793,32 @@ class _Compiler:
 
         function = node.function
         if node.argument is None:
-            return _Computed(whole("count(*)"), "NUM", digits=18)
+            return ComputedValue(whole("count(*)"), "NUM", digits=18)
         value = self.expression(node.argument, found)
         if function is AggregateFunction.COUNT:
             facet = "value" if value.kind in ("number", "truth") else "text"
-            return _Computed(whole(f"count({value.facet(facet)})"), "NUM", digits=18)
+            return ComputedValue(whole(f"count({value.facet(facet)})"), "NUM", digits=18)
         if function is AggregateFunction.COUNT_DISTINCT:
-            return _Computed(whole(f"count(DISTINCT {value.facet('key')})"), "NUM", digits=18)
+            return ComputedValue(whole(f"count(DISTINCT {value.facet('key')})"), "NUM", digits=18)
         if function is AggregateFunction.FIRST:
-            return _handed(value, lambda sqls, _: whole(f"arg_min_null({sqls[0]}, {group.number})"))
+            return handed(value, lambda sqls, _: whole(f"arg_min_null({sqls[0]}, {group.number})"))
         if function in (AggregateFunction.MIN, AggregateFunction.MAX):
             name = function.value
             if value.kind == "number":
-                return _Computed(whole(f"{name}({value.facet('value')})"), value.unit, value.scale,
+                return ComputedValue(whole(f"{name}({value.facet('value')})"), value.unit, value.scale,
                                  digits=value.digits)  # fmt: skip
             by = value.facet("rank")
-            return _handed(value, lambda sqls, _: whole(f"arg_{name}_null({sqls[0]}, {by})"))
+            return handed(value, lambda sqls, _: whole(f"arg_{name}_null({sqls[0]}, {by})"))
         number = self._number(value)
         if (
-            isinstance(value, _Computed) and value.digits > _MOST_DIGITS
+            isinstance(value, ComputedValue) and value.digits > MOST_DIGITS
         ) or function is not AggregateFunction.SUM:
             number = f"CAST({number} AS DOUBLE)" if function is not AggregateFunction.MEDIAN else number
         sql = {AggregateFunction.SUM: "sum", AggregateFunction.MEAN: "avg"}.get(function, "median")
-        digits = _MOST_DIGITS if function is AggregateFunction.SUM else _MOST_DIGITS + 1
-        return _Computed(whole(f"{sql}({number})"), value.unit, value.scale, digits=digits)
+        digits = MOST_DIGITS if function is AggregateFunction.SUM else MOST_DIGITS + 1
+        return ComputedValue(whole(f"{sql}({number})"), value.unit, value.scale, digits=digits)
 
-    def _lookup(self, found: _Relation, node: Expression) -> _Value:
+    def _lookup(self, found: _Relation, node: Expression) -> SqlValue:
         value = self.expression(node, found)
         key = value.facet("key")
         source = quoted(found.step.name)
@@ -1309,7 +829,7 @@ class _Compiler:
             # `error` must not be evaluated while nothing is wrong, which the CASE grants.
             return f"(SELECT CASE WHEN {several} THEN {failed} ELSE any_value({sqls[0]}) END FROM {source})"
 
-        return _handed(value, one)
+        return handed(value, one)
 
 
 @dataclass(frozen=True)
@@ -1319,23 +839,16 @@ class _Group:
     number: str
 
 
-def _handed(value: _Value, hand_on: Callable[[Sequence[str], str], str]) -> _Value:
-    if isinstance(value, _Known):
-        return _passed([value], hand_on)
-    assert isinstance(value, _Computed)
-    return value.handed(hand_on)
-
-
-def _all_and_outputs(source: str) -> Callable[[_Step], str]:
+def _all_and_outputs(source: str) -> Callable[[SqlStep], str]:
     return lambda step: f"SELECT *{step.listed()}\n  FROM {quoted(source)}"
 
 
-def _place(step: _Step) -> str:
+def _place(step: SqlStep) -> str:
     """The column that orders the rows of a step."""
     return quoted(f"{step.name}: place")
 
 
-def _shown(value: _Value) -> str:
+def _shown(value: SqlValue) -> str:
     return value.facet("value" if value.kind in ("number", "truth") else "text")
 
 
@@ -1356,7 +869,7 @@ def _times(factor: Fraction) -> str:
     return f" * {factor.numerator}.0::DOUBLE / {factor.denominator}.0::DOUBLE"
 
 
-def _compare_times(relator: Relator, left: _Value, right: _Value) -> str:
+def _compare_times(relator: Relator, left: SqlValue, right: SqlValue) -> str:
     a, b, c, d = left.facet("start"), left.facet("end"), right.facet("start"), right.facet("end")
     within = f"(({c} <= {a} AND {b} <= {d}) OR ({a} <= {c} AND {d} <= {b}))"
     return {
