@@ -125,7 +125,7 @@ class GraphRows:
     def narrowed(self, rows: Indices) -> GraphRows:
         """The same occurrence where only some rows are left: their cells decide on kinds and units."""
         found = copy(self)
-        found.rows = rows
+        found.rows = rows if len(rows) else self.rows
         return found
 
     def again(self, group: GroupPattern) -> GraphRows:

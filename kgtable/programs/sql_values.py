@@ -543,7 +543,7 @@ class SqlRows:
     def narrowed(self, rows: Indices) -> SqlRows:
         """The same occurrence where only some rows are left: their cells decide on kinds and units."""
         found = copy(self)
-        found.rows = rows
+        found.rows = rows if len(rows) else self.rows
         return found
 
     def render(self, _: SqlStep) -> str:
