@@ -199,6 +199,10 @@ class EvaluationError(ProgramError):
     """A program that failed on its values: a division by zero, a lookup with several answers."""
 
 
+class ProgramCompilationError(ProgramError):
+    """A program that SQL or SPARQL cannot say with the same meaning."""
+
+
 class AnswerError(KgtableError):
     """An answer that could not be made from what was retrieved."""
 

@@ -118,8 +118,9 @@ class Function(StrEnum):
     identifier, year or rank is; `index` says which of several, from 1. `YEAR`, `MONTH` and `DAY` are
     parts of a date, `HOUR` of a time, as numbers. `LENGTH` counts the characters of a text, `ITEMS`
     the members of a list printed in a cell, `ITEM` is the `index`-th of them; `START` and `END` are
-    the ends of a range or period printed in a cell. `SPAN` is their difference. `TEXT` is the
-    printed text.
+    the ends of a range or period printed in a cell. `SPAN` is their difference. `MAIN` is the text
+    before a bracket or line break, `ASIDE` the text in the first brackets or on the lines below.
+    `TEXT` is the printed text.
     """
 
     NEGATE = "negate"
@@ -135,6 +136,8 @@ class Function(StrEnum):
     START = "start"
     END = "end"
     SPAN = "span"
+    MAIN = "main"
+    ASIDE = "aside"
     TEXT = "text"
 
 

@@ -185,6 +185,14 @@ def run(program: Program, relations: Mapping[str, Relation]) -> ProgramResult:
     return ProgramResult(program, names, columns, ordered, isinstance(root, Expression), words, trace)
 
 
+def places_of(node: Rows, relations: Mapping[str, Relation]) -> Indices:
+    """The places of the rows of the (first) table that a relation keeps, without checking it.
+
+    The compilers ask for it: which cells are left decides on the unit that a column has.
+    """
+    return np.unique(_Executor(relations).rows(node).places[0]).astype(np.int64)
+
+
 @dataclass
 class _Frame:
     """A relation while it is computed: for each bound table the place of each row, and computed columns."""
@@ -535,7 +543,7 @@ class _Executor:
                     raise ProgramTypeError(f"The column {node.name!r} stands outside of any rows.")
                 return _look(node, frame, sight)
             case Constant():
-                return _constant(node)
+                return constant_datum(node)
             case Arithmetic(operator, left, right):
                 return calculate_vectors(
                     operator,
@@ -699,7 +707,8 @@ def _look(node: ColumnRef, frame: _Frame, sight: _Sight) -> ColumnData:
     return frame.column(place)
 
 
-def _constant(node: Constant) -> Datum:
+def constant_datum(node: Constant) -> Datum:
+    """The value of a literal; a bare number as `BareNumber`."""
     value = node.value
     if isinstance(value, Decimal):
         if node.bare:

@@ -101,6 +101,8 @@ _FUNCTIONS = {
     Function.START: "start of {}",
     Function.END: "end of {}",
     Function.SPAN: "span of {}",
+    Function.MAIN: "main text of {}",
+    Function.ASIDE: "text in brackets of {}",
     Function.TEXT: "text of {}",
 }
 _SETS = {

@@ -26,7 +26,15 @@ from rapidfuzz import fuzz, process
 
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.scalars import Datum, duration_seconds, normal, quantity, time_datum, time_span
+from kgtable.programs.scalars import (
+    Datum,
+    duration_seconds,
+    month_day,
+    normal,
+    quantity,
+    time_datum,
+    time_span,
+)
 from kgtable.tables.column_profile import MISSING_MARKERS, CellKind, ColumnStyle, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
 
@@ -51,6 +59,7 @@ _SUMMARY = re.compile(
     r"(?:s|\s*[:*†‡]|\s*\(.*\)|\s+\d{4})?\s*",
     re.IGNORECASE,
 )
+_TOTAL = re.compile(r"\W*(?:grand |sub-?\s?)?totals?(?:\s*[:*†‡]|\s*\(.*\))?\s*", re.IGNORECASE)
 _NOTE = re.compile(
     r"\s*(?:notes?|sources?|remarks?|key|legend|quelle|anmerkung)\s*[:.]|\s*[*†‡¹²³]\s*\w+ \w+", re.IGNORECASE
 )
@@ -543,7 +552,7 @@ class _ColumnReader:
     def _datum(
         self, row: int, column: int, text: str, style: ColumnStyle, role: ColumnRole, durations: bool
     ) -> Datum | None:
-        plain = " ".join(text.split())
+        plain = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
         if not plain:
             return None
         found = self.quantities.get((self.grid_rows[row], column))
@@ -566,7 +575,8 @@ class _ColumnReader:
             return quantity(value.number.value.scaleb(power), value.number.unit or unit, scale, plain)
         if value.kind is CellKind.BOOLEAN:
             return Datum(ValueKind.TRUTH, value.lexical == "true", text=plain)
-        return Datum(ValueKind.TEXT, plain, text=plain)
+        span = month_day(plain)
+        return Datum(ValueKind.TEXT, plain, text=plain) if span is None else time_datum(span, plain)
 
     def _role(
         self, name: str, column: int, style: ColumnStyle, texts: list[str], rows: list[int]
@@ -659,7 +669,11 @@ def _row_kinds(
                 kinds[index] = MemberKind.NOTE
             elif _PART.match(label) and len(label) < 80:
                 kinds[index] = MemberKind.PART
-            elif grid_row in structure.totals or _says_summary(label, index, rows, label_column):
+            elif (
+                grid_row in structure.totals
+                or _says_summary(label, index, rows, label_column)
+                or _TOTAL.fullmatch(next((cell for cell in cells if cell.strip()), ""))
+            ):
                 kinds[index] = MemberKind.TOTAL
     if len(rows) <= MOST_SUMMED_ROWS:
         for index in _aggregates(table, rows, kinds, reader):

@@ -35,7 +35,7 @@ from kgtable.programs.dimensions import (
     offset_of,
     unit_of,
 )
-from kgtable.values.dates import month_of, parse_date
+from kgtable.values.dates import MONTHS, month_of, parse_date
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
 
@@ -46,10 +46,18 @@ _MARKS = re.compile(r"(?:\s*(?:\[[^\[\]]{1,8}\]|[*†‡§¹²³⁴⁵⁶⁷⁸�
 _PLAIN = str.maketrans(dict(zip("‘’“”–—−‐‑", "''\"\"-----", strict=True)))
 _YEAR = re.compile(r"\d{4}")
 _ISO_MONTH = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])")
+_ONE_YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]\d|\d)")
+_YEARS = re.compile(r"(\d{4})[-–](\d\d)")
 _DURATION = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d\d(?:\.\d{1,9})?)")
 _NUMBERS = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _LIST = re.compile(r"\s*(?:;|\n|,|/|\band\b|&)\s*")
 _RANGE = re.compile(r"\s*(?:–|—|−|-|/|\bto\b|\buntil\b)\s*")
+_MONTH_DAY = re.compile(
+    r"(?:[a-z]{3,9}day,?\s|(?:mon|tue|wed|thu|fri|sat|sun)\.?,?\s)?\s*(?:(?P<month>[a-z]{3,9})\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+    r"|(?P<day2>\d{1,2})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month2>[a-z]{3,9})\.?)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"(?s)([^(\[\n]+?)\s*(?:[(\[]([^()\[\]]*)[)\]].*|\n\s*(.+))")
 _TRUTHS = {"true": True, "yes": True, "t": True, "false": False, "no": False, "f": False}
 _RELATIONS: dict[Relator, Callable[[Any, Any], Any]] = {
     Relator.EQUAL: operator.eq,
@@ -143,10 +151,24 @@ def time_span(lexical: str) -> TimeSpan | None:
     else:
         found = parse_date(plain) or parse_period(plain)
     if found is None or not found.start:
-        return None
+        return month_day(plain)
     if "T" in found.lexical:
         return TimeSpan(found.lexical, found.lexical, found.lexical)
     return TimeSpan(found.start, f"{found.end}T23:59:59.9", found.lexical)
+
+
+def month_day(text: str) -> TimeSpan | None:
+    """A day of a month without its year, which sorts among such, or None.
+
+    >>> month_day("September 12").start, month_day("Sat, 3 May").lexical
+    ('--09-12', '--05-03')
+    """
+    match = _MONTH_DAY.fullmatch(text.strip())
+    month = MONTHS.get((match["month"] or match["month2"]).lower()) if match else None
+    if match is None or month is None or not 1 <= (day := int(match["day"] or match["day2"])) <= 31:
+        return None
+    lexical = f"--{month:02d}-{day:02d}"
+    return TimeSpan(lexical, lexical, lexical)
 
 
 @lru_cache(maxsize=65536)
@@ -272,7 +294,7 @@ def aligned(left: Datum, right: Datum) -> tuple[object, object] | None:
     if isinstance(a, Decimal) and isinstance(b, Decimal):
         return _aligned_numbers(left, right)
     if isinstance(a, TimeSpan) or isinstance(b, TimeSpan):
-        times = _time(left), _time(right)
+        times = _time(left, b), _time(right, a)
         return None if None in times else times
     if isinstance(a, Decimal) or isinstance(b, Decimal):
         numbers = _loose_number(left), _loose_number(right)
@@ -336,6 +358,9 @@ def apply(function: Function, operand: Datum, index: int = 1) -> Datum | None:
         if function is Function.ITEMS:
             return quantity(len(members), "NUM")
         return _typed(members[index - 1]) if 1 <= index <= len(members) else None
+    if function in (Function.MAIN, Function.ASIDE):
+        part = _split(text_of(operand))[function is Function.ASIDE]
+        return _typed(part) if part else None
     start, end = _ends(operand)
     if function is Function.START:
         return start
@@ -361,6 +386,8 @@ def text_of(datum: Datum) -> str:
         return "yes" if datum.value else "no"
     if isinstance(datum.value, TimeSpan):
         return datum.value.lexical
+    if datum.kind is ValueKind.DURATION and isinstance(datum.value, Decimal):
+        return format_duration(datum.value)
     return format_decimal(datum.value) if isinstance(datum.value, Decimal) else datum.value
 
 
@@ -374,6 +401,20 @@ def format_decimal(value: Decimal) -> str:
         return str(value)
     text = format(value if value else Decimal(0), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_duration(seconds: Decimal) -> str:
+    """Seconds as ``h:mm:ss`` or ``m:ss``.
+
+    >>> format_duration(Decimal("7735")), format_duration(Decimal("65.25"))
+    ('2:08:55', '1:05.25')
+    """
+    whole, rest = divmod(abs(seconds), 60)
+    sign = "-" if seconds < 0 else ""
+    text = format_decimal(rest)
+    text = text if rest >= 10 else f"0{text}"
+    hours, minutes = divmod(int(whole), 60)
+    return f"{sign}{hours}:{minutes:02d}:{text}" if hours else f"{sign}{minutes}:{text}"
 
 
 def common_scale(left: str | None, right: str | None) -> str | None:
@@ -455,6 +496,8 @@ def _between(start: TimeSpan, end: TimeSpan) -> Datum:
             raise ProgramTypeError(f"{start.lexical} and {end.lexical}: one is a time of day, one a date.")
         seconds = [_clock_seconds(span.start[1:]) for span in (start, end)]
         return Datum(ValueKind.DURATION, seconds[1] - seconds[0], "SEC")
+    if "-" in (start.start[0], end.start[0]):
+        raise ProgramTypeError(f"{start.lexical} and {end.lexical}: a day without a year has no distance.")
     first, last = (datetime.date.fromisoformat(span.start[:10]) for span in (start, end))
     if len(start.start) > 10 and len(end.start) > 10:
         seconds = [_clock_seconds(span.start[11:19]) for span in (start, end)]
@@ -493,11 +536,11 @@ def _compare_times(relator: Relator, a: TimeSpan, b: TimeSpan) -> bool:
         case Relator.NOT_EQUAL:
             return not within
         case Relator.LESS:
-            return a.start < b.start and a.end <= b.start
+            return a.start < b.start and a.end < b.end
         case Relator.LESS_OR_EQUAL:
             return a.end <= b.end
         case Relator.GREATER:
-            return b.start < a.start and b.end <= a.start
+            return b.start < a.start and b.end < a.end
         case _:
             return a.start >= b.start
 
@@ -533,9 +576,15 @@ def _truth(datum: Datum) -> bool | None:
     return datum.value if isinstance(datum.value, bool) else _TRUTHS.get(normal(text_of(datum)))
 
 
-def _time(datum: Datum) -> TimeSpan | None:
+def _time(datum: Datum, beside: object = None) -> TimeSpan | None:
+    """The time that a value is; ``2010-11`` beside a span of years is two years, else a month."""
     if isinstance(datum.value, TimeSpan):
         return datum.value
+    years = (
+        _YEARS.fullmatch(text_of(datum)) if isinstance(beside, TimeSpan) and "/" in beside.lexical else None
+    )
+    if years and int(years[2]) == (int(years[1]) + 1) % 100:
+        return time_span(f"{years[1]}/{int(years[1]) + 1}")
     if isinstance(datum.value, Decimal):
         whole = datum.value == datum.value.to_integral_value() and datum.unit in COUNTS
         return time_span(f"{int(datum.value):04d}") if whole and 0 < datum.value < 10000 else None
@@ -556,14 +605,24 @@ def _plain_number(text: str) -> Decimal | None:
 def _part_of_time(function: Function, operand: Datum) -> Datum | None:
     span = operand.value if isinstance(operand.value, TimeSpan) else time_in(text_of(operand))
     if span is None:
-        return None
+        years = set(_ONE_YEAR.findall(text_of(operand))) if function is Function.YEAR else ()
+        return quantity(int(years.pop())) if len(years) == 1 else None
     if function is Function.HOUR:
         clock = span.start.partition("T")[2]
         return quantity(int(clock[:2])) if clock else None
+    if span.start[0] == "-":
+        places = {Function.MONTH: span.start[2:4], Function.DAY: span.start[5:]}
+        return quantity(int(places[function])) if function in places else None
     length = {Function.YEAR: 4, Function.MONTH: 7, Function.DAY: 10}[function]
     if span.start[0] == "T" or span.start[:length] != span.end[:length]:
         return None
     return quantity(int(span.start[:length].rpartition("-")[2]))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A cell's text, and what is added to it in brackets."""
+    match = _ASIDE.fullmatch(text.strip())
+    return (match[1], match[2] or match[3] or "") if match else (text.strip(), "")
 
 
 def _typed(text: str) -> Datum:
