@@ -6,7 +6,6 @@ import pytest
 
 from tests.tables.reading_cases import CASES, Case, observed, read, write
 
-
 PENDING = ("notes: p", "tables", "value")
 
 
