@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum, StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, Protocol, overload
 
@@ -270,11 +270,12 @@ class Relation:
         grid_rows: Indices,
         kinds: npt.NDArray[np.int8],
         make: Callable[[int], tuple[ColumnData, ValueKind, ColumnRole]],
+        read: Callable[[int], list[str]],
     ) -> None:
         self.tables = tuple(tables)
         self.columns = tuple(RelationColumn(self, index, path) for index, path in enumerate(columns))
         self._parts, self._grid_rows, self.kinds = parts, grid_rows, kinds
-        self._make = make
+        self._make, self._read = make, cache(read)
         self._made: dict[int, tuple[ColumnData, ValueKind, ColumnRole]] = {}
         self._pseudo: dict[str, ColumnData] = {}
 
@@ -344,6 +345,14 @@ class Relation:
         place = _merged(table).get(place, place) if table.grid.merged else place
         return table.id, *place
 
+    def text(self, row: int, column: int) -> str:
+        """The text of the cell that holds a row's value, with single spaces; "" for a blank one."""
+        return " ".join(self._read(column)[row].split())
+
+    def table_of(self, row: int) -> Table:
+        """The table that a row is in."""
+        return self.tables[int(self._parts[row])]
+
     def place(self, row: int) -> tuple[str, int]:
         """Table id and grid row of a row."""
         return self.tables[self._parts[row]].id, int(self._grid_rows[row])
@@ -405,7 +414,7 @@ class Relation:
         for relation, names in zip(relations, headers, strict=True):
             if names != headers[0]:
                 raise ProgramTypeError(
-                    f"Tables {first.id!r} and {relation.id!r} have different columns: they are no parts of one."
+                    f"{first.id!r} and {relation.id!r} differ in their columns: they are not parts of one."
                 )
 
         def make(column: int) -> tuple[ColumnData, ValueKind, ColumnRole]:
@@ -428,6 +437,7 @@ class Relation:
             np.concatenate([relation._grid_rows for relation in relations]),
             np.concatenate([relation.kinds for relation in relations]),
             make,
+            lambda column: [text for relation in relations for text in relation._read(column)],
         )
 
 
@@ -461,6 +471,7 @@ def relation_of(
         np.array(grid_rows, dtype=np.int64),
         kinds,
         lambda column: reader.read(column, kinds),
+        reader.texts,
     )
 
 
@@ -635,7 +646,7 @@ def _row_kinds(
     for index, (grid_row, cells) in enumerate(zip(grid_rows, rows, strict=True)):
         if blank[index]:
             kinds[index] = RowKind.BLANK
-        elif grid_row in structure.groups:
+        elif grid_row in structure.groups and not _has_values(cells, label_column):
             kinds[index] = RowKind.HEADING
         elif grid_row in structure.footnotes:
             kinds[index] = RowKind.NOTE
@@ -652,6 +663,12 @@ def _row_kinds(
         for index in _aggregates(table, rows, kinds, reader):
             kinds[index] = RowKind.AGGREGATE
     return kinds
+
+
+def _has_values(cells: tuple[str, ...], label_column: int) -> bool:
+    """Whether a row that heads others has figures of its own beside its label."""
+    others = [text for column, text in enumerate(cells) if column != label_column]
+    return any(character.isdigit() for text in others for character in text)
 
 
 def _says_summary(label: str, index: int, rows: Sequence[tuple[str, ...]], column: int) -> bool:

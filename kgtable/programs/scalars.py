@@ -35,7 +35,7 @@ from kgtable.programs.dimensions import (
     offset_of,
     unit_of,
 )
-from kgtable.values.dates import parse_date
+from kgtable.values.dates import month_of, parse_date
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
 
@@ -45,6 +45,7 @@ SCALES = {"ONE": 0, "T": 3, "M": 6, "B": 9, "TN": 12}
 _MARKS = re.compile(r"(?:\s*(?:\[[^\[\]]{1,8}\]|[*†‡§¹²³⁴⁵⁶⁷⁸⁹⁰]))+$")
 _PLAIN = str.maketrans(dict(zip("‘’“”–—−‐‑", "''\"\"-----", strict=True)))
 _YEAR = re.compile(r"\d{4}")
+_ISO_MONTH = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])")
 _DURATION = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d\d(?:\.\d{1,9})?)")
 _NUMBERS = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _LIST = re.compile(r"\s*(?:;|\n|,|/|\band\b|&)\s*")
@@ -135,6 +136,8 @@ def time_span(lexical: str) -> TimeSpan | None:
         return TimeSpan(f"{bare}-01-01", f"{bare}-12-31T23:59:59.9", plain)
     if bare != plain and "/" in bare:
         found = parse_period(bare.replace("/", "-"))
+    elif (month := _ISO_MONTH.fullmatch(plain)) is not None:
+        found = month_of(int(month[1]), int(month[2]))
     elif re.fullmatch(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", plain):
         return TimeSpan(f"T{plain}", f"T{plain}", plain)
     else:
