@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
+from kgtable.errors import UnknownColumnError
 from kgtable.index.words import is_empty_word, stemmed
 from kgtable.programs.algebra import (
+    And,
+    Apply,
     ColumnRef,
     Compare,
     Constant,
     Expression,
+    Function,
     IsMissing,
     Membership,
     Not,
-    Or,
     Relator,
     RowChoice,
     ValueKind,
@@ -37,7 +40,6 @@ from kgtable.programs.reading import (
     fold,
     months,
     synonyms,
-    unit_named,
     words_of_type,
 )
 from kgtable.programs.relation import ColumnRole, Relation, RowKind
@@ -193,6 +195,13 @@ class TableIndex:
         """Whether it has total rows or aggregates among its members."""
         return bool(((self.relation.kinds == RowKind.TOTAL) | (self.relation.kinds == RowKind.AGGREGATE)).any())
 
+    def _reference(self, header: str, index: int) -> str | int:
+        """The header where it names this column alone, else the index."""
+        try:
+            return header if header and self.relation.resolve(header) == index else index
+        except UnknownColumnError:
+            return index
+
     def _view(self, index: int, label: bool) -> ColumnView:
         column = self.relation.columns[index]
         data = self.relation.data(index)
@@ -203,7 +212,7 @@ class TableIndex:
         filled = int((data.codes >= 0).sum())
         whole = frozenset(stems)
         return ColumnView(
-            ColumnRef(index, self.id),
+            ColumnRef(self._reference(column.header, index), self.id),
             column.name,
             column.kind,
             column.role,
@@ -604,13 +613,11 @@ class Links:
 
     def _month(self, view: ColumnView, mention: TimeMention, quality: float) -> Iterator[Condition]:
         """A month of any year, where the column has it in one year or as a text."""
-        from kgtable.programs.algebra import Apply, Function
 
         month = Apply(Function.MONTH, view.ref)
         equal = Compare(Relator.EQUAL, month, Constant(Decimal(int(mention.lexical[2:4])), ValueKind.QUANTITY))
         yield Condition(equal, mention.mask, view.place, "time", quality, relation="month")
         if len(mention.lexical) > 5:
-            from kgtable.programs.algebra import And
 
             day = Compare(
                 Relator.EQUAL,
@@ -668,7 +675,6 @@ class Links:
             quality -= 0.3
         ref: Expression = view.ref
         if view.role is ColumnRole.ORDINAL:
-            from kgtable.programs.algebra import Apply, Function
 
             ref = Apply(Function.NUMBER, view.ref)
         constant = Constant(number.value, kind, unit, number.scale)
@@ -677,7 +683,6 @@ class Links:
             constant = Constant(number.value * factor, ValueKind.DURATION, "SEC")
         expression: Expression = Compare(threshold.relator, ref, constant)
         if threshold.upper is not None:
-            from kgtable.programs.algebra import And
 
             upper = Constant(threshold.upper.value, kind, threshold.upper.unit if units else None, threshold.upper.scale)
             expression = And((expression, Compare(Relator.LESS_OR_EQUAL, ref, upper)))
@@ -753,7 +758,6 @@ def _time_constant(lexical: str) -> Constant:
 
 
 def _range(ref: Expression, first: str, last: str) -> Expression:
-    from kgtable.programs.algebra import And
 
     return And(
         (
@@ -819,6 +823,3 @@ def _distance(one: int, other: int) -> int:
         grown |= grown << 1 | grown >> 1
         steps += 1
     return max(steps - 1, 0) if grown & other else 99
-
-
-__all__ = ["ColumnLink", "ColumnView", "Condition", "Links", "TableIndex", "field", "index_of", "negated", "unit_named"]
