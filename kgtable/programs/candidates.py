@@ -99,6 +99,7 @@ class Source:
             column_links += part.columns
             conditions += [replace(c, column=c.column + shift if c.column >= 0 else -1) for c in part.conditions] if shift else part.conditions  # fmt: skip
         self.columns, self.column_links = tuple(columns), tuple(column_links)
+        conditions = [self._beside_header(condition) for condition in conditions]
         conditions.sort(key=lambda c: (-c.quality, -c.mask.bit_count()))
         self.conditions = tuple(conditions)
         self.title = 0
@@ -106,6 +107,21 @@ class Source:
         for part in links:
             self.title |= part.title
             self.values |= part.values
+
+    def _beside_header(self, condition: Condition) -> Condition:
+        """The condition with the tokens of its column's header, where they stand beside it."""
+        if condition.column < 0 or condition.kind not in ("exact", "partial", "several", "contains"):
+            return condition
+        link = self.column_links[condition.column]
+        if link.score < 0.5 or link.mask & condition.mask:
+            return condition
+        around = condition.mask
+        for _ in range(3):
+            around |= around << 1 | around >> 1
+        if not link.mask & around:
+            return condition
+        quality = min(condition.quality + 0.15 * link.score, 1.2)
+        return replace(condition, mask=condition.mask | link.mask, quality=quality, relation="header")
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -167,7 +183,7 @@ def condition_set(conditions: Sequence[Condition]) -> ConditionSet:
         features[key] = features.get(key, 0) + 1
         features[f"{key}:q"] = features.get(f"{key}:q", 0) + condition.quality
         if condition.relation:
-            features[f"c:time:{condition.relation}"] = 1.0
+            features[f"c:relation:{condition.relation}"] = 1.0
     features[f"c:n={min(len(conditions), 3)}"] = 1.0
     if choice is RowChoice.ALL:
         features["c:all"] = 1.0
@@ -218,6 +234,8 @@ def shared_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRe
 
 def _find_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRef] | None:
     best: tuple[float, ColumnRef, ColumnRef] | None = None
+    if [view.stems for view in left.columns] == [view.stems for view in right.columns]:
+        return None
     for one in left.columns:
         for other in right.columns:
             if one.kind in (ValueKind.DATE, ValueKind.TRUTH, ValueKind.DURATION) or one.distinct < 2 or other.distinct < 2:
@@ -225,6 +243,8 @@ def _find_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRef
             same = bool(one.stems) and one.stems == other.stems
             keyed = ColumnRole.IDENTIFIER in (one.role, other.role) or {"id", "code", "key", "sku"} & {*one.stems, *other.stems}
             if not same and not keyed and not (one.kind is ValueKind.TEXT and other.kind is ValueKind.TEXT):
+                continue
+            if not keyed and ValueKind.QUANTITY in (one.kind, other.kind):
                 continue
             first, second = _texts(left, one), _texts(right, other)
             if not first or not second:
@@ -261,6 +281,9 @@ class _Grammar:
         self.targets = self._target_columns()
         self.keys = [view for view in self.targets if view.distinct < view.filled or view.label][:3]
         self.content = self.question.content | source.values
+        self.superlatives = Question._all(token for adjective, token in self.question.adjectives if adjective.superlative)
+        always = consumed_cues()["any"] | {"how_many", "how_much", "list", "up", "than", "between", "since", "until", "or"}
+        self.telling = self.superlatives | Question._all(mask for cue, mask in self.cues.items() if cue not in always)
         self.numeric_tokens = 0
         for number in self.question.numbers:
             self.numeric_tokens |= number.mask
@@ -373,10 +396,10 @@ class _Grammar:
         features.update(op_features)
         covered = conditions.mask | op_mask | mask | source.title
         for view in others:
-            covered |= source.link(view).mask
+            covered |= self._by_column(view)
         if target is not None:
             link = source.link(target)
-            covered |= link.mask
+            covered |= self._by_column(target)
             features["t:link"] = link.score
             if link.exact:
                 features["t:exact"] = 1.0
@@ -399,7 +422,7 @@ class _Grammar:
                 features["t:condition"] = 1.0
         if measure is not None:
             link = source.link(measure)
-            covered |= link.mask
+            covered |= self._by_column(measure)
             features["m:link"] = link.score
             if link.derived:
                 features["m:derived"] = 1.0
@@ -423,6 +446,12 @@ class _Grammar:
         for name in also:
             features[name] = features.get(name, 0.0) + 1.0
         content = self.content
+        unsaid = self.telling & ~covered
+        features["cue:left"] = min(unsaid.bit_count(), 4) / 2
+        if unsaid & self.superlatives:
+            features["cue:left:superlative"] = 1.0
+        if unsaid & self.cues.get("negation", 0):
+            features["cue:left:negation"] = 1.0
         left = content & ~covered
         total = max(content.bit_count(), 1)
         features["uncovered"] = left.bit_count() / total
@@ -441,6 +470,11 @@ class _Grammar:
         if source.join is not None:
             features["join"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure)
+
+    def _by_column(self, view: ColumnView) -> int:
+        """The tokens that a column accounts for: by a synonym not those that are cells."""
+        link = self.source.link(view)
+        return link.mask & ~self.source.values if link.derived else link.mask
 
     def _of_op(self, op: str, taken: int) -> tuple[dict[str, float], int]:
         """Features of an operator beside the operator words that are left, and the tokens that it consumes."""

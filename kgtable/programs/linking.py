@@ -55,6 +55,7 @@ LONGEST_VALUE = 12
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[%#]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _UNIT_PART = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*")
+_SIGNS = str.maketrans(dict.fromkeys("¹²³⁴⁵⁶⁷⁸⁹⁰*†‡", " "))
 _MARK = re.compile(r"\[[^\[\]]{1,8}\]")
 
 
@@ -65,7 +66,7 @@ def stems_of(text: str) -> tuple[str, ...]:
     >>> stems_of("Café openings[1] (2,014)")
     ('cafe', 'open', '2014')
     """
-    plain = _CAMEL.sub(" ", _MARK.sub(" ", text[:400])).replace("_", " ")
+    plain = _CAMEL.sub(" ", _MARK.sub(" ", text[:400])).replace("_", " ").translate(_SIGNS)
     found = []
     for match in _WORD.finditer(plain):
         word = fold(match[0])
@@ -357,7 +358,12 @@ class Links:
                 if all(is_empty_word(stem) for stem in content) and not self._said(stems):
                     continue
                 share = len(hits) / len(content)
-                link = ColumnLink(share, mask, share == 1.0)
+                if share == 1.0 and len(content) < len(stems):
+                    small = [stem for stem in stems if is_empty_word(stem)]
+                    said = [by_stem.get(stem, 0) & (mask << 1 | mask >> 1) for stem in small]
+                    mask |= Question._all(said)
+                    share = 1.0 if all(said) else 0.9
+                link = ColumnLink(share, mask, share >= 0.9)
                 if (link.score, link.mask.bit_count()) > (best.score, best.mask.bit_count()):
                     best = link
         if best.score < 1.0:
@@ -495,6 +501,8 @@ class Links:
                             continue
                         quality = 0.25 + 0.5 * share - (0.15 if inside else 0) - (0.1 if len(places) > 1 else 0)
                         yield self._equal(place, mask, "partial", quality)
+                if all(self._is_exact(place) for _, place in places):
+                    continue
                 yield from self._containing(view, mask, [place for _, place in places], inside)
 
     def _is_exact(self, place: tuple[int, int]) -> bool:
@@ -641,6 +649,8 @@ class Links:
 
     def _threshold(self, threshold: Threshold, view: ColumnView) -> Condition | None:
         number, link = threshold.number, self.columns[view.place]
+        if threshold.upper is not None and any(m.mask & number.mask for m in self.question.times):
+            return None
         near = _distance(link.mask, threshold.mask) if link.mask else 99
         quality = 0.35 + (0.35 * link.score if near <= 3 else 0.2 * link.score if near < 99 else 0)
         mask = threshold.mask | (link.mask if near <= 3 else 0)

@@ -184,6 +184,12 @@ def consumed_cues() -> Mapping[str, frozenset[str]]:
 
 
 @cache
+def light_words() -> frozenset[str]:
+    """Verbs and nouns that say only that something is or happens."""
+    return frozenset(english()["words"]["light"].split())
+
+
+@cache
 def number_words() -> Mapping[str, int]:
     """Number words and ordinals as numbers."""
     numbers = english()["numbers"]
@@ -234,7 +240,7 @@ class Question:
             if index >= MOST_TOKENS:
                 break
             word = fold(match[0])
-            empty = word not in ("%",) and not word[0].isdigit() and is_empty_word(word)
+            empty = word not in ("%",) and not word[0].isdigit() and (is_empty_word(word) or word in light_words())
             stem = word.replace(",", "") if word[0].isdigit() else stemmed(word)
             tokens.append(Token(index, match.start(), match.end(), match[0], word, stem, empty))
         return cls(text, tuple(tokens))
