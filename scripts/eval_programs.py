@@ -52,7 +52,9 @@ class Workplace:
         self.kg = kgtable.open(kg)
         self.ids = set(self.kg.catalogue.tables)
         self._kept = kg.parent / f"{kg.name}.retrieved.json"
-        self.retrieved: dict[str, list[Any]] = json.loads(self._kept.read_text()) if self._kept.exists() else {}
+        self.retrieved: dict[str, list[Any]] = (
+            json.loads(self._kept.read_text()) if self._kept.exists() else {}
+        )
         self._relations: OrderedDict[str, Relation] = OrderedDict()
         self.judge = everyday_judge(folder) if (folder / "score.py").exists() else benchmark_judge
 
@@ -92,7 +94,9 @@ class Workplace:
                 found.append(names[int(part)])
         return found
 
-    def tables(self, question: BenchmarkQuestion, oracle: bool, most: int = TABLES) -> list[tuple[Relation, float]]:
+    def tables(
+        self, question: BenchmarkQuestion, oracle: bool, most: int = TABLES
+    ) -> list[tuple[Relation, float]]:
         """The tables to answer from, with scores."""
         if oracle:
             return [(self.relation(id), 1.0) for id in self.gold(question)]
@@ -135,7 +139,9 @@ def questions_of(place: Workplace, split: str, half: str) -> Iterator[BenchmarkQ
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the evaluation and print it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kg", type=Path, required=True)
     parser.add_argument("--split", default="dev")
@@ -162,22 +168,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         times.append(1000 * (time.perf_counter() - began))
         right = place.judge(question, answer.text, answer.value, answer.unit)
-        among = right or any(place.judge(question, other.text, other.value, other.unit) for other in answer.alternatives)
+        among = right or any(
+            place.judge(question, other.text, other.value, other.unit) for other in answer.alternatives
+        )
         never = question.extra.get("verify") == "never"
         rows.append((question, answer, right, among, answer.verified and (never or not right)))
     n = max(len(rows), 1)
     verified = [row for row in rows if row[1].verified]
     faults = [row for row in rows if row[4]]
-    print(f"{place.benchmark.name} {options.split} {options.half}{' oracle' if options.oracle_tables else ''}: {len(rows)} questions")
-    print(f"  right {sum(r[2] for r in rows)} {sum(r[2] for r in rows) / n:.3f}   among alternatives {sum(r[3] for r in rows) / n:.3f}")
-    print(f"  verified {len(verified)} {len(verified) / n:.3f}   wrong {len(faults)}   precision {1 - len(faults) / max(len(verified), 1):.3f}")
+    print(
+        f"{place.benchmark.name} {options.split} {options.half}{' oracle' if options.oracle_tables else ''}: {len(rows)} questions"
+    )
+    print(
+        f"  right {sum(r[2] for r in rows)} {sum(r[2] for r in rows) / n:.3f}   among alternatives {sum(r[3] for r in rows) / n:.3f}"
+    )
+    print(
+        f"  verified {len(verified)} {len(verified) / n:.3f}   wrong {len(faults)}   precision {1 - len(faults) / max(len(verified), 1):.3f}"
+    )
     must = [row for row in rows if row[0].extra.get("verify") == "must"]
     if must:
-        print(f"  must {len(must)}: right {sum(r[2] for r in must)}, verified and right {sum(r[2] and r[1].verified for r in must)} {sum(r[2] and r[1].verified for r in must) / len(must):.3f}")
-    print(f"  median {statistics.median(times or [0]):.0f} ms, p90 {sorted(times)[int(0.9 * len(times))] if times else 0:.0f} ms")
+        print(
+            f"  must {len(must)}: right {sum(r[2] for r in must)}, verified and right {sum(r[2] and r[1].verified for r in must)} {sum(r[2] and r[1].verified for r in must) / len(must):.3f}"
+        )
+    print(
+        f"  median {statistics.median(times or [0]):.0f} ms, p90 {sorted(times)[int(0.9 * len(times))] if times else 0:.0f} ms"
+    )
     shown = rows if options.show_wrong else []
-    for question, answer, right, _, fault in [*faults, *(row for row in shown if not row[2] and not row[4])][: options.show]:
-        print(f"{'FAULT' if fault else 'wrong'} {question.id} {question.text}\n      got {answer.text[:90]!r} p={answer.confidence:.2f} [{answer.op}] {answer.derivation[:150]}\n      gold {list(question.answers)[:6]} {question.tables[:2]} got from {answer.tables} {'; '.join(answer.reasons)[:160]}")
+    for question, answer, right, _, fault in [*faults, *(row for row in shown if not row[2] and not row[4])][
+        : options.show
+    ]:
+        print(
+            f"{'FAULT' if fault else 'wrong'} {question.id} {question.text}\n      got {answer.text[:90]!r} p={answer.confidence:.2f} [{answer.op}] {answer.derivation[:150]}\n      gold {list(question.answers)[:6]} {question.tables[:2]} got from {answer.tables} {'; '.join(answer.reasons)[:160]}"
+        )
 
 
 if __name__ == "__main__":

@@ -34,7 +34,14 @@ from kgtable.programs.algebra import tables_of
 from kgtable.programs.reading import Question
 from kgtable.programs.scalars import format_decimal
 
-SPLITS = (("everyday", "dev"), ("hitab", "dev"), ("spider", "dev"), ("finqa", "dev"), ("tatqa", "dev"), ("wtq", "squall"))
+SPLITS = (
+    ("everyday", "dev"),
+    ("hitab", "dev"),
+    ("spider", "dev"),
+    ("finqa", "dev"),
+    ("tatqa", "dev"),
+    ("wtq", "squall"),
+)
 SEED = 20261122
 PENALTY = 0.003
 LEAST = 4
@@ -89,7 +96,9 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
                 number = values[0].number if len(values) == 1 else None
                 value = format_decimal(number) if number is not None else None
                 unique = list(dict.fromkeys(texts))
-                verdicts[texts] = place.judge(question, "; ".join(unique), value, None if not values else values[0].unit)
+                verdicts[texts] = place.judge(
+                    question, "; ".join(unique), value, None if not values else values[0].unit
+                )
             rows.append(entry.features)
             reads = not right_tables or bool(right_tables & set(tables_of(entry.candidate.program)))
             right.append(verdicts[texts] and bool(question.answers) and reads)
@@ -109,13 +118,16 @@ def fit(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float
     counts: Counter[str] = Counter()
     for group in groups:
         counts.update({name for row in group["features"] for name in row})
-    counts.update({name: LEAST for name in ("abstain", "abstain:uncovered", "abstain:nothing")})
+    counts.update(dict.fromkeys(("abstain", "abstain:uncovered", "abstain:nothing"), LEAST))
     names = sorted(name for name, count in counts.items() if count >= LEAST)
     index = {name: place for place, name in enumerate(names)}
     data, columns, ends, right, starts = [], [], [0], [], [0]
     for group in groups:
         found = any(group["right"])
-        for row, good in [*zip(group["features"], group["right"], strict=True), (group["abstain"], not found)]:
+        for row, good in [
+            *zip(group["features"], group["right"], strict=True),
+            (group["abstain"], not found),
+        ]:
             for name, value in row.items():
                 if name in index and value:
                     data.append(value)
@@ -138,7 +150,10 @@ def fit(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float
         exp = np.exp(scores - top[owner])
         total = np.add.reduceat(exp, begin)
         some = np.add.reduceat(exp * good, begin)
-        value = -np.log(np.maximum(some, 1e-30) / total).sum() / len(sizes) + penalty * ((w - prior) @ (w - prior)) / 2
+        value = (
+            -np.log(np.maximum(some, 1e-30) / total).sum() / len(sizes)
+            + penalty * ((w - prior) @ (w - prior)) / 2
+        )
         all_p = exp / total[owner]
         good_p = exp * good / np.maximum(some, 1e-30)[owner]
         gradient = matrix.T @ (all_p - good_p) / len(sizes) + penalty * (w - prior)
@@ -187,7 +202,9 @@ def best_answer(group: dict[str, Any], learned: dict[str, float]) -> tuple[float
 
 def main() -> None:
     """Collect, fit, again with the learned weights, and write the file."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--kgs", type=Path, required=True, help="folder of graphs, one for each benchmark")
     parser.add_argument("--out", type=Path, required=True)
@@ -207,12 +224,18 @@ def main() -> None:
         for group in groups:
             by.setdefault(group["id"].split("/")[0], []).append(group["found"])
         reach = ", ".join(f"{name} {np.mean(found):.3f} of {len(found)}" for name, found in by.items())
-        print(f"round {number}: {len(groups)} questions in {time.time() - began:.0f} s; right candidate found: {reach}")
+        print(
+            f"round {number}: {len(groups)} questions in {time.time() - began:.0f} s; right candidate found: {reach}"
+        )
         learned = fit(groups, PENALTY, learned)
         right: dict[str, list[bool]] = {}
         for group in groups:
             right.setdefault(group["id"].split("/")[0], []).append(best_answer(group, learned)[1])
-        print("  on the training half: " + ", ".join(f"{name} {np.mean(found):.3f}" for name, found in right.items()), flush=True)
+        print(
+            "  on the training half: "
+            + ", ".join(f"{name} {np.mean(found):.3f}" for name, found in right.items()),
+            flush=True,
+        )
     calibration = calibrate(groups, PENALTY, learned)
     data = {"about": "Weights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": PENALTY,
             "splits": [f"{name} {split}, tables of even SHA-256" for name, split in SPLITS], "questions": len(groups),

@@ -91,21 +91,25 @@ class RankedAnswer:
     verified: bool = False
     reasons: tuple[str, ...] = ()
     alternatives: tuple[RankedProgram, ...] = field(default=())
+    parts: tuple[RankedAnswer, ...] = field(default=())
+    """The answers to the several questions that the text asks, where it asks several."""
 
     @property
     def text(self) -> str:
         """The answer as one text, empty where there is none."""
+        if self.parts:
+            return "; ".join(part.text for part in self.parts if part.text)
         return self.best.text if self.best else ""
 
     @property
     def value(self) -> str | None:
         """The number that it gives."""
-        return self.best.value if self.best else None
+        return self.best.value if self.best and not self.parts else None
 
     @property
     def unit(self) -> str | None:
         """The QUDT unit of that number."""
-        return self.best.unit if self.best else None
+        return self.best.unit if self.best and not self.parts else None
 
     @property
     def op(self) -> str:
@@ -138,6 +142,8 @@ def answer_by_programs(
     """
     known = known or weights()
     asked = Question.read(question)
+    if len(asked.parts) > 1:
+        return _several(question, [answer_by_programs(part, tables, known=known) for part in asked.parts])
     looked_at = list(tables[:MOST_TABLES])
     if not asked.tokens or not looked_at:
         return RankedAnswer(question, None, 0.0, reasons=("No table fits the question.",))
@@ -157,7 +163,9 @@ def answer_by_programs(
     share = sums[ranked[0]]
     confidence = _calibrated(share, known.calibration)
     rivals = [groups[key][0] for key in ranked[1:] if _is_rival(groups[key][0], best)]
-    shown = [groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5]
+    shown = [
+        groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5
+    ]
     shown = list(dict.fromkeys([*map(id, rivals[:MOST_ALTERNATIVES]), *map(id, shown)]))  # type: ignore[assignment]
     by_id = {id(executed): executed for executed in found}
     others = [_told(by_id[one], relations, sums[by_id[one].key]) for one in shown[:MOST_ALTERNATIVES]]  # type: ignore[index]
@@ -170,6 +178,23 @@ def answer_by_programs(
     ambiguous = bool(rivals)
     reasons = tuple(doubts) or ("Every word of the question is accounted for, and no other reading fits.",)
     return RankedAnswer(question, main, confidence, True, ambiguous, not doubts, reasons, alternatives)
+
+
+def _several(question: str, parts: Sequence[RankedAnswer]) -> RankedAnswer:
+    """The answers to several questions as one: as sure as the least sure of them."""
+    best = next((part.best for part in parts if part.best), None)
+    reasons = tuple(dict.fromkeys(reason for part in parts for reason in part.reasons))
+    return RankedAnswer(
+        question,
+        best,
+        min(part.confidence for part in parts),
+        all(part.grounded for part in parts),
+        any(part.ambiguous for part in parts),
+        all(part.verified for part in parts),
+        reasons,
+        tuple(other for part in parts for other in part.alternatives),
+        tuple(parts),
+    )
 
 
 def _calibrated(probability: float, calibration: Mapping[str, float]) -> float:
@@ -193,7 +218,11 @@ def _is_rival(other: Executed, best: Executed) -> bool:
 
 
 def _doubts(
-    question: Question, best: Executed, rivals: Sequence[Executed], confidence: float, sources: Sequence[Source]
+    question: Question,
+    best: Executed,
+    rivals: Sequence[Executed],
+    confidence: float,
+    sources: Sequence[Source],
 ) -> list[str]:
     doubts = []
     missing = _missing(question, best, sources)
@@ -210,7 +239,9 @@ def _doubts(
         doubts.append(f"Not accounted for: {', '.join(dict.fromkeys(unused))}.")
     for rival in rivals[:1]:
         where = ", ".join(rival.candidate.source.ids)
-        doubts.append(f"Another reading fits about as well and gives {'; '.join(texts(rival.denotation)[:3])} ({where}).")
+        doubts.append(
+            f"Another reading fits about as well and gives {'; '.join(texts(rival.denotation)[:3])} ({where})."
+        )
     if op in ("sum", "mean", "min", "max", "extreme", "top", "columns") and _has_units_apart(best):
         doubts.append("The rows have units of their own.")
     if any(c.kind in ("partial",) and c.quality < 0.6 for c in best.candidate.conditions):

@@ -86,7 +86,9 @@ class Candidate:
 class Source:
     """One table, or two joined by a key, as the grammar sees it."""
 
-    def __init__(self, links: Sequence[Links], score: float, rank: int, join: tuple[ColumnRef, ColumnRef] | None = None) -> None:
+    def __init__(
+        self, links: Sequence[Links], score: float, rank: int, join: tuple[ColumnRef, ColumnRef] | None = None
+    ) -> None:
         self.links = tuple(links)
         self.score, self.rank, self.join = score, rank, join
         self.question: Question = links[0].question
@@ -126,11 +128,14 @@ class Source:
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of its tables."""
-        return tuple(part.index.id for part in self.links)
+        return tuple(table.id for part in self.links for table in part.index.relation.tables)
 
     def rows(self, choice: RowChoice = RowChoice.MEMBERS) -> Rows:
         """All its rows."""
-        tables = [TableRows((part.index.id,), choice=choice) for part in self.links]
+        tables = [
+            TableRows(tuple(table.id for table in part.index.relation.tables), choice=choice)
+            for part in self.links
+        ]
         if self.join is None:
             return tables[0]
         return Join(tables[0], tables[1], (KeyPair(*self.join),))
@@ -211,7 +216,12 @@ def joins_of(sources: Sequence[Source]) -> Iterator[Source]:
         key = shared_key(one.links[0].index, other.links[0].index)
         if key is not None:
             left, right = key
-            yield Source((one.links[0], other.links[0]), min(one.score, other.score), max(one.rank, other.rank), (left, right))
+            yield Source(
+                (one.links[0], other.links[0]),
+                min(one.score, other.score),
+                max(one.rank, other.rank),
+                (left, right),
+            )
 
 
 def _spoken(source: Source) -> bool:
@@ -238,10 +248,17 @@ def _find_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRef
         return None
     for one in left.columns:
         for other in right.columns:
-            if one.kind in (ValueKind.DATE, ValueKind.TRUTH, ValueKind.DURATION) or one.distinct < 2 or other.distinct < 2:
+            if (
+                one.kind in (ValueKind.DATE, ValueKind.TRUTH, ValueKind.DURATION)
+                or one.distinct < 2
+                or other.distinct < 2
+            ):
                 continue
             same = bool(one.stems) and one.stems == other.stems
-            keyed = ColumnRole.IDENTIFIER in (one.role, other.role) or {"id", "code", "key", "sku"} & {*one.stems, *other.stems}
+            keyed = ColumnRole.IDENTIFIER in (one.role, other.role) or {"id", "code", "key", "sku"} & {
+                *one.stems,
+                *other.stems,
+            }
             if not same and not keyed and not (one.kind is ValueKind.TEXT and other.kind is ValueKind.TEXT):
                 continue
             if not keyed and ValueKind.QUANTITY in (one.kind, other.kind):
@@ -281,9 +298,23 @@ class _Grammar:
         self.targets = self._target_columns()
         self.keys = [view for view in self.targets if view.distinct < view.filled or view.label][:3]
         self.content = self.question.content | source.values
-        self.superlatives = Question._all(token for adjective, token in self.question.adjectives if adjective.superlative)
-        always = consumed_cues()["any"] | {"how_many", "how_much", "list", "up", "than", "between", "since", "until", "or"}
-        self.telling = self.superlatives | Question._all(mask for cue, mask in self.cues.items() if cue not in always)
+        self.superlatives = Question._all(
+            token for adjective, token in self.question.adjectives if adjective.superlative
+        )
+        always = consumed_cues()["any"] | {
+            "how_many",
+            "how_much",
+            "list",
+            "up",
+            "than",
+            "between",
+            "since",
+            "until",
+            "or",
+        }
+        self.telling = self.superlatives | Question._all(
+            mask for cue, mask in self.cues.items() if cue not in always
+        )
         self.numeric_tokens = 0
         for number in self.question.numbers:
             self.numeric_tokens |= number.mask
@@ -314,11 +345,17 @@ class _Grammar:
         return True
 
     def _ranked(self, views: Sequence[ColumnView]) -> list[ColumnView]:
-        hints = {stem: sign for adjective, _ in self.question.adjectives for stem, sign in adjective.headers.items()}
+        hints = {
+            stem: sign
+            for adjective, _ in self.question.adjectives
+            for stem, sign in adjective.headers.items()
+        }
 
         def rank(view: ColumnView) -> tuple[float, int]:
             hinted = any(stem in hints for stem in view.stems)
-            return -(self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role is ColumnRole.PLAIN)), view.place
+            return -(
+                self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role is ColumnRole.PLAIN)
+            ), view.place
 
         return sorted(views, key=rank)
 
@@ -349,7 +386,9 @@ class _Grammar:
         kept = kept[:16]
         negation = self.cues.get("negation", 0)
         if negation:
-            opposite = [negated(c, negation) for c in kept if not c.mask & negation and c.kind != "missing"][:6]
+            opposite = [negated(c, negation) for c in kept if not c.mask & negation and c.kind != "missing"][
+                :6
+            ]
             kept += opposite
             kept += [negated(c, 0) for c in kept if c.kind == "missing"][:1]
         sets = [condition_set([condition]) for condition in kept]
@@ -362,7 +401,11 @@ class _Grammar:
                     total |= mask
                 if clash:
                     continue
-                exact = [c.column for c in several if c.kind in ("exact", "partial", "number", "several", "contains") and c.column >= 0]
+                exact = [
+                    c.column
+                    for c in several
+                    if c.kind in ("exact", "partial", "number", "several", "contains") and c.column >= 0
+                ]
                 if len(set(exact)) < len(exact):
                     continue
                 sets.append(condition_set(several))
@@ -378,7 +421,9 @@ class _Grammar:
 
         def worth(found: ConditionSet) -> float:
             covered = (found.mask & (content | self.source.values)).bit_count()
-            return found.quality / max(len(found.conditions), 1) + 0.75 * covered - 0.25 * len(found.conditions)
+            return (
+                found.quality / max(len(found.conditions), 1) + 0.75 * covered - 0.25 * len(found.conditions)
+            )
 
         sets.sort(key=lambda found: -worth(found))
         return [*sets[: MOST_CONDITION_SETS - 1], condition_set([])]
@@ -469,6 +514,8 @@ class _Grammar:
         features["title"] = (source.title & content).bit_count() / total
         if source.join is not None:
             features["join"] = 1.0
+        if len(source.links[0].index.relation.tables) > 1:
+            features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure)
 
     def _by_column(self, view: ColumnView) -> int:
@@ -509,22 +556,42 @@ class _Grammar:
         """Cells, lists, counts, sums, means and other aggregates of the rows of a condition set."""
         source, question = self.source, self.question
         rows = conditions.over(source.rows(conditions.choice))
-        targets = [view for view in self.targets if view.place not in conditions.columns or source.link(view).score > 0.5]
-        limit = len(source.columns) if len(source.columns) <= 8 and len(conditions.conditions) else MOST_TARGETS
-        if conditions.conditions or question.wh in ("list", "which", "what_is", "who", "other", "where", "when"):
+        targets = [
+            view
+            for view in self.targets
+            if view.place not in conditions.columns or source.link(view).score > 0.5
+        ]
+        limit = (
+            len(source.columns) if len(source.columns) <= 8 and len(conditions.conditions) else MOST_TARGETS
+        )
+        if conditions.conditions or question.wh in (
+            "list",
+            "which",
+            "what_is",
+            "who",
+            "other",
+            "where",
+            "when",
+        ):
             for view in targets[:limit]:
                 yield self.make("select", Project(rows, (Named(view.ref),), True), conditions, target=view)
-        linked = [view for view in targets if source.link(view).exact and source.link(view).mask & ~conditions.mask]
+        linked = [
+            view for view in targets if source.link(view).exact and source.link(view).mask & ~conditions.mask
+        ]
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         if 2 <= len(linked) <= 5:
             columns = tuple(Named(view.ref) for view in linked)
-            yield self.make("select/columns", Project(rows, columns), conditions, target=linked[0], others=linked)
+            yield self.make(
+                "select/columns", Project(rows, columns), conditions, target=linked[0], others=linked
+            )
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
             for by in self.sortables[:2]:
                 down = "descending" in self.cues
                 ordered = Sort(rows, (SortKey(by.ref, down),))
                 for view in targets[:2]:
-                    yield self.make("sorted", Project(ordered, (Named(view.ref),)), conditions, target=view, measure=by)
+                    yield self.make(
+                        "sorted", Project(ordered, (Named(view.ref),)), conditions, target=view, measure=by
+                    )
         yield self.make("count", Aggregate(AggregateFunction.COUNT, None, rows), conditions)
         if question.wh in ("how_many", "other", "what_is", "list") or "how_many" in self.cues:
             for view in targets[:4]:
@@ -553,13 +620,45 @@ class _Grammar:
             for name in wanted:
                 root: Expression = Aggregate(_AGGREGATES[name], view.ref, rows)
                 yield from self._converted(name, root, conditions, view)
-        several = [name for name in ("mean", "min", "max", "sum") if name in wanted or (name == "mean" and "average" in cues)]
+        several = [
+            name
+            for name in ("mean", "min", "max", "sum")
+            if name in wanted or (name == "mean" and "average" in cues)
+        ]
         if len(several) >= 2 and "and" in cues:
             for view in self.measures[:2]:
-                group = GroupBy(rows, (), tuple(Named(Aggregate(_AGGREGATES[name], view.ref), name) for name in several))
+                group = GroupBy(
+                    rows, (), tuple(Named(Aggregate(_AGGREGATES[name], view.ref), name) for name in several)
+                )
                 adjectives = Question._all(token for _, token in question.adjectives)
-                yield self.make("aggregates", group, conditions, measure=view, mask=adjectives | cues.get("average", 0) | cues.get("total", 0))
+                yield self.make(
+                    "aggregates",
+                    group,
+                    conditions,
+                    measure=view,
+                    mask=adjectives | cues.get("average", 0) | cues.get("total", 0),
+                )
         dates = [view for view in self.sortables if view.temporal][:2]
+        if cues.keys() & {"difference", "how_long", "days_between"} and (
+            signs >= {1, -1} or cues.keys() >= {"first", "last"}
+        ):
+            for view in [*self.measures[:2], *dates]:
+                ends = (
+                    Aggregate(AggregateFunction.MAX, view.ref, rows),
+                    Aggregate(AggregateFunction.MIN, view.ref, rows),
+                )
+                mask = (
+                    Question._all(token for _, token in question.adjectives)
+                    | cues.get("first", 0)
+                    | cues.get("last", 0)
+                )
+                yield self.make(
+                    "difference/range",
+                    Arithmetic(Operator.SUBTRACT, *ends),
+                    conditions,
+                    measure=view,
+                    mask=mask,
+                )
         for view in dates:
             for name, cue in (("min", "first"), ("max", "last")):
                 if cue in cues:
@@ -576,7 +675,9 @@ class _Grammar:
         asked = self.question.unit_asked
         if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in measure.units):
             mask = asked[1] | adjective
-            yield self.make(op, Convert(root, asked[0]), conditions, measure=measure, mask=mask, also=("convert",))
+            yield self.make(
+                op, Convert(root, asked[0]), conditions, measure=measure, mask=mask, also=("convert",)
+            )
             return
         yield self.make(op, root, conditions, measure=measure, mask=adjective)
 
@@ -599,27 +700,43 @@ class _Grammar:
         targets = self.targets[:4]
         for down, token, name, headers in self._directions():
             for by in self.sortables[: MOST_MEASURES + 1]:
-                if by.place in conditions.columns and conditions.conditions and conditions.conditions[0].kind != "threshold":
+                if (
+                    by.place in conditions.columns
+                    and conditions.conditions
+                    and conditions.conditions[0].kind != "threshold"
+                ):
                     continue
                 sign = next((headers[stem] for stem in by.stems if stem in headers), 0)
                 descending = sign > 0 if sign else down
-                if by.role is ColumnRole.ORDINAL and not sign and name in ("high", "good", "most"):
+                if (
+                    by.role is ColumnRole.ORDINAL
+                    and not sign
+                    and name in ("high", "low", "good", "bad", "most")
+                ):
                     descending = not down
                 key: Expression = by.ref
                 order = Sort(base, (SortKey(key, descending),))
-                mask = token | (Question._all([cues.get("first", 0) | cues.get("last", 0)]) if name in ("early", "late") else 0)
+                mask = token | (
+                    Question._all([cues.get("first", 0) | cues.get("last", 0)])
+                    if name in ("early", "late")
+                    else 0
+                )
                 for view in targets:
                     if view.place == by.place:
                         continue
                     if count > 1:
                         root = Project(Limit(order, count), (Named(view.ref),))
-                        yield self.make("top", root, conditions, target=view, measure=by, mask=mask | count_mask)
+                        yield self.make(
+                            "top", root, conditions, target=view, measure=by, mask=mask | count_mask
+                        )
                     else:
                         root = Project(Limit(order, 1, ties=True), (Named(view.ref),), True)
                         yield self.make("extreme", root, conditions, target=view, measure=by, mask=mask)
                         for n, ordinal in ordinals[:1]:
                             nth = Project(Limit(order, 1, n - 1), (Named(view.ref),), True)
-                            yield self.make("extreme/nth", nth, conditions, target=view, measure=by, mask=mask | ordinal)
+                            yield self.make(
+                                "extreme/nth", nth, conditions, target=view, measure=by, mask=mask | ordinal
+                            )
         positions = [("first", False, cues.get("first", 0)), ("last", True, cues.get("last", 0))]
         for name, last, mask in positions:
             if not mask:
@@ -627,7 +744,13 @@ class _Grammar:
             order = Sort(base, (SortKey(ColumnRef("@row"), last),)) if last else base
             for view in self.targets[:5]:
                 root = Project(Limit(order, count), (Named(view.ref),))
-                yield self.make(f"first_last/{name}", root, conditions, target=view, mask=mask | (count_mask if count > 1 else 0))
+                yield self.make(
+                    f"first_last/{name}",
+                    root,
+                    conditions,
+                    target=view,
+                    mask=mask | (count_mask if count > 1 else 0),
+                )
         for n, ordinal in ordinals[:1]:
             for view in targets:
                 root = Project(Limit(base, 1, n - 1), (Named(view.ref),))
@@ -654,15 +777,24 @@ class _Grammar:
                         function = AggregateFunction.MEAN if average else AggregateFunction.SUM
                         measures.append(("mean" if average else "sum", Aggregate(function, view.ref), view))
                 for view in self.targets[:4]:
-                    if view.place != key.place and source.link(view).score >= 0.5 and not view.measure and repeated:
-                        measures.append(("distinct", Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref), view))
+                    if (
+                        view.place != key.place
+                        and source.link(view).score >= 0.5
+                        and not view.measure
+                        and repeated
+                    ):
+                        measures.append(
+                            ("distinct", Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref), view)
+                        )
             for name, aggregate, view in measures:
                 grouped = GroupBy(rows, named, (Named(aggregate, "value"),))
                 for down, token, adjective, _ in directions[:2]:
                     order = Sort(grouped, (SortKey(ColumnRef("value"), down),))
                     root = Project(Limit(order, 1, ties=True), (Named(ColumnRef("key")),))
                     mask = token | (cues.get("average", 0) if name == "mean" else 0)
-                    yield self.make(f"group_extreme/{name}", root, conditions, target=key, measure=view, mask=mask)
+                    yield self.make(
+                        f"group_extreme/{name}", root, conditions, target=key, measure=view, mask=mask
+                    )
                     if name == "count":
                         value = Project(Limit(order, 1), (Named(ColumnRef("value")),))
                         yield self.make("group_extreme/value", value, conditions, target=key, mask=mask)
@@ -674,18 +806,38 @@ class _Grammar:
                     limit = Constant(threshold.number.value, ValueKind.QUANTITY)
                     having = Filter(grouped, Compare(threshold.relator, ColumnRef("value"), limit))
                     root = Project(having, (Named(ColumnRef("key")),))
-                    yield self.make(f"having/{name}", root, conditions, target=key, measure=view, mask=threshold.mask)
+                    yield self.make(
+                        f"having/{name}", root, conditions, target=key, measure=view, mask=threshold.mask
+                    )
                     counted = Aggregate(AggregateFunction.COUNT, None, having)
-                    yield self.make(f"having/{name}/count", counted, conditions, target=key, measure=view, mask=threshold.mask)
+                    yield self.make(
+                        f"having/{name}/count",
+                        counted,
+                        conditions,
+                        target=key,
+                        measure=view,
+                        mask=threshold.mask,
+                    )
                 if name == "count" and "most_often" in cues and not numbers:
-                    having = Filter(grouped, Compare(Relator.GREATER, ColumnRef("value"), Constant(Decimal(1), ValueKind.QUANTITY)))
+                    having = Filter(
+                        grouped,
+                        Compare(
+                            Relator.GREATER, ColumnRef("value"), Constant(Decimal(1), ValueKind.QUANTITY)
+                        ),
+                    )
                     root = Project(having, (Named(ColumnRef("key")),))
                     yield self.make("having/repeated", root, conditions, target=key, mask=cues["most_often"])
 
     def _periods(self, conditions: ConditionSet) -> list[ColumnView]:
         """Columns of periods or of one measure side by side: those that the question names, else all."""
         source = self.source
-        columns = [view for view in source.columns if view.period and (view.numeric or view.kind is ValueKind.TEXT) and view.place not in conditions.columns]
+        columns = [
+            view
+            for view in source.columns
+            if view.period
+            and (view.numeric or view.kind is ValueKind.TEXT)
+            and view.place not in conditions.columns
+        ]
         return columns
 
     def _by_columns(self, conditions: ConditionSet) -> Iterator[Candidate]:
@@ -694,15 +846,27 @@ class _Grammar:
         if source.join is not None:
             return
         periods = self._periods(conditions)
-        linked = [view for view in source.columns if source.link(view).exact and view.numeric and view.place not in conditions.columns]
+        linked = [
+            view
+            for view in source.columns
+            if source.link(view).exact and view.numeric and view.place not in conditions.columns
+        ]
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         asked = [view for view in periods if view in linked]
-        pairs = [(one, other) for one, other in combinations(linked[:4], 2) if source.link(one).mask != source.link(other).mask]
+        pairs = [
+            (one, other)
+            for one, other in combinations(linked[:4], 2)
+            if source.link(one).mask != source.link(other).mask
+        ]
         if not pairs and len(periods) == 2 and len(question.times) == 0:
             pairs = [(periods[0], periods[1])]
         rows = conditions.over(source.rows(conditions.choice))
         single = bool(conditions.conditions)
-        totals = source.rows(RowChoice.TOTALS) if any(part.index.has_totals for part in source.links) and "total" in cues else None
+        totals = (
+            source.rows(RowChoice.TOTALS)
+            if any(part.index.has_totals for part in source.links) and "total" in cues
+            else None
+        )
         bases = [(rows, "", 0)] if single else []
         if totals is not None and not conditions.conditions:
             bases.append((totals, "/total", cues["total"]))
@@ -712,27 +876,62 @@ class _Grammar:
                 first, last = Lookup(base, early.ref), Lookup(base, late.ref)
                 yield from self._calculated(first, last, conditions, early, late, suffix, base_mask)
             if len(asked) >= 2:
-                columns = tuple(ColumnRef(view.ref.name, view.ref.table) for view in self._spanned(asked, periods))
+                columns = tuple(
+                    ColumnRef(view.ref.name, view.ref.table) for view in self._spanned(asked, periods)
+                )
                 wide = Unpivot(base, columns)
                 for name in ("mean", "sum", "max", "min"):
                     if (name == "mean" and "average" in cues) or (name == "sum" and "total" in cues):
                         root = Aggregate(_AGGREGATES[name], ColumnRef("value"), wide)
-                        yield self.make(f"columns/{name}{suffix}", root, conditions, measure=asked[0], mask=base_mask, others=asked)
+                        yield self.make(
+                            f"columns/{name}{suffix}",
+                            root,
+                            conditions,
+                            measure=asked[0],
+                            mask=base_mask,
+                            others=asked,
+                        )
+                        low, high = min(view.place for view in asked), max(view.place for view in asked)
+                        span = tuple(view.ref for view in periods if low <= view.place <= high)
+                        if cues.keys() & {"between", "since", "until"} and len(span) > len(columns):
+                            root = Aggregate(_AGGREGATES[name], ColumnRef("value"), Unpivot(base, span))
+                            yield self.make(
+                                f"columns/{name}/span{suffix}",
+                                root,
+                                conditions,
+                                measure=asked[0],
+                                mask=base_mask,
+                                others=asked,
+                            )
         if len(periods) >= 2 and single:
-            columns = tuple(view.ref for view in (self._spanned(asked, periods) if len(asked) >= 2 else periods))
+            columns = tuple(
+                view.ref for view in (self._spanned(asked, periods) if len(asked) >= 2 else periods)
+            )
             wide = Unpivot(rows, columns)
             masks = asked if len(asked) >= 2 else []
             for down, token, _, _ in self._directions()[:1]:
-                root = Project(Limit(Sort(wide, (SortKey(ColumnRef("value"), down),)), 1, ties=True), (Named(ColumnRef("column")),))
+                root = Project(
+                    Limit(Sort(wide, (SortKey(ColumnRef("value"), down),)), 1, ties=True),
+                    (Named(ColumnRef("column")),),
+                )
                 yield self.make("column_extreme", root, conditions, mask=token, others=masks)
             for threshold in question.thresholds[:1]:
                 limit = Constant(threshold.number.value, ValueKind.QUANTITY, None, threshold.number.scale)
-                root = Project(Filter(wide, Compare(threshold.relator, ColumnRef("value"), limit)), (Named(ColumnRef("column")),))
-                yield self.make("column_extreme/threshold", root, conditions, mask=threshold.mask, others=masks)
+                root = Project(
+                    Filter(wide, Compare(threshold.relator, ColumnRef("value"), limit)),
+                    (Named(ColumnRef("column")),),
+                )
+                yield self.make(
+                    "column_extreme/threshold", root, conditions, mask=threshold.mask, others=masks
+                )
             if "average" in cues and len(asked) < 2:
-                yield self.make("columns/mean", Aggregate(AggregateFunction.MEAN, ColumnRef("value"), wide), conditions)
+                yield self.make(
+                    "columns/mean", Aggregate(AggregateFunction.MEAN, ColumnRef("value"), wide), conditions
+                )
             if "total" in cues and len(asked) < 2:
-                yield self.make("columns/sum", Aggregate(AggregateFunction.SUM, ColumnRef("value"), wide), conditions)
+                yield self.make(
+                    "columns/sum", Aggregate(AggregateFunction.SUM, ColumnRef("value"), wide), conditions
+                )
 
     def _spanned(self, asked: Sequence[ColumnView], periods: Sequence[ColumnView]) -> Sequence[ColumnView]:
         """The columns from the first to the last that are named, where the question names a span."""
@@ -756,34 +955,82 @@ class _Grammar:
         cues, others = self.cues, (early, late)
         options = {"target": None, "measure": late, "mask": mask, "others": others}
         time = "/time" if early.period and late.period else ""
-        changing = cues.keys() & {"difference", "change", "down", "up", "more_than", "less_than", "how_much", "how_many"}
+        changing = cues.keys() & {
+            "difference",
+            "change",
+            "down",
+            "up",
+            "more_than",
+            "less_than",
+            "how_much",
+            "how_many",
+        }
         if changing:
             root: Expression = Arithmetic(Operator.SUBTRACT, last, first)
-            for name, node in ((f"difference/columns{time}{suffix}", root), (f"difference/columns{time}/reverse{suffix}", Arithmetic(Operator.SUBTRACT, first, last))):
+            for name, node in (
+                (f"difference/columns{time}{suffix}", root),
+                (f"difference/columns{time}/reverse{suffix}", Arithmetic(Operator.SUBTRACT, first, last)),
+            ):
                 yield from self._maybe_converted(name, node, conditions, late, mask, others)
         if cues.keys() & {"percent", "rate", "change"}:
-            yield self.make(f"percent_change/columns{time}{suffix}", Arithmetic(Operator.PERCENT_CHANGE, first, last), conditions, **options)  # type: ignore[arg-type]
+            yield self.make(
+                f"percent_change/columns{time}{suffix}",
+                Arithmetic(Operator.PERCENT_CHANGE, first, last),
+                conditions,
+                **options,
+            )  # type: ignore[arg-type]
             if "down" in cues:
-                yield self.make(f"percent_change/columns{time}/fall{suffix}", Apply(Function.NEGATE, Arithmetic(Operator.PERCENT_CHANGE, first, last)), conditions, **options)  # type: ignore[arg-type]
+                yield self.make(
+                    f"percent_change/columns{time}/fall{suffix}",
+                    Apply(Function.NEGATE, Arithmetic(Operator.PERCENT_CHANGE, first, last)),
+                    conditions,
+                    **options,
+                )  # type: ignore[arg-type]
         if cues.keys() & {"ratio", "share", "percent"}:
-            yield self.make(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first), conditions, **options)  # type: ignore[arg-type]
-            yield self.make(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first), conditions, **options)  # type: ignore[arg-type]
+            yield self.make(
+                f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first), conditions, **options
+            )  # type: ignore[arg-type]
+            yield self.make(
+                f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first), conditions, **options
+            )  # type: ignore[arg-type]
         if "average" in cues:
-            half = Arithmetic(Operator.DIVIDE, Arithmetic(Operator.ADD, first, last), Constant(Decimal(2), ValueKind.QUANTITY))
+            half = Arithmetic(
+                Operator.DIVIDE,
+                Arithmetic(Operator.ADD, first, last),
+                Constant(Decimal(2), ValueKind.QUANTITY),
+            )
             yield self.make(f"columns/mean{suffix}", half, conditions, **options)  # type: ignore[arg-type]
         if cues.keys() & {"total", "together"}:
-            yield self.make(f"columns/sum{suffix}", Arithmetic(Operator.ADD, first, last), conditions, **options)  # type: ignore[arg-type]
+            yield self.make(
+                f"columns/sum{suffix}", Arithmetic(Operator.ADD, first, last), conditions, **options
+            )  # type: ignore[arg-type]
         if self.question.wh == "yes_no":
             relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
-            yield self.make(f"compare_yes/columns{suffix}", Compare(relator, last, first), conditions, **options)  # type: ignore[arg-type]
+            yield self.make(
+                f"compare_yes/columns{suffix}", Compare(relator, last, first), conditions, **options
+            )  # type: ignore[arg-type]
 
     def _maybe_converted(
-        self, op: str, node: Expression, conditions: ConditionSet, measure: ColumnView, mask: int, others: Iterable[ColumnView] = ()
+        self,
+        op: str,
+        node: Expression,
+        conditions: ConditionSet,
+        measure: ColumnView,
+        mask: int,
+        others: Iterable[ColumnView] = (),
     ) -> Iterator[Candidate]:
         asked = self.question.unit_asked
         adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.stems) or a.name in ("large", "small", "most"))  # fmt: skip
         if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in measure.units):
-            yield self.make(op, Convert(node, asked[0]), conditions, measure=measure, mask=mask | asked[1] | adjective, also=("convert",), others=others)
+            yield self.make(
+                op,
+                Convert(node, asked[0]),
+                conditions,
+                measure=measure,
+                mask=mask | asked[1] | adjective,
+                also=("convert",),
+                others=others,
+            )
         else:
             yield self.make(op, node, conditions, measure=measure, mask=mask | adjective, others=others)
 
@@ -796,16 +1043,46 @@ class _Grammar:
     def _pairs(self) -> Iterator[Candidate]:
         """Two entities of one column: their difference, ratio, and which of them has more."""
         source, cues, question = self.source, self.cues, self.question
-        if not cues.keys() & {"difference", "change", "ratio", "share", "percent", "than", "or", "more_than", "less_than", "both", "total", "average", "and", "days_between", "between", "first", "last", "how_long", "next", "previous"}:
+        if not cues.keys() & {
+            "difference",
+            "change",
+            "ratio",
+            "share",
+            "percent",
+            "than",
+            "or",
+            "more_than",
+            "less_than",
+            "both",
+            "total",
+            "average",
+            "and",
+            "days_between",
+            "between",
+            "first",
+            "last",
+            "how_long",
+            "next",
+            "previous",
+        }:
             return
-        named = [c for c in source.conditions if c.kind in ("exact", "partial", "contains", "number", "time") and (c.relation in ("", "in", "month"))][:9]
+        named = [
+            c
+            for c in source.conditions
+            if c.kind in ("exact", "partial", "contains", "number", "time")
+            and (c.relation in ("", "in", "month"))
+        ][:9]
         done = 0
         for one, other in combinations(named, 2):
             if one.column != other.column or one.mask & other.mask or one.column < 0:
                 continue
             if (one.mask & -one.mask) > (other.mask & -other.mask):
                 one, other = other, one
-            rest = [c for c in source.conditions if not c.mask & (one.mask | other.mask) and c.column != one.column and c.quality >= 0.6][:1]
+            rest = [
+                c
+                for c in source.conditions
+                if not c.mask & (one.mask | other.mask) and c.column != one.column and c.quality >= 0.6
+            ][:1]
             for extra in ([], rest) if rest else ([],):
                 done += 1
                 if done > 5:
@@ -825,59 +1102,130 @@ class _Grammar:
         from kgtable.programs.algebra import Or
 
         either = Or((one.expression, other.expression))
-        union = Filter(source.rows(choice), either if not extra else And((either, *(c.expression for c in extra))))
+        union = Filter(
+            source.rows(choice), either if not extra else And((either, *(c.expression for c in extra)))
+        )
         adjectives = Question._all(token for _, token in question.adjectives)
         for view in measures:
             left, right = Lookup(rows_one, view.ref), Lookup(rows_other, view.ref)
             late, early = (right, left) if timed else (left, right)
-            if cues.keys() & {"difference", "change", "more_than", "less_than", "days_between", "how_long", "up", "down", "how_many", "how_much"} and not (view.role is ColumnRole.ORDINAL):
-                for name, node in (("difference/rows", Arithmetic(Operator.SUBTRACT, late, early)), ("difference/rows/reverse", Arithmetic(Operator.SUBTRACT, early, late))):
+            if (
+                cues.keys()
+                & {
+                    "difference",
+                    "change",
+                    "more_than",
+                    "less_than",
+                    "days_between",
+                    "how_long",
+                    "up",
+                    "down",
+                    "how_many",
+                    "how_much",
+                }
+                and view.role is not ColumnRole.ORDINAL
+            ):
+                for name, node in (
+                    ("difference/rows", Arithmetic(Operator.SUBTRACT, late, early)),
+                    ("difference/rows/reverse", Arithmetic(Operator.SUBTRACT, early, late)),
+                ):
                     if view.measure or view.temporal:
-                        yield from self._maybe_converted(name + ("/time" if timed else "/date" if view.temporal else ""), node, both, view, 0)
+                        yield from self._maybe_converted(
+                            name + ("/time" if timed else "/date" if view.temporal else ""),
+                            node,
+                            both,
+                            view,
+                            0,
+                        )
             if view.measure:
                 if cues.keys() & {"percent", "rate", "change"} and timed:
-                    yield self.make("percent_change/rows", Arithmetic(Operator.PERCENT_CHANGE, early, late), both, measure=view)
+                    yield self.make(
+                        "percent_change/rows",
+                        Arithmetic(Operator.PERCENT_CHANGE, early, late),
+                        both,
+                        measure=view,
+                    )
                 if cues.keys() & {"ratio", "share", "percent"}:
                     yield self.make("ratio/rows", Arithmetic(Operator.RATIO, left, right), both, measure=view)
                     yield self.make("share/rows", Arithmetic(Operator.SHARE, left, right), both, measure=view)
                 if cues.keys() & {"total", "and", "both"}:
-                    yield self.make("sum/rows", Aggregate(AggregateFunction.SUM, view.ref, union), both, measure=view)
+                    yield self.make(
+                        "sum/rows", Aggregate(AggregateFunction.SUM, view.ref, union), both, measure=view
+                    )
                 if "average" in cues:
-                    yield self.make("mean/rows", Aggregate(AggregateFunction.MEAN, view.ref, union), both, measure=view)
+                    yield self.make(
+                        "mean/rows", Aggregate(AggregateFunction.MEAN, view.ref, union), both, measure=view
+                    )
             signs = self._pair_signs(view)
             for down, token in signs:
                 if "or" in cues or question.wh in ("which", "who", "other"):
                     order = Sort(union, (SortKey(view.ref, down),))
                     root = Project(Limit(order, 1), (Named(column.ref),))
-                    yield self.make("compare", root, both, measure=view, mask=token | cues.get("or", 0) | adjectives)
+                    yield self.make(
+                        "compare", root, both, measure=view, mask=token | cues.get("or", 0) | adjectives
+                    )
                 if question.wh == "yes_no" and (view.measure or view.temporal):
                     relator = Relator.GREATER if down else Relator.LESS
-                    yield self.make("compare_yes", Compare(relator, left, right), both, measure=view, mask=token | adjectives)
+                    yield self.make(
+                        "compare_yes",
+                        Compare(relator, left, right),
+                        both,
+                        measure=view,
+                        mask=token | adjectives,
+                    )
         counts = [Aggregate(AggregateFunction.COUNT, None, rows) for rows in (rows_one, rows_other)]
         for down, token in self._pair_signs(None):
             if "or" in cues:
-                key = GroupBy(union, (Named(column.ref, "key"),), (Named(Aggregate(AggregateFunction.COUNT), "value"),))
-                root = Project(Limit(Sort(key, (SortKey(ColumnRef("value"), down),)), 1), (Named(ColumnRef("key")),))
+                key = GroupBy(
+                    union, (Named(column.ref, "key"),), (Named(Aggregate(AggregateFunction.COUNT), "value"),)
+                )
+                root = Project(
+                    Limit(Sort(key, (SortKey(ColumnRef("value"), down),)), 1), (Named(ColumnRef("key")),)
+                )
                 yield self.make("compare/count", root, both, mask=token | cues.get("or", 0) | adjectives)
-                ordered = Project(Limit(Sort(union, (SortKey(ColumnRef("@row"), down),)), 1), (Named(column.ref),))
-                yield self.make(f"compare/position/{'last' if down else 'first'}", ordered, both, mask=token | cues.get("or", 0) | adjectives)
+                ordered = Project(
+                    Limit(Sort(union, (SortKey(ColumnRef("@row"), down),)), 1), (Named(column.ref),)
+                )
+                yield self.make(
+                    f"compare/position/{'last' if down else 'first'}",
+                    ordered,
+                    both,
+                    mask=token | cues.get("or", 0) | adjectives,
+                )
         if "difference" in cues:
             yield self.make("difference/count", Arithmetic(Operator.SUBTRACT, *counts), both)
         if "between" in cues and "how_many" in cues and not timed:
             position = [Lookup(rows, ColumnRef("@row")) for rows in (rows_one, rows_other)]
-            apart = Arithmetic(Operator.SUBTRACT, Apply(Function.ABSOLUTE, Arithmetic(Operator.SUBTRACT, *position)), Constant(Decimal(1), ValueKind.QUANTITY))
+            apart = Arithmetic(
+                Operator.SUBTRACT,
+                Apply(Function.ABSOLUTE, Arithmetic(Operator.SUBTRACT, *position)),
+                Constant(Decimal(1), ValueKind.QUANTITY),
+            )
             yield self.make("difference/position", apart, both, mask=cues["between"])
 
     def _pair_signs(self, view: ColumnView | None) -> list[tuple[bool, int]]:
         """Whether the larger wins, by the question's comparative and what the column measures."""
         found: list[tuple[bool, int]] = []
         for adjective, token in self.question.adjectives:
-            sign = next((adjective.headers[s] for s in view.stems if s in adjective.headers), 0) if view else 0
+            sign = (
+                next((adjective.headers[s] for s in view.stems if s in adjective.headers), 0) if view else 0
+            )
             if view is not None and not sign and view.role is ColumnRole.ORDINAL:
                 sign = -adjective.sign
             found.append(((sign or adjective.sign) > 0, token))
-        for cue, down in (("first", False), ("previous", False), ("last", True), ("next", True), ("more_than", True), ("less_than", False)):
-            if not found and cue in self.cues and (cue in ("more_than", "less_than") or view is None or view.temporal):
+        for cue, down in (
+            ("first", False),
+            ("previous", False),
+            ("last", True),
+            ("next", True),
+            ("more_than", True),
+            ("less_than", False),
+        ):
+            if (
+                not found
+                and cue in self.cues
+                and (cue in ("more_than", "less_than") or view is None or view.temporal)
+            ):
                 found.append((down, self.cues[cue]))
         return list(dict.fromkeys(found))[:2] or [(True, 0)]
 
@@ -892,14 +1240,30 @@ class _Grammar:
                 continue
             rows = conditions.over(source.rows(conditions.choice))
             everything = source.rows()
-            for view in [view for view in self._ranked([v for v in source.columns if v.measure and v.place not in conditions.columns])][:3]:
+            for view in [
+                view
+                for view in self._ranked(
+                    [v for v in source.columns if v.measure and v.place not in conditions.columns]
+                )
+            ][:3]:
                 part = Aggregate(AggregateFunction.SUM, view.ref, rows)
-                yield self.make("share/sum", Arithmetic(Operator.SHARE, part, Aggregate(AggregateFunction.SUM, view.ref, everything)), conditions, measure=view)
+                yield self.make(
+                    "share/sum",
+                    Arithmetic(Operator.SHARE, part, Aggregate(AggregateFunction.SUM, view.ref, everything)),
+                    conditions,
+                    measure=view,
+                )
                 if totals:
                     whole = Lookup(Limit(source.rows(RowChoice.TOTALS), 1), view.ref)
-                    yield self.make("share/total", Arithmetic(Operator.SHARE, part, whole), conditions, measure=view)
+                    yield self.make(
+                        "share/total", Arithmetic(Operator.SHARE, part, whole), conditions, measure=view
+                    )
             counted = Aggregate(AggregateFunction.COUNT, None, rows)
-            yield self.make("share/count", Arithmetic(Operator.SHARE, counted, Aggregate(AggregateFunction.COUNT, None, everything)), conditions)
+            yield self.make(
+                "share/count",
+                Arithmetic(Operator.SHARE, counted, Aggregate(AggregateFunction.COUNT, None, everything)),
+                conditions,
+            )
 
     def _neighbours(self) -> Iterator[Candidate]:
         """The rows before and after the rows of a condition."""
@@ -923,10 +1287,29 @@ class _Grammar:
                     if view.place in conditions.columns:
                         continue
                     known = Lookup(Filter(source.rows(conditions.choice), expression), view.ref)
-                    rows = Filter(source.rows(), And((Compare(Relator.EQUAL, view.ref, known), Not(expression))))
-                    column = source.columns[conditions.conditions[0].column] if conditions.conditions[0].column >= 0 else source.labels[0]
-                    yield self.make("same_as", Project(rows, (Named(column.ref),), True), conditions, target=column, measure=view, mask=cues.get("same", 0) | cues.get("other", 0))
-                    yield self.make("same_as/count", Aggregate(AggregateFunction.COUNT, None, rows), conditions, measure=view, mask=cues.get("same", 0) | cues.get("other", 0))
+                    rows = Filter(
+                        source.rows(), And((Compare(Relator.EQUAL, view.ref, known), Not(expression)))
+                    )
+                    column = (
+                        source.columns[conditions.conditions[0].column]
+                        if conditions.conditions[0].column >= 0
+                        else source.labels[0]
+                    )
+                    yield self.make(
+                        "same_as",
+                        Project(rows, (Named(column.ref),), True),
+                        conditions,
+                        target=column,
+                        measure=view,
+                        mask=cues.get("same", 0) | cues.get("other", 0),
+                    )
+                    yield self.make(
+                        "same_as/count",
+                        Aggregate(AggregateFunction.COUNT, None, rows),
+                        conditions,
+                        measure=view,
+                        mask=cues.get("same", 0) | cues.get("other", 0),
+                    )
 
     def _rows_compared(self) -> Iterator[Candidate]:
         """Rows of which one column is more than another, or than the mean; the row that changed most."""
@@ -957,34 +1340,72 @@ class _Grammar:
                 rows = Filter(source.rows(), holds)
                 moves = Question._all(cues.get(cue, 0) for cue in moved) | negation
                 for view in focus:
-                    yield self.make("change_rows", Project(rows, (Named(view.ref),)), nothing, target=view, mask=moves, others=(one, other), also=("timed",) if timed else ())
-                yield self.make("change_rows/count", Aggregate(AggregateFunction.COUNT, None, rows), nothing, mask=moves, others=(one, other))
+                    yield self.make(
+                        "change_rows",
+                        Project(rows, (Named(view.ref),)),
+                        nothing,
+                        target=view,
+                        mask=moves,
+                        others=(one, other),
+                        also=("timed",) if timed else (),
+                    )
+                yield self.make(
+                    "change_rows/count",
+                    Aggregate(AggregateFunction.COUNT, None, rows),
+                    nothing,
+                    mask=moves,
+                    others=(one, other),
+                )
                 for down, token, _, _ in self._directions()[:1]:
                     gain: Expression = Arithmetic(Operator.SUBTRACT, late.ref, early.ref)
                     falling = "down" in cues and "less_than" not in cues
                     order = Sort(source.rows(), (SortKey(gain, down != falling),))
                     for view in focus:
-                        yield self.make("change_extreme", Project(Limit(order, 1, ties=True), (Named(view.ref),)), nothing, target=view, mask=token | moves, others=(one, other))
+                        yield self.make(
+                            "change_extreme",
+                            Project(Limit(order, 1, ties=True), (Named(view.ref),)),
+                            nothing,
+                            target=view,
+                            mask=token | moves,
+                            others=(one, other),
+                        )
         for cue, relator in (("above_average", Relator.GREATER), ("below_average", Relator.LESS)):
             if cue in cues:
                 for by in self.measures[:2]:
                     mean = Aggregate(AggregateFunction.MEAN, by.ref, source.rows())
                     rows = Filter(source.rows(), Compare(relator, by.ref, mean))
                     for view in self.targets[:3]:
-                        yield self.make("select/average", Project(rows, (Named(view.ref),)), nothing, target=view, measure=by, mask=cues[cue])
-                    yield self.make("count/average", Aggregate(AggregateFunction.COUNT, None, rows), nothing, measure=by, mask=cues[cue])
+                        yield self.make(
+                            "select/average",
+                            Project(rows, (Named(view.ref),)),
+                            nothing,
+                            target=view,
+                            measure=by,
+                            mask=cues[cue],
+                        )
+                    yield self.make(
+                        "count/average",
+                        Aggregate(AggregateFunction.COUNT, None, rows),
+                        nothing,
+                        measure=by,
+                        mask=cues[cue],
+                    )
         if cues.keys() & {"difference", "change", "how_long", "days_between"}:
             for conditions in self.sets[:2]:
                 if not conditions.conditions:
                     continue
                 rows = conditions.over(source.rows(conditions.choice))
                 for one, other in combinations([v for v in self.sortables if v.temporal][:3], 2):
-                    root: Expression = Arithmetic(Operator.SUBTRACT, Lookup(rows, other.ref), Lookup(rows, one.ref))
+                    root: Expression = Arithmetic(
+                        Operator.SUBTRACT, Lookup(rows, other.ref), Lookup(rows, one.ref)
+                    )
                     yield self.make("difference/dates", root, conditions, measure=other, others=(one,))
                 paired = self._opposed()
                 for one, other, mask in paired:
                     root = Arithmetic(Operator.SUBTRACT, Lookup(rows, one.ref), Lookup(rows, other.ref))
-                    yield self.make("difference/opposed", root, conditions, measure=one, others=(other,), mask=mask)
+                    yield self.make(
+                        "difference/opposed", root, conditions, measure=one, others=(other,), mask=mask
+                    )
 
     def _opposed(self) -> list[tuple[ColumnView, ColumnView, int]]:
         """Pairs of measures that share a word of the question and differ in another: *goals for*, *goals against*."""
@@ -1006,7 +1427,11 @@ class _Grammar:
             if conditions.conditions:
                 rows = conditions.over(self.source.rows(conditions.choice))
                 counted = Aggregate(AggregateFunction.COUNT, None, rows)
-                yield self.make("yes_no", Compare(Relator.GREATER, counted, Constant(Decimal(0), ValueKind.QUANTITY)), conditions)
+                yield self.make(
+                    "yes_no",
+                    Compare(Relator.GREATER, counted, Constant(Decimal(0), ValueKind.QUANTITY)),
+                    conditions,
+                )
 
     def _never(self) -> Iterator[Candidate]:
         """Rows of one table that no row of the other refers to."""
@@ -1021,10 +1446,24 @@ class _Grammar:
             referred = Project(TableRows((other_id,)), (Named(keys[1 - place]),))
             rows = Filter(TableRows((own_id,)), Not(Membership(keys[place], referred)))
             views = [view for view in self.targets if view.ref.table == own_id][:3]
-            spoken = Question._all(source.link(v).mask for v in source.columns if v.ref.table == other_id) | other.title
+            spoken = (
+                Question._all(source.link(v).mask for v in source.columns if v.ref.table == other_id)
+                | other.title
+            )
             for view in views:
-                yield self.make("never", Project(rows, (Named(view.ref),), True), nothing, target=view, mask=cues["negation"] | spoken)
-            yield self.make("never/count", Aggregate(AggregateFunction.COUNT, None, rows), nothing, mask=cues["negation"] | spoken)
+                yield self.make(
+                    "never",
+                    Project(rows, (Named(view.ref),), True),
+                    nothing,
+                    target=view,
+                    mask=cues["negation"] | spoken,
+                )
+            yield self.make(
+                "never/count",
+                Aggregate(AggregateFunction.COUNT, None, rows),
+                nothing,
+                mask=cues["negation"] | spoken,
+            )
 
 
 def _kind(view: ColumnView) -> str:

@@ -194,7 +194,9 @@ class TableIndex:
     @cached_property
     def has_totals(self) -> bool:
         """Whether it has total rows or aggregates among its members."""
-        return bool(((self.relation.kinds == RowKind.TOTAL) | (self.relation.kinds == RowKind.AGGREGATE)).any())
+        return bool(
+            ((self.relation.kinds == RowKind.TOTAL) | (self.relation.kinds == RowKind.AGGREGATE)).any()
+        )
 
     def _reference(self, header: str, index: int) -> str | int:
         """The header where it names this column alone, else the index."""
@@ -400,7 +402,11 @@ class Links:
             elif not token.empty and len(token.stem) >= 4:
                 for stem in stems:
                     shorter = min(len(stem), len(token.stem))
-                    if shorter >= 4 and stem[:shorter] == token.stem[:shorter] and abs(len(stem) - len(token.stem)) <= 4:
+                    if (
+                        shorter >= 4
+                        and stem[:shorter] == token.stem[:shorter]
+                        and abs(len(stem) - len(token.stem)) <= 4
+                    ):
                         mask |= 1 << token.index
                         score = max(score, 0.7 / max(1, len(view.own)) ** 0.5)
         return ColumnLink(score, mask, derived=True)
@@ -437,7 +443,12 @@ class Links:
                     covered[column] |= mask
                     same = fold(text) == fold(question.text[run[0].start : run[-1].end])
                     quality = 1.0 if same else 0.93
-                    if size == 1 and len(run[0].text) <= 2 and not run[0].text[0].isdigit() and run[0].text.islower():
+                    if (
+                        size == 1
+                        and len(run[0].text) <= 2
+                        and not run[0].text[0].isdigit()
+                        and run[0].text.islower()
+                    ):
                         quality = 0.3
                     yield self._equal(place, mask, "exact", quality)
 
@@ -476,7 +487,9 @@ class Links:
                 hits[place] |= bit
             if len(token.stem) >= 5 and token.stem.isalpha():
                 for place in cells.prefixes.get(token.stem[:4], ())[:500]:
-                    if not hits[place] & bit and any(_inflected(token.stem, stem) for stem in cells.stems[place]):
+                    if not hits[place] & bit and any(
+                        _inflected(token.stem, stem) for stem in cells.stems[place]
+                    ):
                         hits[place] |= bit
         by_column: dict[int, list[tuple[float, int, tuple[int, int]]]] = defaultdict(list)
         for place, mask in hits.items():
@@ -499,7 +512,9 @@ class Links:
                     for share, place in places[: 3 if len(places) > 3 else 4]:
                         if share >= 0.999 and self._is_exact(place):
                             continue
-                        quality = 0.25 + 0.5 * share - (0.15 if inside else 0) - (0.1 if len(places) > 1 else 0)
+                        quality = (
+                            0.25 + 0.5 * share - (0.15 if inside else 0) - (0.1 if len(places) > 1 else 0)
+                        )
                         yield self._equal(place, mask, "partial", quality)
                 if all(self._is_exact(place) for _, place in places):
                     continue
@@ -524,7 +539,11 @@ class Links:
         held = [place for place in places if said in normal(self.index.cells.text(place))]
         if not held:
             singular = said.removesuffix("s")
-            held = [place for place in places if len(singular) > 3 and singular in normal(self.index.cells.text(place))]
+            held = [
+                place
+                for place in places
+                if len(singular) > 3 and singular in normal(self.index.cells.text(place))
+            ]
             said = singular
         if held:
             quality = 0.6 - (0.15 if inside else 0) + (0.1 if len(held) > 1 else 0)
@@ -548,19 +567,40 @@ class Links:
     def _numbers(self) -> Iterator[Condition]:
         """Numbers of the question that stand in cells."""
         question, cells = self.question, self.index.cells
-        for number in (*question.numbers, *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals)):
+        for number in (
+            *question.numbers,
+            *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals),
+        ):
             seen: set[int] = set()
             ordinal = any(m == number.mask for _, m in question.ordinals)
             for place in cells.numbers.get(number.value, ()):
                 view = self.index.columns[place[0]]
                 if place[0] in seen or (ordinal and view.role is not ColumnRole.ORDINAL):
                     continue
-                if number.unit and view.units and not any(comparable(number.unit, unit) for unit in view.units):
+                if (
+                    number.unit
+                    and view.units
+                    and not any(comparable(number.unit, unit) for unit in view.units)
+                ):
                     continue
                 seen.add(place[0])
                 link = self.columns[place[0]]
-                near = bool(link.mask & (number.mask << 1 | number.mask >> 1 | number.mask >> 2 | number.mask << 2 | number.mask >> 3 | number.mask << 3))
-                quality = 0.45 + 0.4 * (near and link.score > 0.5) + (0.1 if view.role is not ColumnRole.PLAIN else 0)
+                near = bool(
+                    link.mask
+                    & (
+                        number.mask << 1
+                        | number.mask >> 1
+                        | number.mask >> 2
+                        | number.mask << 2
+                        | number.mask >> 3
+                        | number.mask << 3
+                    )
+                )
+                quality = (
+                    0.45
+                    + 0.4 * (near and link.score > 0.5)
+                    + (0.1 if view.role is not ColumnRole.PLAIN else 0)
+                )
                 mask = number.mask | (link.mask if near else 0) | number.unit_mask
                 found = self._equal(place, mask, "number", min(quality, 0.95))
                 if view.numeric and view.role is ColumnRole.PLAIN:
@@ -602,14 +642,25 @@ class Links:
             if relator is not None:
                 expression = Compare(relator, view.ref, constant)
                 yield Condition(
-                    expression, mention.full_mask | link_mask, view.place, "time", 0.82 + bonus, relation=mention.relation
+                    expression,
+                    mention.full_mask | link_mask,
+                    view.place,
+                    "time",
+                    0.82 + bonus,
+                    relation=mention.relation,
                 )
         for first, second in zip(whole, whole[1:], strict=False):
             between = question.text[: question.tokens[(second.mask & -second.mask).bit_length() - 1].start]
             start = question.tokens[first.mask.bit_length() - 1].end
             middle = between[start:].strip().casefold()
-            if view.temporal and middle in ("and", "to", "-", "–", "until", "through", "till") and first.lexical <= second.lexical:
-                lead = question.lower[: question.tokens[(first.mask & -first.mask).bit_length() - 1].start].split()[-1:]
+            if (
+                view.temporal
+                and middle in ("and", "to", "-", "–", "until", "through", "till")
+                and first.lexical <= second.lexical
+            ):
+                lead = question.lower[
+                    : question.tokens[(first.mask & -first.mask).bit_length() - 1].start
+                ].split()[-1:]
                 opened = bool(lead) and lead[0] in ("between", "from", "during")
                 if middle == "and" and not opened:
                     continue
@@ -623,16 +674,19 @@ class Links:
         """A month of any year, where the column has it in one year or as a text."""
 
         month = Apply(Function.MONTH, view.ref)
-        equal = Compare(Relator.EQUAL, month, Constant(Decimal(int(mention.lexical[2:4])), ValueKind.QUANTITY))
+        equal = Compare(
+            Relator.EQUAL, month, Constant(Decimal(int(mention.lexical[2:4])), ValueKind.QUANTITY)
+        )
         yield Condition(equal, mention.mask, view.place, "time", quality, relation="month")
         if len(mention.lexical) > 5:
-
             day = Compare(
                 Relator.EQUAL,
                 Apply(Function.DAY, view.ref),
                 Constant(Decimal(int(mention.lexical[5:7])), ValueKind.QUANTITY),
             )
-            yield Condition(And((equal, day)), mention.mask, view.place, "time", quality + 0.15, relation="day")
+            yield Condition(
+                And((equal, day)), mention.mask, view.place, "time", quality + 0.15, relation="day"
+            )
 
     def _thresholds(self) -> Iterator[Condition]:
         """Comparisons with a number, on each column that they may be about."""
@@ -654,7 +708,9 @@ class Links:
         near = _distance(link.mask, threshold.mask) if link.mask else 99
         quality = 0.35 + (0.35 * link.score if near <= 3 else 0.2 * link.score if near < 99 else 0)
         mask = threshold.mask | (link.mask if near <= 3 else 0)
-        hinted = [a for a, m in self.question.adjectives if m & threshold.mask and set(a.headers) & set(view.stems)]
+        hinted = [
+            a for a, m in self.question.adjectives if m & threshold.mask and set(a.headers) & set(view.stems)
+        ]
         quality += 0.2 if hinted else 0
         units = [unit for unit in view.units if unit not in NO_UNIT]
         kind = ValueKind.QUANTITY
@@ -679,13 +735,14 @@ class Links:
         unit = number.unit if units or view.kind is ValueKind.DURATION else None
         if view.role is not ColumnRole.PLAIN:
             quality -= 0.25
-        if number.value == number.value.to_integral_value() and 1900 <= number.value <= 2100 and any(
-            mention.mask & number.mask for mention in self.question.times
+        if (
+            number.value == number.value.to_integral_value()
+            and 1900 <= number.value <= 2100
+            and any(mention.mask & number.mask for mention in self.question.times)
         ):
             quality -= 0.3
         ref: Expression = view.ref
         if view.role is ColumnRole.ORDINAL:
-
             ref = Apply(Function.NUMBER, view.ref)
         constant = Constant(number.value, kind, unit, number.scale)
         if view.kind is ValueKind.DURATION:
@@ -693,8 +750,9 @@ class Links:
             constant = Constant(number.value * factor, ValueKind.DURATION, "SEC")
         expression: Expression = Compare(threshold.relator, ref, constant)
         if threshold.upper is not None:
-
-            upper = Constant(threshold.upper.value, kind, threshold.upper.unit if units else None, threshold.upper.scale)
+            upper = Constant(
+                threshold.upper.value, kind, threshold.upper.unit if units else None, threshold.upper.scale
+            )
             expression = And((expression, Compare(Relator.LESS_OR_EQUAL, ref, upper)))
         return Condition(expression, mask, view.place, "threshold", quality, text=number.text)
 
@@ -712,7 +770,12 @@ class Links:
             if view.missing and link.score >= 0.5 and negation:
                 yield Condition(IsMissing(view.ref), link.mask | negation, view.place, "missing", 0.5)
             zero = self.index.cells.numbers.get(Decimal(0), ())
-            if negation and link.score >= 0.5 and view.numeric and any(place[0] == view.place for place in zero):
+            if (
+                negation
+                and link.score >= 0.5
+                and view.numeric
+                and any(place[0] == view.place for place in zero)
+            ):
                 expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))
                 yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)
 
@@ -727,7 +790,11 @@ def _with_alternatives(found: Sequence[Condition]) -> list[Condition]:
     kept = list(best.values())
     by_column: dict[int, list[Condition]] = defaultdict(list)
     for condition in kept:
-        if condition.kind in ("exact", "number") and condition.column >= 0 and isinstance(condition.expression, Compare):
+        if (
+            condition.kind in ("exact", "number")
+            and condition.column >= 0
+            and isinstance(condition.expression, Compare)
+        ):
             by_column[condition.column].append(condition)
     for column, several in by_column.items():
         apart: list[Condition] = []
@@ -742,7 +809,17 @@ def _with_alternatives(found: Sequence[Condition]) -> list[Condition]:
             operand = apart[0].expression.left  # type: ignore[union-attr]
             choice = RowChoice.ALL if any(c.choice is RowChoice.ALL for c in apart) else RowChoice.MEMBERS
             quality = min(c.quality for c in apart) - 0.02
-            kept.append(Condition(Membership(operand, choices), mask, column, "several", quality, choice, sum(c.size for c in apart)))
+            kept.append(
+                Condition(
+                    Membership(operand, choices),
+                    mask,
+                    column,
+                    "several",
+                    quality,
+                    choice,
+                    sum(c.size for c in apart),
+                )
+            )
     return kept
 
 
@@ -754,7 +831,11 @@ def negated(condition: Condition, mask: int) -> Condition:
     elif isinstance(condition.expression, IsMissing):
         expression = Not(condition.expression)
     return replace(
-        condition, expression=expression, mask=condition.mask | mask, kind=f"not {condition.kind}", choice=RowChoice.MEMBERS
+        condition,
+        expression=expression,
+        mask=condition.mask | mask,
+        kind=f"not {condition.kind}",
+        choice=RowChoice.MEMBERS,
     )
 
 
@@ -795,7 +876,9 @@ def _same_period(header: str, said: str) -> bool:
         return True
     year = re.search(r"(?:19|20)\d\d", header)
     if said.isdigit() and year is not None and year[0] == said:
-        return "Q" not in header and "H" not in header and not header.startswith("P3M") or header.startswith("FY")
+        return (
+            "Q" not in header and "H" not in header and not header.startswith("P3M")
+        ) or header.startswith("FY")
     return False
 
 

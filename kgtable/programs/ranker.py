@@ -72,7 +72,34 @@ def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> 
         Source((Links(question, index_of(relation)),), score / best if best > 0 else 0.0, rank)
         for rank, (relation, score) in enumerate(tables)
     ]
-    return [*sources, *joins_of(sources)]
+    return [*sources, *joins_of(sources), *_parts(question, sources)]
+
+
+_WHOLES: dict[tuple[int, ...], Relation] = {}
+
+
+def _parts(question: Question, sources: Sequence[Source]) -> list[Source]:
+    """Tables that are parts of one, as one: equal headers, equal titles that are not empty."""
+    alike: dict[tuple[object, ...], list[Source]] = {}
+    for source in sources:
+        relation = source.links[0].index.relation
+        if relation.title:
+            key = relation.title, tuple(column.header for column in relation.columns)
+            alike.setdefault(key, []).append(source)
+    found = []
+    for several in alike.values():
+        if len(several) < 2:
+            continue
+        several.sort(key=lambda source: source.ids)
+        relations = [source.links[0].index.relation for source in several]
+        kept = tuple(map(id, relations))
+        if kept not in _WHOLES:
+            if len(_WHOLES) > 200:
+                _WHOLES.clear()
+            _WHOLES[kept] = Relation.concatenate(relations)
+        links = Links(question, index_of(_WHOLES[kept]))
+        found.append(Source((links,), max(s.score for s in several), min(s.rank for s in several)))
+    return found
 
 
 def generate(sources: Sequence[Source], known: Weights) -> list[Candidate]:
@@ -93,7 +120,9 @@ def generate(sources: Sequence[Source], known: Weights) -> list[Candidate]:
     return found
 
 
-def execute(candidates: Sequence[Candidate], relations: Mapping[str, Relation], known: Weights, most: int = EXECUTED) -> list[Executed]:
+def execute(
+    candidates: Sequence[Candidate], relations: Mapping[str, Relation], known: Weights, most: int = EXECUTED
+) -> list[Executed]:
     """The best candidates that give something, with features of what they give, the best first."""
     session = Session(relations)
     found: list[Executed] = []

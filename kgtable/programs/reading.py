@@ -240,7 +240,11 @@ class Question:
             if index >= MOST_TOKENS:
                 break
             word = fold(match[0])
-            empty = word not in ("%",) and not word[0].isdigit() and (is_empty_word(word) or word in light_words())
+            empty = (
+                word not in ("%",)
+                and not word[0].isdigit()
+                and (is_empty_word(word) or word in light_words())
+            )
             stem = word.replace(",", "") if word[0].isdigit() else stemmed(word)
             tokens.append(Token(index, match.start(), match.end(), match[0], word, stem, empty))
         return cls(text, tuple(tokens))
@@ -301,8 +305,12 @@ class Question:
         """Whether several things seem to be asked for."""
         words = [token for token in self.tokens if self.focus >> token.index & 1]
         last = words[-1].word if words else ""
-        listed = self.wh == "list" or re.search(r"\b(?:are|were|have) (?:the|all)\b|^what (?:are|were)", self.lower)
-        return bool(listed) or (len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is")))
+        listed = self.wh == "list" or re.search(
+            r"\b(?:are|were|have) (?:the|all)\b|^what (?:are|were)", self.lower
+        )
+        return bool(listed) or (
+            len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
+        )
 
     @cached_property
     def times(self) -> tuple[TimeMention, ...]:
@@ -317,7 +325,11 @@ class Question:
             value: Decimal | None = None
             if _NUMBER.fullmatch(token.text):
                 value = Decimal(token.text.replace(",", ""))
-                if token.start and self.text[token.start - 1] in "-−" and self.text[token.start - 2 : token.start - 1] in ("", " "):
+                if (
+                    token.start
+                    and self.text[token.start - 1] in "-−"
+                    and self.text[token.start - 2 : token.start - 1] in ("", " ")
+                ):
                     value = -value
             elif token.word in number_words():
                 value = Decimal(number_words()[token.word])
@@ -419,7 +431,11 @@ class Question:
         """The number with a scale word and a unit in the next tokens, or a currency sign before it."""
         scale, unit, mask = None, None, 0
         place = index + 1
-        if place < len(self.tokens) and self.tokens[place].word in SCALE_WORDS and len(self.tokens[place].word) > 2:
+        if (
+            place < len(self.tokens)
+            and self.tokens[place].word in SCALE_WORDS
+            and len(self.tokens[place].word) > 2
+        ):
             scale = {3: "T", 6: "M", 9: "B", 12: "TN"}.get(SCALE_WORDS[self.tokens[place].word])
             mask |= 1 << place
             place += 1
@@ -447,7 +463,9 @@ class Question:
         for index, token in enumerate(tokens):
             if taken >> index & 1:
                 continue
-            around = [tokens[index + step].word if 0 <= index + step < len(tokens) else "" for step in range(-2, 4)]
+            around = [
+                tokens[index + step].word if 0 <= index + step < len(tokens) else "" for step in range(-2, 4)
+            ]
             day, month, year = None, names.get(token.word), None
             if month and (len(token.word) > 4 or token.text[:1].isupper() or around[3][:1].isdigit()):
                 last = index
@@ -469,12 +487,23 @@ class Question:
             elif _YEAR.fullmatch(token.word):
                 end = tokens[index + 1] if index + 1 < len(tokens) else None
                 gap = self.text[token.end : end.start] if end else ""
-                if end and gap.strip() in ("-", "–") and len(gap) == 1 and re.fullmatch(r"\d\d|\d{4}", end.word):
+                if (
+                    end
+                    and gap.strip() in ("-", "–")
+                    and len(gap) == 1
+                    and re.fullmatch(r"\d\d|\d{4}", end.word)
+                ):
                     second = end.word if len(end.word) == 4 else token.word[:2] + end.word
-                    if re.fullmatch(r"\d\d", end.word) and tokens[index + 2 : index + 3] and re.fullmatch(r"\d\d", tokens[index + 2].word):
+                    if (
+                        re.fullmatch(r"\d\d", end.word)
+                        and tokens[index + 2 : index + 3]
+                        and re.fullmatch(r"\d\d", tokens[index + 2].word)
+                    ):
                         mask = 7 << index
                         taken |= mask
-                        yield TimeMention(f"{token.word}-{end.word}-{tokens[index + 2].word}", mask, full_mask=mask)
+                        yield TimeMention(
+                            f"{token.word}-{end.word}-{tokens[index + 2].word}", mask, full_mask=mask
+                        )
                         continue
                     mask = 3 << index
                     taken |= mask
@@ -522,7 +551,15 @@ def unit_named(text: str) -> str | None:
     """
     word = text.strip()
     folded = word.casefold()
-    if is_empty_word(folded) or folded in ("points", "point", "second", "times", "people", "persons", "feet of"):
+    if is_empty_word(folded) or folded in (
+        "points",
+        "point",
+        "second",
+        "times",
+        "people",
+        "persons",
+        "feet of",
+    ):
         return None
     phrase = parse_unit_phrase(word) if len(word) > 1 or word in "%€$£" else None
     if phrase is not None and phrase.unit and not phrase.scale:

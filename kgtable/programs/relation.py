@@ -27,7 +27,7 @@ from rapidfuzz import fuzz, process
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.programs.algebra import RowChoice, ValueKind
 from kgtable.programs.scalars import Datum, duration_seconds, normal, quantity, time_datum, time_span
-from kgtable.tables.column_profile import ColumnStyle, CellKind, profile_columns, type_cell
+from kgtable.tables.column_profile import CellKind, ColumnStyle, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
 
 Codes = npt.NDArray[np.int32]
