@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgtable.errors import KgtableError
+from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.programs.algebra import Program
-from kgtable.programs.candidates import Source
+from kgtable.programs.candidates import Candidate, Source
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.ranker import (
     Executed,
@@ -149,7 +149,8 @@ def answer_by_programs(
         return RankedAnswer(question, None, 0.0, reasons=("No table fits the question.",))
     sources = sources_of(asked, looked_at)
     relations = {relation.id: relation for relation, _ in looked_at}
-    found = execute(generate(sources, known), relations, known)
+    refused: list[tuple[Candidate, UnitMismatchError]] = []
+    found = execute(generate(sources, known), relations, known, refused=refused)
     abstention = known.score(abstention_features(found))
     none = probabilities(found, abstention)
     if not found:
@@ -170,6 +171,9 @@ def answer_by_programs(
     by_id = {id(executed): executed for executed in found}
     others = [_told(by_id[one], relations, sums[by_id[one].key]) for one in shown[:MOST_ALTERNATIVES]]  # type: ignore[index]
     alternatives = tuple(other for other in others if other is not None)
+    mixed = next((error for candidate, error in refused if _was_meant(candidate, best)), None)
+    if mixed is not None:
+        return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
     main = _told(best, relations, confidence)
     if main is None or (none > share and none > 0.5):
         reasons = (_missing(asked, best, sources) or "No program fits the question well enough.",)
@@ -178,6 +182,13 @@ def answer_by_programs(
     ambiguous = bool(rivals)
     reasons = tuple(doubts) or ("Every word of the question is accounted for, and no other reading fits.",)
     return RankedAnswer(question, main, confidence, True, ambiguous, not doubts, reasons, alternatives)
+
+
+def _was_meant(candidate: Candidate, best: Executed) -> bool:
+    """Whether a program that was refused fits better than the best that was executed."""
+    aggregated = candidate.op in ("sum", "mean", "median") and candidate.measure is not None
+    linked = candidate.features.get("m:link", 0.0) >= 0.5
+    return aggregated and linked and candidate.score > best.candidate.score - 0.5
 
 
 def _several(question: str, parts: Sequence[RankedAnswer]) -> RankedAnswer:
@@ -244,11 +255,19 @@ def _doubts(
         )
     if op in ("sum", "mean", "min", "max", "extreme", "top", "columns") and _has_units_apart(best):
         doubts.append("The rows have units of their own.")
+    if op == "count" and _counts_a_value(question, best):
+        doubts.append("The rows have a quantity of their own, which a count leaves out.")
     if any(c.kind in ("partial",) and c.quality < 0.6 for c in best.candidate.conditions):
         doubts.append("A name of the question stands in the table in other words.")
     if confidence < VERIFIED_FROM:
         doubts.append("The reading of the question is not sure enough.")
     return doubts
+
+
+def _counts_a_value(question: Question, best: Executed) -> bool:
+    """Whether a count is of something that cells name, in a table with a column that counts things."""
+    named = any(c.mask & question.focus for c in best.candidate.conditions)
+    return named and any(view.quantity for view in best.candidate.source.columns)
 
 
 def _has_units_apart(best: Executed) -> bool:

@@ -6,6 +6,7 @@ features for the ranker. What is possible is decided here by types; what is mean
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -145,6 +146,16 @@ class Source:
         return self.column_links[view.place]
 
     @cached_property
+    def overshadowed(self) -> frozenset[int]:
+        """Columns of which another column has all that names them, and is named better."""
+        links = self.column_links
+        return frozenset(
+            place
+            for place, link in enumerate(links)
+            if link.mask and any(o.mask & link.mask == link.mask and o.score > link.score for o in links)
+        )
+
+    @cached_property
     def labels(self) -> tuple[ColumnView, ...]:
         """The columns that name rows: the label column of each table."""
         return tuple(view for view in self.columns if view.label)
@@ -229,6 +240,7 @@ def _spoken(source: Source) -> bool:
     return linked or any(c.quality >= 0.6 for c in source.conditions) or bool(source.title)
 
 
+_KEY_HEADER = re.compile(r"(?i)(?:^|[\W_])(?:id|code|key|sku)(?:$|[\W_])|[a-z]I[dD]\b|(?i:\w+_id\b)")
 _KEYS: dict[tuple[str, str, int, int], tuple[ColumnRef, ColumnRef] | None] = {}
 
 
@@ -298,6 +310,17 @@ class _Grammar:
         self.targets = self._target_columns()
         self.keys = [view for view in self.targets if view.distinct < view.filled or view.label][:3]
         self.content = self.question.content | source.values
+        focus = self.question.focus
+        self.described = Question._all(
+            source.link(v).mask
+            for v in source.columns
+            if source.link(v).exact and v.kind in (ValueKind.TEXT, ValueKind.ENTITY) and not v.measure
+        ) & ~focus & ~source.values
+        self.focus_measure = any(v.measure and source.link(v).score >= 0.5 and source.link(v).mask & focus for v in source.columns)
+        self.focus_entity = any(
+            not v.measure and source.link(v).score >= 0.7 and source.link(v).mask & focus and v.distinct < v.filled
+            for v in source.columns
+        )
         self.superlatives = Question._all(
             token for adjective, token in self.question.adjectives if adjective.superlative
         )
@@ -338,6 +361,8 @@ class _Grammar:
         yield from self._truths()
         if self.source.join is not None:
             yield from self._never()
+        elif "negation" in self.cues:
+            yield from self._never_within()
 
     # What the parts are
 
@@ -446,6 +471,11 @@ class _Grammar:
             link = source.link(target)
             covered |= self._by_column(target)
             features["t:link"] = link.score
+            if target.role is ColumnRole.IDENTIFIER:
+                features["t:id"] = 1.0
+                features[f"{op}:t:id"] = 1.0
+            if target.place in source.overshadowed:
+                features["t:overshadowed"] = 1.0
             if link.exact:
                 features["t:exact"] = 1.0
             if link.derived:
@@ -469,6 +499,8 @@ class _Grammar:
             link = source.link(measure)
             covered |= self._by_column(measure)
             features["m:link"] = link.score
+            if measure.place in source.overshadowed:
+                features["m:overshadowed"] = 1.0
             if link.derived:
                 features["m:derived"] = 1.0
             hinted = 0
@@ -488,6 +520,15 @@ class _Grammar:
                 features["m:time"] = 1.0
             if measure.place in conditions.columns:
                 features["m:condition"] = 1.0
+        kind = op.partition("/")[0]
+        if self.focus_measure and kind in ("count", "count_distinct", "sum", "select"):
+            features[f"{kind}:focus measure"] = 1.0
+        if self.focus_entity and kind in ("count", "count_distinct"):
+            features[f"{kind}:focus entity"] = 1.0
+        if measure is not None and kind == "sum" and measure.quantity and any(c.mask & question.focus for c in conditions.conditions):
+            features["sum:quantity"] = 1.0
+        if measure is not None and source.link(measure).mask & question.focus:
+            features["m:focus"] = 1.0
         for name in also:
             features[name] = features.get(name, 0.0) + 1.0
         content = self.content
@@ -497,10 +538,14 @@ class _Grammar:
             features["cue:left:superlative"] = 1.0
         if unsaid & self.cues.get("negation", 0):
             features["cue:left:negation"] = 1.0
+        told = self.described & content & ~covered
+        if told:
+            features["described"] = float(min(told.bit_count(), 3))
+            covered |= told
         left = content & ~covered
         total = max(content.bit_count(), 1)
         features["uncovered"] = left.bit_count() / total
-        features["uncovered:n"] = min(left.bit_count(), 5) / 5
+        features["uncovered:n"] = float(min(left.bit_count(), 6))
         if not left:
             features["covered"] = 1.0
         if left & source.values:
@@ -511,6 +556,8 @@ class _Grammar:
             features["uncovered:focus"] = 1.0
         if left & question.quoted:
             features["uncovered:quoted"] = 1.0
+        if left & question.names:
+            features["uncovered:name"] = 1.0
         features["title"] = (source.title & content).bit_count() / total
         if source.join is not None:
             features["join"] = 1.0
@@ -707,6 +754,8 @@ class _Grammar:
                 ):
                     continue
                 sign = next((headers[stem] for stem in by.stems if stem in headers), 0)
+                if by.temporal and not sign and name not in ("early", "late", "old", "young", "new"):
+                    continue
                 descending = sign > 0 if sign else down
                 if (
                     by.role is ColumnRole.ORDINAL
@@ -1432,6 +1481,22 @@ class _Grammar:
                     Compare(Relator.GREATER, counted, Constant(Decimal(0), ValueKind.QUANTITY)),
                     conditions,
                 )
+
+    def _never_within(self) -> Iterator[Candidate]:
+        """Members of a column of which no row meets a condition."""
+        source, cues = self.source, self.cues
+        for conditions in self.sets[:4]:
+            if not conditions.conditions or any(c.kind.startswith(("not", "missing")) for c in conditions.conditions):
+                continue
+            for view in self.targets[:2]:
+                if view.place in conditions.columns or view.distinct >= view.filled:
+                    continue
+                met = Project(conditions.over(source.rows()), (Named(view.ref),))
+                rows = Filter(source.rows(), Not(Membership(view.ref, met)))
+                root = Project(rows, (Named(view.ref),), True)
+                yield self.make("never/within", root, conditions, target=view, mask=cues["negation"])
+                counted = Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref, rows)
+                yield self.make("never/within/count", counted, conditions, target=view, mask=cues["negation"])
 
     def _never(self) -> Iterator[Candidate]:
         """Rows of one table that no row of the other refers to."""

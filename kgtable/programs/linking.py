@@ -40,6 +40,7 @@ from kgtable.programs.reading import (
     fold,
     months,
     synonyms,
+    unit_named,
     words_of_type,
 )
 from kgtable.programs.relation import ColumnRole, Relation, RowKind
@@ -91,6 +92,7 @@ class ColumnView:
     filled: int
     missing: int
     place: int
+    unit_hint: str | None
     personal: bool
     placelike: bool
     timelike: bool
@@ -104,6 +106,11 @@ class ColumnView:
     def temporal(self) -> bool:
         """Whether it holds dates or periods."""
         return self.kind in (ValueKind.DATE, ValueKind.PERIOD)
+
+    @property
+    def quantity(self) -> bool:
+        """Whether it counts things: pieces, copies, a stock."""
+        return self.measure and bool(set(self.stems) & words_of_type("quantity"))
 
     @property
     def measure(self) -> bool:
@@ -212,6 +219,15 @@ class TableIndex:
         plain = _UNIT_PART.sub(" ", column.header).strip() or column.header
         stems = tuple(dict.fromkeys(stems_of(plain)))
         own_stems = tuple(dict.fromkeys(stems_of(_UNIT_PART.sub(" ", own).strip() or own)))
+        hint = _unit_at_end(own)
+        if hint is not None:
+            ending = stems_of(own)[-1]
+            stems = tuple(stem for stem in stems if stem != ending) or stems
+            own_stems = tuple(stem for stem in own_stems if stem != ending) or own_stems
+        if column.role is not ColumnRole.PLAIN or {"id", "key", "code"} & set(own_stems):
+            keys = words_of_type("key")
+            stems = tuple(stem for stem in stems if stem not in keys) or stems
+            own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
         filled = int((data.codes >= 0).sum())
         whole = frozenset(stems)
         return ColumnView(
@@ -228,6 +244,7 @@ class TableIndex:
             filled,
             len(data) - filled,
             index,
+            hint,
             bool(whole & words_of_type("person")),
             bool(whole & words_of_type("place")),
             bool(whole & words_of_type("time")) or column.kind in (ValueKind.DATE, ValueKind.PERIOD),
@@ -364,12 +381,14 @@ class Links:
                     small = [stem for stem in stems if is_empty_word(stem)]
                     said = [by_stem.get(stem, 0) & (mask << 1 | mask >> 1) for stem in small]
                     mask |= Question._all(said)
-                    share = 1.0 if all(said) else 0.9
-                link = ColumnLink(share, mask, share >= 0.9)
+                    share = 1.0 if all(said) else 0.75
+                link = ColumnLink(share, mask, len(hits) == len(content))
                 if (link.score, link.mask.bit_count()) > (best.score, best.mask.bit_count()):
                     best = link
         if best.score < 1.0:
-            best = max(best, self._derived(view), key=lambda link: link.score)
+            derived = self._derived(view)
+            if derived.score >= best.score and derived.mask:
+                best = derived
         if view.period and best.score < 1.0:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
@@ -417,7 +436,7 @@ class Links:
         if asked is None:
             return 0
         unit, mask = asked
-        return mask if any(u == unit for u in view.units if u not in NO_UNIT) else 0
+        return mask if unit == view.unit_hint or any(u == unit for u in view.units if u not in NO_UNIT) else 0
 
     def _exact(self) -> Iterator[Condition]:
         """Runs of tokens that are a whole cell, the longest first; function words only by their capitals."""
@@ -728,6 +747,10 @@ class Links:
                 quality += 0.25
             elif units:
                 return None
+            elif view.unit_hint is not None:
+                if not comparable(number.unit, view.unit_hint):
+                    return None
+                quality += 0.25
             elif number.unit == "PERCENT":
                 quality -= 0.05
             else:
@@ -837,6 +860,14 @@ def negated(condition: Condition, mask: int) -> Condition:
         kind=f"not {condition.kind}",
         choice=RowChoice.MEMBERS,
     )
+
+
+def _unit_at_end(header: str) -> str | None:
+    """The unit that a header without brackets ends with: ``weight_kg``."""
+    parts = re.split(r"[_\s]+", header.strip())
+    if len(parts) < 2 or "_" not in header:
+        return None
+    return unit_named(parts[-1]) or unit_named(parts[-1].upper())
 
 
 def _constant(text: str, view: ColumnView) -> Constant:

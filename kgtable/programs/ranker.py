@@ -16,7 +16,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from kgtable.errors import KgtableError
+from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.candidates import Candidate, Source, candidates_of, joins_of
@@ -121,11 +121,16 @@ def generate(sources: Sequence[Source], known: Weights) -> list[Candidate]:
 
 
 def execute(
-    candidates: Sequence[Candidate], relations: Mapping[str, Relation], known: Weights, most: int = EXECUTED
+    candidates: Sequence[Candidate], relations: Mapping[str, Relation], known: Weights, most: int = EXECUTED,
+    refused: list[tuple[Candidate, UnitMismatchError]] | None = None,
 ) -> list[Executed]:
-    """The best candidates that give something, with features of what they give, the best first."""
+    """The best candidates that give something, with features of what they give, the best first.
+
+    `refused` collects those that mix units or currencies.
+    """
     session = Session(relations)
     found: list[Executed] = []
+    refused = refused if refused is not None else []
     tried = 0
     for candidate in candidates:
         if len(found) >= most or tried >= 2 * most:
@@ -133,6 +138,9 @@ def execute(
         tried += 1
         try:
             denotation = session.denotation(candidate.program)
+        except UnitMismatchError as error:
+            refused.append((candidate, error))
+            continue
         except KgtableError:
             continue
         if denotation.empty:
@@ -158,7 +166,13 @@ def probabilities(found: Sequence[Executed], abstention: float) -> float:
 def abstention_features(found: Sequence[Executed]) -> dict[str, float]:
     """The features of giving no answer."""
     least = min((executed.features["uncovered"] for executed in found[:20]), default=1.0)
-    return {ABSTAIN: 1.0, f"{ABSTAIN}:uncovered": least, f"{ABSTAIN}:nothing": float(not found)}
+    features = {ABSTAIN: 1.0, f"{ABSTAIN}:uncovered": least, f"{ABSTAIN}:nothing": float(not found)}
+    if found:
+        best = found[0].features
+        for name in ("uncovered:n", "uncovered:number", "uncovered:value", "uncovered:focus", "uncovered:name", "covered"):
+            features[f"{ABSTAIN}:{name}"] = best.get(name, 0.0)
+        features[f"{ABSTAIN}:table:score"] = best.get("table:score", 0.0)
+    return features
 
 
 def answer_key(denotation: Denotation) -> tuple[object, ...]:

@@ -279,6 +279,13 @@ class Question:
         return self._all(self.mask(match.start(1), match.end(1)) for match in _QUOTED.finditer(self.text))
 
     @cached_property
+    def names(self) -> int:
+        """The tokens within the sentence that are written with a capital."""
+        return sum(
+            1 << token.index for token in self.tokens if token.index and not token.empty and token.text[:1].isupper()
+        )
+
+    @cached_property
     def wh(self) -> str:
         """What is asked for: who, when, where, how_many, how_much, which, …"""
         if _YES_NO.match(self.lower) and "or" not in self.cues:
