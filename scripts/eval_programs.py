@@ -118,7 +118,8 @@ def benchmark_judge(question: BenchmarkQuestion, text: str, value: str | None, u
 def everyday_judge(folder: Path) -> Judge:
     """The judge of the everyday tables."""
     spec = importlib.util.spec_from_file_location("everyday_score", folder / "score.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 

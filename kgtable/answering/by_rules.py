@@ -255,6 +255,11 @@ def _doubts(
         )
     if op in ("sum", "mean", "min", "max", "extreme", "top", "columns") and _has_units_apart(best):
         doubts.append("The rows have units of their own.")
+    target = best.candidate.target
+    if target is not None and any(
+        c.column == target.place and "not" not in c.kind for c in best.candidate.conditions
+    ):
+        doubts.append("The answer stands in a cell by which it was chosen.")
     if op == "count" and _counts_a_value(question, best):
         doubts.append("The rows have a quantity of their own, which a count leaves out.")
     if any(c.kind in ("partial",) and c.quality < 0.6 for c in best.candidate.conditions):

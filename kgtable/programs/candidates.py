@@ -187,10 +187,11 @@ class ConditionSet:
         return frozenset(condition.column for condition in self.conditions)
 
 
-def condition_set(conditions: Sequence[Condition]) -> ConditionSet:
-    """The conjunction of some conditions."""
+def condition_set(conditions: Sequence[Condition], dominated: Iterable[Condition] = ()) -> ConditionSet:
+    """The conjunction of some conditions; `dominated` are those that another reading of the tokens beats."""
     mask, choice = 0, RowChoice.MEMBERS
     features: dict[str, float] = {}
+    weaker = tuple(dominated)
     for condition in conditions:
         mask |= condition.mask
         if condition.choice is RowChoice.ALL:
@@ -198,6 +199,8 @@ def condition_set(conditions: Sequence[Condition]) -> ConditionSet:
         key = f"c:{condition.kind}"
         features[key] = features.get(key, 0) + 1
         features[f"{key}:q"] = features.get(f"{key}:q", 0) + condition.quality
+        if condition in weaker:
+            features["c:dominated"] = features.get("c:dominated", 0) + 1
         if condition.relation:
             features[f"c:relation:{condition.relation}"] = 1.0
     features[f"c:n={min(len(conditions), 3)}"] = 1.0
@@ -311,14 +314,23 @@ class _Grammar:
         self.keys = [view for view in self.targets if view.distinct < view.filled or view.label][:3]
         self.content = self.question.content | source.values
         focus = self.question.focus
-        self.described = Question._all(
-            source.link(v).mask
-            for v in source.columns
-            if source.link(v).exact and v.kind in (ValueKind.TEXT, ValueKind.ENTITY) and not v.measure
-        ) & ~focus & ~source.values
-        self.focus_measure = any(v.measure and source.link(v).score >= 0.5 and source.link(v).mask & focus for v in source.columns)
+        self.described = (
+            Question._all(
+                source.link(v).mask
+                for v in source.columns
+                if source.link(v).exact and v.kind in (ValueKind.TEXT, ValueKind.ENTITY) and not v.measure
+            )
+            & ~focus
+            & ~source.values
+        )
+        self.focus_measure = any(
+            v.measure and source.link(v).score >= 0.5 and source.link(v).mask & focus for v in source.columns
+        )
         self.focus_entity = any(
-            not v.measure and source.link(v).score >= 0.7 and source.link(v).mask & focus and v.distinct < v.filled
+            not v.measure
+            and source.link(v).score >= 0.7
+            and source.link(v).mask & focus
+            and v.distinct < v.filled
             for v in source.columns
         )
         self.superlatives = Question._all(
@@ -409,14 +421,24 @@ class _Grammar:
             if kinds[condition.kind] <= 6:
                 kept.append(condition)
         kept = kept[:16]
+        weak = [
+            c
+            for c in kept
+            if any(
+                o.mask & c.mask == c.mask and o.quality > c.quality + 0.05
+                for o in kept
+                if o.kind != "several"
+            )
+        ]
         negation = self.cues.get("negation", 0)
         if negation:
+            weak += [negated(c, negation) for c in weak]
             opposite = [negated(c, negation) for c in kept if not c.mask & negation and c.kind != "missing"][
                 :6
             ]
             kept += opposite
             kept += [negated(c, 0) for c in kept if c.kind == "missing"][:1]
-        sets = [condition_set([condition]) for condition in kept]
+        sets = [condition_set([condition], weak) for condition in kept]
         for size in (2, 3):
             for several in combinations(kept[:9] if size == 2 else kept[:7], size):
                 masks = [c.mask for c in several]
@@ -433,7 +455,7 @@ class _Grammar:
                 ]
                 if len(set(exact)) < len(exact):
                     continue
-                sets.append(condition_set(several))
+                sets.append(condition_set(several, weak))
         either = self.cues.get("or", 0)
         if either:
             for one, other in combinations(kept[:6], 2):
@@ -525,7 +547,12 @@ class _Grammar:
             features[f"{kind}:focus measure"] = 1.0
         if self.focus_entity and kind in ("count", "count_distinct"):
             features[f"{kind}:focus entity"] = 1.0
-        if measure is not None and kind == "sum" and measure.quantity and any(c.mask & question.focus for c in conditions.conditions):
+        if (
+            measure is not None
+            and kind == "sum"
+            and measure.quantity
+            and any(c.mask & question.focus for c in conditions.conditions)
+        ):
             features["sum:quantity"] = 1.0
         if measure is not None and source.link(measure).mask & question.focus:
             features["m:focus"] = 1.0
@@ -589,7 +616,11 @@ class _Grammar:
                     unused += 1
             if self.question.plural:
                 features[f"{op}:plural"] = 1.0
-            superlatives = [token for adjective, token in self.question.adjectives if token & ~taken]
+            superlatives = [
+                token
+                for adjective, token in self.question.adjectives
+                if token & ~taken and adjective.superlative
+            ]
             if superlatives:
                 features[f"{op}:adjective"] = 1.0
             elif not self.cues.keys() & {"first", "last"}:
@@ -730,9 +761,12 @@ class _Grammar:
 
     def _directions(self) -> list[tuple[bool, int, str, Mapping[str, int]]]:
         """Descending or not, tokens, name, headers measured, for each superlative of the question."""
-        found = []
-        for adjective, token in self.question.adjectives:
-            found.append((adjective.sign > 0, token, adjective.name, adjective.headers))
+        compared = Question._all(threshold.mask for threshold in self.question.thresholds)
+        known = [(adjective, token) for adjective, token in self.question.adjectives if not token & compared]
+        chosen = [entry for entry in known if entry[0].superlative] or known
+        found = [
+            (adjective.sign > 0, token, adjective.name, adjective.headers) for adjective, token in chosen
+        ]
         cues = self.cues
         if "most_often" in cues and not found:
             found.append((True, cues["most_often"], "most", {}))
@@ -837,7 +871,7 @@ class _Grammar:
                         )
             for name, aggregate, view in measures:
                 grouped = GroupBy(rows, named, (Named(aggregate, "value"),))
-                for down, token, adjective, _ in directions[:2]:
+                for down, token, _adjective, _ in directions[:2]:
                     order = Sort(grouped, (SortKey(ColumnRef("value"), down),))
                     root = Project(Limit(order, 1, ties=True), (Named(ColumnRef("key")),))
                     mask = token | (cues.get("average", 0) if name == "mean" else 0)
@@ -1091,7 +1125,7 @@ class _Grammar:
 
     def _pairs(self) -> Iterator[Candidate]:
         """Two entities of one column: their difference, ratio, and which of them has more."""
-        source, cues, question = self.source, self.cues, self.question
+        source, cues, _question = self.source, self.cues, self.question
         if not cues.keys() & {
             "difference",
             "change",
@@ -1289,12 +1323,9 @@ class _Grammar:
                 continue
             rows = conditions.over(source.rows(conditions.choice))
             everything = source.rows()
-            for view in [
-                view
-                for view in self._ranked(
+            for view in list(self._ranked(
                     [v for v in source.columns if v.measure and v.place not in conditions.columns]
-                )
-            ][:3]:
+                ))[:3]:
                 part = Aggregate(AggregateFunction.SUM, view.ref, rows)
                 yield self.make(
                     "share/sum",
@@ -1362,7 +1393,7 @@ class _Grammar:
 
     def _rows_compared(self) -> Iterator[Candidate]:
         """Rows of which one column is more than another, or than the mean; the row that changed most."""
-        source, cues, question = self.source, self.cues, self.question
+        source, cues, _question = self.source, self.cues, self.question
         if source.join is not None or not source.labels:
             return
         nothing = condition_set([])
@@ -1486,7 +1517,9 @@ class _Grammar:
         """Members of a column of which no row meets a condition."""
         source, cues = self.source, self.cues
         for conditions in self.sets[:4]:
-            if not conditions.conditions or any(c.kind.startswith(("not", "missing")) for c in conditions.conditions):
+            if not conditions.conditions or any(
+                c.kind.startswith(("not", "missing")) for c in conditions.conditions
+            ):
                 continue
             for view in self.targets[:2]:
                 if view.place in conditions.columns or view.distinct >= view.filled:

@@ -6,6 +6,7 @@ Conditions are ready expressions of the algebra with the tokens that they accoun
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -263,7 +264,7 @@ class _Cells:
         self.relation = relation
         for index in range(len(relation.columns)):
             data = relation.data(index)
-            kind, role = relation.typing(index)
+            _kind, _role = relation.typing(index)
             for code in data.used()[:MOST_VALUES]:
                 datum = data.values[code]
                 place = index, code
@@ -668,7 +669,7 @@ class Links:
                     0.82 + bonus,
                     relation=mention.relation,
                 )
-        for first, second in zip(whole, whole[1:], strict=False):
+        for first, second in itertools.pairwise(whole):
             between = question.text[: question.tokens[(second.mask & -second.mask).bit_length() - 1].start]
             start = question.tokens[first.mask.bit_length() - 1].end
             middle = between[start:].strip().casefold()

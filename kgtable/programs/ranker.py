@@ -121,7 +121,10 @@ def generate(sources: Sequence[Source], known: Weights) -> list[Candidate]:
 
 
 def execute(
-    candidates: Sequence[Candidate], relations: Mapping[str, Relation], known: Weights, most: int = EXECUTED,
+    candidates: Sequence[Candidate],
+    relations: Mapping[str, Relation],
+    known: Weights,
+    most: int = EXECUTED,
     refused: list[tuple[Candidate, UnitMismatchError]] | None = None,
 ) -> list[Executed]:
     """The best candidates that give something, with features of what they give, the best first.
@@ -169,7 +172,14 @@ def abstention_features(found: Sequence[Executed]) -> dict[str, float]:
     features = {ABSTAIN: 1.0, f"{ABSTAIN}:uncovered": least, f"{ABSTAIN}:nothing": float(not found)}
     if found:
         best = found[0].features
-        for name in ("uncovered:n", "uncovered:number", "uncovered:value", "uncovered:focus", "uncovered:name", "covered"):
+        for name in (
+            "uncovered:n",
+            "uncovered:number",
+            "uncovered:value",
+            "uncovered:focus",
+            "uncovered:name",
+            "covered",
+        ):
             features[f"{ABSTAIN}:{name}"] = best.get(name, 0.0)
         features[f"{ABSTAIN}:table:score"] = best.get("table:score", 0.0)
     return features

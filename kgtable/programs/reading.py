@@ -282,7 +282,9 @@ class Question:
     def names(self) -> int:
         """The tokens within the sentence that are written with a capital."""
         return sum(
-            1 << token.index for token in self.tokens if token.index and not token.empty and token.text[:1].isupper()
+            1 << token.index
+            for token in self.tokens
+            if token.index and not token.empty and token.text[:1].isupper()
         )
 
     @cached_property

@@ -59,9 +59,11 @@ def test_footnote_marks_do_not_hide_a_value() -> None:
 
 def test_columns_by_header_stem_and_synonym() -> None:
     found = links("Who designed the games with the highest ratings?", GAMES).columns
-    assert found[3].exact and found[4].score == 1.0
+    assert found[3].exact
+    assert found[4].score == 1.0
     earning = links("How much does Jonas Weil earn?", STAFF).columns
-    assert earning[2].derived and earning[2].score >= 0.5
+    assert earning[2].derived
+    assert earning[2].score >= 0.5
 
 
 def test_times_bind_to_columns_of_times() -> None:
