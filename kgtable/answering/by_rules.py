@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.programs.algebra import Program
-from kgtable.programs.candidates import Candidate, Source
 from kgtable.programs.executor import ProgramResult, run
+from kgtable.programs.grammar import Candidate
 from kgtable.programs.ranker import (
     Executed,
     Weights,
@@ -29,6 +29,7 @@ from kgtable.programs.reading import Question, consumed_cues
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal
 from kgtable.programs.session import texts
+from kgtable.programs.sources import Source
 
 MOST_TABLES = 8
 MOST_ALTERNATIVES = 5

@@ -19,12 +19,14 @@ from typing import Any
 from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.candidates import Candidate, Source, candidates_of, joins_of
+from kgtable.programs.candidates import candidates_of
+from kgtable.programs.grammar import Candidate
 from kgtable.programs.linking import Links, index_of, stems_of
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.programs.session import Denotation, Session
+from kgtable.programs.sources import Source, joins_of
 from kgtable.resources import PACKAGE
 
 EXECUTED = 60
@@ -189,7 +191,7 @@ def answer_key(denotation: Denotation) -> tuple[object, ...]:
     """What is equal for equal answers: the set of values, in order where it was asked for."""
     keys = [key_of(value) for row in denotation.rows for value in row if value is not None]
     unique = list(dict.fromkeys(keys))
-    return tuple(sorted(unique, key=repr)) if not denotation.ordered else tuple(sorted(unique, key=repr))
+    return tuple(unique) if denotation.ordered else tuple(sorted(unique, key=repr))
 
 
 def denotation_features(candidate: Candidate, denotation: Denotation) -> dict[str, float]:
