@@ -55,7 +55,7 @@ START = {
     "difference/columns/time:difference": 1.0, "percent_change/columns/time:percent": 2.0, "m:unlinked": -0.5, "t:condition": -1.0,
     "abstain": -5.0, "c:several": -0.5, "c:not exact": -0.3, "select:adjective": -0.7,
     "cue:left": -1.0, "cue:left:superlative": -1.5, "cue:left:negation": -2.0, "uncovered:focus": -0.5, "uncovered:n": -1.0, "count:focus measure": -2.0, "sum:focus measure": 1.0, "count_distinct:focus measure": -1.0,
-    "count_distinct:focus entity": 0.7, "m:focus": 0.8, "d:yes_no:number": -3.0, "d:what_is:number": 0.3, "count:wh=what_is": -1.0, "described": -0.2, "c:dominated": -1.0, "t:id": -0.8, "count_distinct:t:id": 0.8, "count:wh=which": -1.5, "count:wh=who": -2.0, "count:wh=when": -2.0, "count:wh=where": -2.0,
+    "count_distinct:focus entity": 0.7, "m:focus": 0.8, "d:yes_no:number": -3.0, "d:what_is:number": 0.3, "count:wh=what_is": -1.0, "described": -0.2, "t:said key": 2.0, "group/mean:each": 1.0, "group/count:each": 1.0, "group/sum:each": 1.0, "c:dominated": -1.0, "t:id": -0.8, "count_distinct:t:id": 0.8, "count:wh=which": -1.5, "count:wh=who": -2.0, "count:wh=when": -2.0, "count:wh=where": -2.0,
     "sum:wh=which": -1.0, "sum:wh=who": -1.5, "count_distinct:wh=which": -1.5, "count_distinct:wh=who": -2.0, "c:not contains": -0.7,
     "c:contains": -0.4, "m:overshadowed": -1.5, "t:overshadowed": -1.0, "columns/mean/span:until": 1.0, "uncovered:name": -0.7,
     "abstain:uncovered:n": 0.5, "abstain:uncovered:name": 1.0, "abstain:uncovered:number": 0.5, "sum:quantity": 2.0,
@@ -215,9 +215,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--kgs", type=Path, required=True, help="folder of graphs, one for each benchmark")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--penalty", type=float, default=PENALTY)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--start", type=Path)
+    parser.add_argument("--groups", type=Path, help="keep what was collected here, or take it from here")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     learned = json.loads(options.start.read_text())["weights"] if options.start else dict(START)
@@ -225,8 +227,13 @@ def main() -> None:
         began = time.time()
         tasks = [(name, split, str(options.data), str(options.kgs), options.limit, learned, f"{part}/4")
                  for name, split in reversed(SPLITS) for part in range(4)]  # fmt: skip
-        with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-            groups = [group for found in pool.imap(collect, tasks, chunksize=1) for group in found]
+        if options.groups is not None and options.groups.exists():
+            groups = json.loads(options.groups.read_text())
+        else:
+            with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
+                groups = [group for found in pool.imap(collect, tasks, chunksize=1) for group in found]
+            if options.groups is not None:
+                options.groups.write_text(json.dumps(groups))
         by: dict[str, list[bool]] = {}
         for group in groups:
             by.setdefault(group["id"].split("/")[0], []).append(group["found"])
@@ -234,7 +241,7 @@ def main() -> None:
         print(
             f"round {number}: {len(groups)} questions in {time.time() - began:.0f} s; right candidate found: {reach}"
         )
-        learned = fit(groups, PENALTY, learned)
+        learned = fit(groups, options.penalty, learned)
         right: dict[str, list[bool]] = {}
         for group in groups:
             right.setdefault(group["id"].split("/")[0], []).append(best_answer(group, learned)[1])
@@ -243,8 +250,8 @@ def main() -> None:
             + ", ".join(f"{name} {np.mean(found):.3f}" for name, found in right.items()),
             flush=True,
         )
-    calibration = calibrate(groups, PENALTY, learned)
-    data = {"about": "Weights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": PENALTY,
+    calibration = calibrate(groups, options.penalty, learned)
+    data = {"about": "Weights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,
             "splits": [f"{name} {split}, tables of even SHA-256" for name, split in SPLITS], "questions": len(groups),
             "calibration": calibration, "weights": dict(sorted(learned.items()))}  # fmt: skip
     options.out.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

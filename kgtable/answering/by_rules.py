@@ -176,13 +176,20 @@ def answer_by_programs(
     if mixed is not None:
         return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
     main = _told(best, relations, confidence)
-    if main is None or (none > share and none > 0.5):
+    if main is None or (none > share and _names_nothing(asked, best)):
         reasons = (_missing(asked, best, sources) or "No program fits the question well enough.",)
         return RankedAnswer(question, None, confidence, reasons=reasons, alternatives=alternatives)
     doubts = list(_doubts(asked, best, rivals, confidence, sources))
     ambiguous = bool(rivals)
     reasons = tuple(doubts) or ("Every word of the question is accounted for, and no other reading fits.",)
     return RankedAnswer(question, main, confidence, True, ambiguous, not doubts, reasons, alternatives)
+
+
+def _names_nothing(question: Question, best: Executed) -> bool:
+    """Whether what is left out by the best program is a name, a quotation, a number, or most of the question."""
+    features = best.features
+    left = ("uncovered:name", "uncovered:quoted", "uncovered:number")
+    return any(features.get(name) for name in left) or features["uncovered"] >= 0.5
 
 
 def _was_meant(candidate: Candidate, best: Executed) -> bool:

@@ -215,6 +215,8 @@ class Grammar:
             link = source.link(target)
             covered |= self._by_column(target)
             features["t:link"] = link.score
+            if link.key:
+                features["t:said key"] = 1.0
             if target.role is ColumnRole.IDENTIFIER:
                 features["t:id"] = 1.0
                 features[f"{op}:t:id"] = 1.0

@@ -86,6 +86,7 @@ class ColumnView:
     role: ColumnRole
     stems: tuple[str, ...]
     own: tuple[str, ...]
+    key_words: frozenset[str]
     units: tuple[str | None, ...]
     period: str
     label: bool
@@ -134,6 +135,7 @@ class ColumnLink:
     mask: int
     exact: bool = False
     derived: bool = False
+    key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +227,10 @@ class TableIndex:
             ending = stems_of(own)[-1]
             stems = tuple(stem for stem in stems if stem != ending) or stems
             own_stems = tuple(stem for stem in own_stems if stem != ending) or own_stems
+        key_words: frozenset[str] = frozenset()
         if column.role is not ColumnRole.PLAIN or {"id", "key", "code"} & set(own_stems):
             keys = words_of_type("key")
+            key_words = keys & set(stems)
             stems = tuple(stem for stem in stems if stem not in keys) or stems
             own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
         filled = int((data.codes >= 0).sum())
@@ -238,6 +242,7 @@ class TableIndex:
             column.role,
             stems,
             own_stems,
+            key_words,
             column.units if column.kind is ValueKind.QUANTITY else (),
             _period_of(column.header),
             label,
@@ -394,6 +399,9 @@ class Links:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
                     return ColumnLink(1.0, mention.mask | best.mask, True)
+        said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
+        if said and (best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems):
+            best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
         units = self._by_unit(view)
         if units:
             best = replace(best, score=max(best.score, 0.6), mask=best.mask | units)
