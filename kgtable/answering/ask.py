@@ -11,7 +11,7 @@ from typing import Any
 from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.generation import Generator
-from kgtable.answering.offline.answerer import RULES, answer_by_rules
+from kgtable.answering.program_answers import RULES, answer_by_rules
 from kgtable.config import Settings
 from kgtable.errors import UsageError
 from kgtable.llm.metering import measured

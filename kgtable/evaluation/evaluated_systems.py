@@ -16,8 +16,8 @@ from kgtable.answering.ask import TEMPERATURE as ZERO_SHOT_TEMPERATURE
 from kgtable.answering.ask import nothing_found, read_zero_shot, zero_shot_request
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.generation import Generator
-from kgtable.answering.offline.answerer import answer_by_rules
 from kgtable.answering.presentations import PRESENTATIONS, presentation
+from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import PromptSetting, prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import UsageError
