@@ -105,12 +105,12 @@ class Answer:
     value: str | None = None
     unit: str | None = None
     verified: bool = False
-    grounded: bool = False
-    ambiguous: bool = False
     reasons: tuple[str, ...] = ()
     citations: tuple[Citation, ...] = ()
     calculation: str | None = None
     alternatives: tuple[Alternative, ...] = ()
+    grounded: bool = False
+    ambiguous: bool = False
     program: Program | None = None
     confidence: float | None = None
     cells_read: int = 0

@@ -94,7 +94,7 @@ class Asker:
         asked = check_question(question)
         with measured() as meter:
             evidence = self._evidence(asked)
-            if not evidence.retrieval.triples:
+            if not evidence.tables:
                 answer = nothing_found(evidence.retrieval, self._model)
             elif self._generator is None:
                 answer = answer_by_rules(evidence)
@@ -107,7 +107,7 @@ class Asker:
         asked = check_question(question)
         with measured() as meter:
             evidence = await asyncio.to_thread(self._evidence, asked)
-            if not evidence.retrieval.triples:
+            if not evidence.tables:
                 answer = nothing_found(evidence.retrieval, self._model)
             elif self._generator is None:
                 answer = await asyncio.to_thread(answer_by_rules, evidence)

@@ -173,6 +173,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "value": answer.value,
         "unit": answer.unit,
         "verified": answer.verified,
+        "status": answer.status.value,
+        "confidence": None if answer.confidence is None else round(answer.confidence, 4),
         "calculation": answer.calculation,
         "citations": [[cell.table, cell.row, cell.column, cell.text] for cell in answer.citations],
         "context": dict(answer.context),

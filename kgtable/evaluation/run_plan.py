@@ -29,6 +29,7 @@ SINGLE: dict[str, type | tuple[type, ...]] = {
     "answers": bool,
     "judge": bool,
     "temperature": (int, float),
+    "oracle_tables": bool,
 }
 
 
@@ -79,7 +80,8 @@ FAULTS_SHOWN = 3
 class RunPlan:
     """A run: questions of one split, and the systems that are to answer or only to find them.
 
-    `k` is the number of triples asked for; `temperature` None takes the thesis's temperatures; `model` and
+    `k` is the number of triples asked for; `temperature` None takes the thesis's temperatures;
+    with `oracle_tables` answers are made from the gold tables alone; `model` and
     `assist` stand for systems that name none, once `settled`.
     """
 
@@ -91,6 +93,7 @@ class RunPlan:
     answers: bool = False
     judge: bool = False
     temperature: float | None = None
+    oracle_tables: bool = False
     tables: int = 0
     model: str | None = None
     assist: str = RULES
@@ -107,6 +110,7 @@ class RunPlan:
             "answers": self.answers,
             "judge": self.judge,
             "temperature": self.temperature,
+            "oracle_tables": self.oracle_tables,
             "model": self.model,
             "assist": self.assist,
             "systems": [system.to_json() for system in self.systems],
@@ -151,6 +155,7 @@ def make_plan(
     answers: bool = False,
     judge: bool = False,
     temperature: float | None = None,
+    oracle_tables: bool = False,
 ) -> RunPlan:
     """The plan for a benchmark folder over a graph that holds its tables.
 
@@ -180,6 +185,7 @@ def make_plan(
         answers or judge,
         judge,
         temperature,
+        oracle_tables,
         len(kg.catalogue.tables),
     )
 
