@@ -147,17 +147,17 @@ class Answer:
             "value": self.value,
             "unit": self.unit,
             "verified": self.verified,
-            "status": self.status.value,
-            "confidence": None if self.confidence is None else round(self.confidence, 4),
-            "reasons": list(self.reasons),
             "citations": [citation.to_json() for citation in self.citations],
             "calculation": self.calculation,
-            "program": None if self.program is None else program_to_json(self.program),
-            "alternatives": [other.to_json() for other in self.alternatives],
             "method": self.method,
             "model": self.model,
             "usage": dict(self.usage),
             "timings_ms": dict(self.timings_ms),
+            "status": self.status.value,
+            "confidence": None if self.confidence is None else round(self.confidence, 4),
+            "reasons": list(self.reasons),
+            "program": None if self.program is None else program_to_json(self.program),
+            "alternatives": [other.to_json() for other in self.alternatives],
         }
 
     def __str__(self) -> str:

@@ -226,9 +226,9 @@ def status_scores(question: BenchmarkQuestion, answer: Answer) -> dict[str, floa
     """
     right = answer_scores(question, answer.text, answer.value)["match"]
     named = [answer_scores(question, other.text, other.value)["match"] for other in answer.alternatives]
-    scores = {status: float(answer.status == status) for status in STATUSES}
+    scores = {status.value: float(answer.status == status) for status in STATUSES}
     if answer.status in STATUSES:
-        scores[f"{answer.status}_right"] = right
+        scores[f"{answer.status.value}_right"] = right
     return {**scores, "named": max([right, *named])}
 
 
