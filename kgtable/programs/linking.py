@@ -44,7 +44,7 @@ from kgtable.programs.reading import (
     unit_named,
     words_of_type,
 )
-from kgtable.programs.relation import ColumnRole, Relation, MemberKind
+from kgtable.programs.relation import ColumnRole, MemberKind, Relation
 from kgtable.programs.scalars import normal, number_in, text_of, time_in
 from kgtable.values.periods import find_period
 
@@ -400,7 +400,9 @@ class Links:
                 if _same_period(view.period, mention.lexical):
                     return ColumnLink(1.0, mention.mask | best.mask, True)
         said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
-        if said and (best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems):
+        if said and (
+            best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems
+        ):
             best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
         units = self._by_unit(view)
         if units:
