@@ -27,10 +27,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pyoxigraph as ox
+from kgtable.answering.arithmetic import CalculationFault, Operand, calculate
 
 import kgtable
 from kgtable.answering.answer import Answer
-from kgtable.answering.arithmetic import CalculationFault, Operand, calculate
 from kgtable.answering.grounding import decimal_string, plain
 from kgtable.evaluation.answer_metrics import exact_match, numbers_match
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion

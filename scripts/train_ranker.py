@@ -73,7 +73,7 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
     """The groups of one share of a benchmark: for each question the features of candidates and which are right."""
     name, split, data, kgs, limit, start, share = task
     place = Workplace(Path(data) / name, Path(kgs) / name)
-    known = ranker.Weights(start, {})
+    known = ranker.RankerWeights(start, {})
     part, parts = map(int, share.split("/"))
     questions = [q for q in place.questions(split) if for_training(q)]
     questions = [q for q in questions if q.extra.get("answer_from") != "text" or hash_share(q.id, 4)]
@@ -194,7 +194,7 @@ def calibrate(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str,
 
 def best_answer(group: dict[str, Any], learned: dict[str, float]) -> tuple[float, bool]:
     """The likeliest answer's probability, and whether it is right."""
-    known = ranker.Weights(learned, {})
+    known = ranker.RankerWeights(learned, {})
     scores = np.array([known.score(row) for row in group["features"]] + [known.score(group["abstain"])])
     p = np.exp(scores - scores.max())
     p /= p.sum()
@@ -251,7 +251,7 @@ def main() -> None:
             flush=True,
         )
     calibration = calibrate(groups, options.penalty, learned)
-    data = {"about": "Weights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,
+    data = {"about": "RankerWeights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,
             "splits": [f"{name} {split}, tables of even SHA-256" for name, split in SPLITS], "questions": len(groups),
             "calibration": calibration, "weights": dict(sorted(learned.items()))}  # fmt: skip
     options.out.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 
 from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.programs.algebra import Program
+from kgtable.programs.batch_execution import texts
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.ranker import (
     Executed,
-    Weights,
+    RankerWeights,
     abstention_features,
     execute,
     generate,
@@ -28,8 +29,7 @@ from kgtable.programs.ranker import (
 from kgtable.programs.reading import Question, consumed_cues
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal
-from kgtable.programs.session import texts
-from kgtable.programs.sources import Source
+from kgtable.programs.sources import ProgramSource
 
 MOST_TABLES = 8
 MOST_ALTERNATIVES = 5
@@ -129,7 +129,7 @@ class RankedAnswer:
 
 
 def answer_by_programs(
-    question: str, tables: Sequence[tuple[Relation, float]], *, known: Weights | None = None
+    question: str, tables: Sequence[tuple[Relation, float]], *, known: RankerWeights | None = None
 ) -> RankedAnswer:
     """Answer a question from tables with scores, the best first.
 
@@ -165,20 +165,17 @@ def answer_by_programs(
     share = sums[ranked[0]]
     confidence = _calibrated(share, known.calibration)
     rivals = [groups[key][0] for key in ranked[1:] if _is_rival(groups[key][0], best)]
-    shown = [
-        groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5
-    ]
-    shown = list(dict.fromkeys([*map(id, rivals[:MOST_ALTERNATIVES]), *map(id, shown)]))  # type: ignore[assignment]
-    by_id = {id(executed): executed for executed in found}
-    others = [_told(by_id[one], relations, sums[by_id[one].key]) for one in shown[:MOST_ALTERNATIVES]]  # type: ignore[index]
+    near = [groups[key][0] for key in ranked[1:] if groups[key][0].score > best.score - 5]
+    shown = list({id(executed): executed for executed in [*rivals, *near]}.values())[:MOST_ALTERNATIVES]
+    others = [_told(executed, relations, sums[executed.key]) for executed in shown]
     alternatives = tuple(other for other in others if other is not None)
     mixed = next((error for candidate, error in refused if _was_meant(candidate, best)), None)
     if mixed is not None:
         return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
     main = _told(best, relations, confidence)
     if main is None or (none > share and _names_nothing(asked, best)):
-        reasons = (_missing(asked, best, sources) or "No program fits the question well enough.",)
-        return RankedAnswer(question, None, confidence, reasons=reasons, alternatives=alternatives)
+        reason = _missing(asked, best, sources) or "No program fits the question well enough."
+        return RankedAnswer(question, None, confidence, reasons=(reason,), alternatives=alternatives)
     doubts = list(_doubts(asked, best, rivals, confidence, sources))
     ambiguous = bool(rivals)
     reasons = tuple(doubts) or ("Every word of the question is accounted for, and no other reading fits.",)
@@ -241,7 +238,7 @@ def _doubts(
     best: Executed,
     rivals: Sequence[Executed],
     confidence: float,
-    sources: Sequence[Source],
+    sources: Sequence[ProgramSource],
 ) -> list[str]:
     doubts = []
     missing = _missing(question, best, sources)
@@ -291,7 +288,7 @@ def _has_units_apart(best: Executed) -> bool:
     )
 
 
-def _missing(question: Question, best: Executed, sources: Sequence[Source]) -> str:
+def _missing(question: Question, best: Executed, sources: Sequence[ProgramSource]) -> str:
     left = _uncovered(question, best)
     return f"Not found in the table: {question.words_of(left)}." if left else ""
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 
+from kgtable.programs.batch_execution import value_text
 from kgtable.programs.dimensions import COUNTS, NO_UNIT, comparable, conversion, describe
 from kgtable.programs.linking import stems_of
 from kgtable.programs.reading import MOST_TOKENS, Question, months, number_words, unit_named
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
-from kgtable.programs.session import value_text
 from kgtable.values.currencies import SCALE_WORDS
 
 _EXACT = Context(prec=34)

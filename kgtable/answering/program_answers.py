@@ -14,10 +14,10 @@ from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.answering.evidence import Cell, Evidence, TableSource
 from kgtable.programs.algebra import Program
+from kgtable.programs.batch_execution import value_text
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.provenance import CellRead
 from kgtable.programs.relation import Relation, relation_of
-from kgtable.programs.session import value_text
 
 RULES = "rules, no language model"
 """What stands as an answer's `model` where none was asked."""

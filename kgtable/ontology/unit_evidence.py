@@ -518,6 +518,7 @@ class TableClues:
         self.percent = self._stated_percent()
         self.currency, self.currency_from = self._find_currency()
         stated = unit_for_all(table.context, structure.corner, titles)
+        self.unit: UnitPhrase | None
         self.unit, self.unit_from = stated if stated else (None, "")
         self.unit_covers = self._covered_by_unit() if stated else frozenset[int]()
         self.unit_column = find_unit_column(table)

@@ -13,12 +13,12 @@ from kgtable.programs.algebra import (
 from kgtable.programs.comparisons import Comparisons
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.selections import Selections
-from kgtable.programs.sources import Source
+from kgtable.programs.sources import ProgramSource
 
 MOST_CANDIDATES = 420
 
 
-def candidates_of(source: Source) -> list[Candidate]:
+def candidates_of(source: ProgramSource) -> list[Candidate]:
     """The candidate programs of a source, at most `MOST_CANDIDATES`, each program once."""
     found: dict[Node, Candidate] = {}
     for candidate in _All(source).all():

@@ -6,7 +6,7 @@ of its own. Conversion is exact: QUDT's multipliers as fractions, recurring ones
 Currencies do not convert into each other, nor do months and years into days (QUDT's month is the
 synodic one); a year is twelve months.
 
-Source: QUDT 3.5 units vocabulary (conversionMultiplier, conversionOffset, hasDimensionVector).
+ProgramSource: QUDT 3.5 units vocabulary (conversionMultiplier, conversionOffset, hasDimensionVector).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.linking import ColumnView, Condition, negated
 from kgtable.programs.reading import Question, consumed_cues
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.sources import ConditionSet, Source, condition_set
+from kgtable.programs.sources import ConditionSet, ProgramSource, condition_set
 
 MOST_CONDITION_SETS = 9
 
@@ -41,7 +41,7 @@ class Candidate:
     """A program that may be meant, with the tokens that it accounts for and its features."""
 
     program: Program
-    source: Source
+    source: ProgramSource
     op: str
     mask: int
     features: dict[str, float]
@@ -54,7 +54,7 @@ class Candidate:
 class Grammar:
     """The parts of candidates of a source, and their features; operators are added by what derives from it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ProgramSource) -> None:
         self.source, self.question = source, source.question
         self.cues = self.question.cues
         self.sets = self._condition_sets()

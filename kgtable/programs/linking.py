@@ -399,11 +399,11 @@ class Links:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
                     return ColumnLink(1.0, mention.mask | best.mask, True)
-        said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
-        if said and (
+        spoken = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
+        if spoken and (
             best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems
         ):
-            best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
+            best = replace(best, mask=best.mask | spoken, score=max(best.score, 0.8), key=True)
         units = self._by_unit(view)
         if units:
             best = replace(best, score=max(best.score, 0.6), mask=best.mask | units)
@@ -840,7 +840,7 @@ def _with_alternatives(found: Sequence[Condition]) -> list[Condition]:
             for condition in apart:
                 mask |= condition.mask
             choices = tuple(c.expression.right for c in apart if isinstance(c.expression, Compare))
-            operand = apart[0].expression.left  # type: ignore[union-attr]
+            operand = next(c.expression.left for c in apart if isinstance(c.expression, Compare))
             choice = RowChoice.ALL if any(c.choice is RowChoice.ALL for c in apart) else RowChoice.MEMBERS
             quality = min(c.quality for c in apart) - 0.02
             kept.append(

@@ -3,7 +3,7 @@
 The probability of a candidate is the softmax of the weighted sum of its features; one more candidate
 stands for no answer. Candidates are scored by what they are, the best are executed, and scored again
 with features of what they give (Pasupat and Liang, *Compositional Semantic Parsing on Semi-Structured
-Tables*, 2015, section 5). Weights lie in ``ranker.json``, made by ``scripts/train_ranker.py``.
+Tables*, 2015, section 5). RankerWeights lie in ``ranker.json``, made by ``scripts/train_ranker.py``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any
 from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import ValueKind
+from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.candidates import candidates_of
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.linking import Links, index_of, stems_of
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, key_of, text_of
-from kgtable.programs.session import Denotation, Session
-from kgtable.programs.sources import Source, joins_of
+from kgtable.programs.sources import ProgramSource, joins_of
 from kgtable.resources import PACKAGE
 
 EXECUTED = 60
@@ -48,7 +48,7 @@ class Executed:
 
 
 @dataclass(frozen=True)
-class Weights:
+class RankerWeights:
     """The learned weights by feature, and the parameters of the calibration."""
 
     features: Mapping[str, float]
@@ -61,17 +61,17 @@ class Weights:
 
 
 @cache
-def weights() -> Weights:
+def weights() -> RankerWeights:
     """The weights that kgtable ships."""
     data: dict[str, Any] = json.loads((PACKAGE / "programs" / "ranker.json").read_text(encoding="utf-8"))
-    return Weights(data["weights"], data["calibration"])
+    return RankerWeights(data["weights"], data["calibration"])
 
 
-def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> list[Source]:
+def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> list[ProgramSource]:
     """The tables as sources, the best first, and the joins of two of them."""
     best = max((score for _, score in tables), default=1.0) or 1.0
     sources = [
-        Source((Links(question, index_of(relation)),), score / best if best > 0 else 0.0, rank)
+        ProgramSource((Links(question, index_of(relation)),), score / best if best > 0 else 0.0, rank)
         for rank, (relation, score) in enumerate(tables)
     ]
     return [*sources, *joins_of(sources), *_parts(question, sources)]
@@ -80,9 +80,9 @@ def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> 
 _WHOLES: dict[tuple[int, ...], Relation] = {}
 
 
-def _parts(question: Question, sources: Sequence[Source]) -> list[Source]:
+def _parts(question: Question, sources: Sequence[ProgramSource]) -> list[ProgramSource]:
     """Tables that are parts of one, as one: equal headers, equal titles that are not empty."""
-    alike: dict[tuple[object, ...], list[Source]] = {}
+    alike: dict[tuple[object, ...], list[ProgramSource]] = {}
     for source in sources:
         relation = source.links[0].index.relation
         if relation.title:
@@ -100,11 +100,11 @@ def _parts(question: Question, sources: Sequence[Source]) -> list[Source]:
                 _WHOLES.clear()
             _WHOLES[kept] = Relation.concatenate(relations)
         links = Links(question, index_of(_WHOLES[kept]))
-        found.append(Source((links,), max(s.score for s in several), min(s.rank for s in several)))
+        found.append(ProgramSource((links,), max(s.score for s in several), min(s.rank for s in several)))
     return found
 
 
-def generate(sources: Sequence[Source], known: Weights) -> list[Candidate]:
+def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Candidate]:
     """The candidates of all sources with their first score, the best first."""
     found: list[Candidate] = []
     for source in sources:
@@ -125,7 +125,7 @@ def generate(sources: Sequence[Source], known: Weights) -> list[Candidate]:
 def execute(
     candidates: Sequence[Candidate],
     relations: Mapping[str, Relation],
-    known: Weights,
+    known: RankerWeights,
     most: int = EXECUTED,
     refused: list[tuple[Candidate, UnitMismatchError]] | None = None,
 ) -> list[Executed]:

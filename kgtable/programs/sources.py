@@ -30,7 +30,7 @@ _KEY_HEADER = re.compile(r"(?i)(?:^|[\W_])(?:id|code|key|sku)(?:$|[\W_])|[a-z]I[
 _KEYS: dict[tuple[str, str, int, int], tuple[ColumnRef, ColumnRef] | None] = {}
 
 
-class Source:
+class ProgramSource:
     """One table, or two joined by a key, as the grammar sees it."""
 
     def __init__(
@@ -156,7 +156,7 @@ def condition_set(conditions: Sequence[Condition], dominated: Iterable[Condition
     return ConditionSet(tuple(conditions), mask, quality, choice, features)
 
 
-def joins_of(sources: Sequence[Source]) -> Iterator[Source]:
+def joins_of(sources: Sequence[ProgramSource]) -> Iterator[ProgramSource]:
     """Pairs of single-table sources that share a key, where the question speaks of both."""
     for one, other in combinations(sources[:6], 2):
         if not (_spoken(one) and _spoken(other)):
@@ -164,7 +164,7 @@ def joins_of(sources: Sequence[Source]) -> Iterator[Source]:
         key = shared_key(one.links[0].index, other.links[0].index)
         if key is not None:
             left, right = key
-            yield Source(
+            yield ProgramSource(
                 (one.links[0], other.links[0]),
                 min(one.score, other.score),
                 max(one.rank, other.rank),
@@ -172,7 +172,7 @@ def joins_of(sources: Sequence[Source]) -> Iterator[Source]:
             )
 
 
-def _spoken(source: Source) -> bool:
+def _spoken(source: ProgramSource) -> bool:
     linked = any(link.score >= 0.5 for link in source.column_links)
     return linked or any(c.quality >= 0.6 for c in source.conditions) or bool(source.title)
 

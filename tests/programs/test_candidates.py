@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import KgtableError
+from kgtable.programs.batch_execution import Session, texts
 from kgtable.programs.candidates import MOST_CANDIDATES, candidates_of
 from kgtable.programs.ranker import sources_of
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
-from kgtable.programs.session import Session, texts
 from tests.programs.test_linking import GAMES, STAFF, relation
 
 BUDGET = relation(
