@@ -10,7 +10,7 @@ import pytest
 from kgtable.answering.table_sources import quantities_of
 from kgtable.programs import ProgramResult, Relation, parse_program, relation_of, run
 from kgtable.tables.layout.detect import make_table
-from kgtable.tables.model import Grid, ProgramSource, Table
+from kgtable.tables.model import Grid, Source, Table
 
 MakeRelation: TypeAlias = Callable[[str, str], Relation]
 
@@ -49,7 +49,7 @@ of which wages|515|540"""
 def table(id: str, text: str) -> Table:
     """A table from lines of cells."""
     rows = tuple(tuple(line.split("|")) for line in text.splitlines())
-    return make_table(Grid(id, ProgramSource(f"{id}.csv"), rows, max(map(len, rows))))
+    return make_table(Grid(id, Source(f"{id}.csv"), rows, max(map(len, rows))))
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from kgtable.programs.linking import Condition, Links, index_of, stems_of
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation, relation_of
 from kgtable.tables.layout.detect import make_table
-from kgtable.tables.model import Grid, ProgramSource
+from kgtable.tables.model import Grid, Source
 
 
 def relation(name: str, *rows: tuple[str, ...]) -> Relation:
-    grid = Grid(name, ProgramSource(f"{name}.csv"), rows, max(map(len, rows)))
+    grid = Grid(name, Source(f"{name}.csv"), rows, max(map(len, rows)))
     return relation_of(make_table(grid))
 
 
