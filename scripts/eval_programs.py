@@ -196,12 +196,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     unsure = ("The reading of the question is not sure enough.",)
     clean = sorted(
-        ((a.confidence, r or q.extra.get("verify") == "never" and not f) for q, a, r, _, f in rows if a.verified or a.reasons == unsure),
+        ((a.confidence, r or (q.extra.get("verify") == "never" and not f)) for q, a, r, _, f in rows if a.verified or a.reasons == unsure),
         reverse=True,
     )  # fmt: skip
     for least in (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95):
         found = [good for confidence, good in clean if confidence >= least]
-        print(f"    confidence >= {least}: {len(found)} without other doubts, precision {sum(found) / max(len(found), 1):.3f}")
+        print(
+            f"    confidence >= {least}: {len(found)} without other doubts, precision {sum(found) / max(len(found), 1):.3f}"
+        )
     shown = rows if options.show_wrong else []
     for question, answer, right, _, fault in [*faults, *(row for row in shown if not row[2] and not row[4])][
         : options.show

@@ -168,17 +168,18 @@ def answer_by_programs(
     shown = [
         groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5
     ]
-    shown = list(dict.fromkeys([*map(id, rivals[:MOST_ALTERNATIVES]), *map(id, shown)]))  # type: ignore[assignment]
-    by_id = {id(executed): executed for executed in found}
-    others = [_told(by_id[one], relations, sums[by_id[one].key]) for one in shown[:MOST_ALTERNATIVES]]  # type: ignore[index]
+    apart = {executed.key: executed for executed in [*rivals[:MOST_ALTERNATIVES], *shown]}
+    others = [
+        _told(executed, relations, sums[key]) for key, executed in list(apart.items())[:MOST_ALTERNATIVES]
+    ]
     alternatives = tuple(other for other in others if other is not None)
     mixed = next((error for candidate, error in refused if _was_meant(candidate, best)), None)
     if mixed is not None:
         return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
     main = _told(best, relations, confidence)
     if main is None or (none > share and _names_nothing(asked, best)):
-        reasons = (_missing(asked, best, sources) or "No program fits the question well enough.",)
-        return RankedAnswer(question, None, confidence, reasons=reasons, alternatives=alternatives)
+        why = _missing(asked, best, sources) or "No program fits the question well enough."
+        return RankedAnswer(question, None, confidence, reasons=(why,), alternatives=alternatives)
     doubts = list(_doubts(asked, best, rivals, confidence, sources))
     ambiguous = bool(rivals)
     reasons = tuple(doubts) or ("Every word of the question is accounted for, and no other reading fits.",)

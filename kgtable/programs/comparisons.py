@@ -125,19 +125,19 @@ class Comparisons(Grammar):
             wide = Unpivot(rows, columns)
             masks = asked if len(asked) >= 2 else []
             for down, token, _, _ in self._directions()[:1]:
-                root = Project(
+                listed = Project(
                     Limit(Sort(wide, (SortKey(ColumnRef("value"), down),)), 1, ties=True),
                     (Named(ColumnRef("column")),),
                 )
-                yield self.make("column_extreme", root, conditions, mask=token, others=masks)
+                yield self.make("column_extreme", listed, conditions, mask=token, others=masks)
             for threshold in question.thresholds[:1]:
                 limit = Constant(threshold.number.value, ValueKind.QUANTITY, None, threshold.number.scale)
-                root = Project(
+                listed = Project(
                     Filter(wide, Compare(threshold.relator, ColumnRef("value"), limit)),
                     (Named(ColumnRef("column")),),
                 )
                 yield self.make(
-                    "column_extreme/threshold", root, conditions, mask=threshold.mask, others=masks
+                    "column_extreme/threshold", listed, conditions, mask=threshold.mask, others=masks
                 )
             if "average" in cues and len(asked) < 2:
                 yield self.make(
@@ -162,7 +162,10 @@ class Comparisons(Grammar):
     ) -> Iterator[Candidate]:  # fmt: skip
         """Arithmetic of two values: `last` is the later or the first named, `first` the other."""
         cues, others = self.cues, (early, late)
-        options = {"target": None, "measure": late, "mask": mask, "others": others}
+
+        def made(op: str, root: Expression) -> Candidate:
+            return self.make(op, root, conditions, measure=late, mask=mask, others=others)
+
         time = "/time" if early.period and late.period else ""
         changing = cues.keys() & {
             "difference",
@@ -182,42 +185,29 @@ class Comparisons(Grammar):
             ):
                 yield from self._maybe_converted(name, node, conditions, late, mask, others)
         if cues.keys() & {"percent", "rate", "change"}:
-            yield self.make(
-                f"percent_change/columns{time}{suffix}",
-                Arithmetic(Operator.PERCENT_CHANGE, first, last),
-                conditions,
-                **options,
-            )  # type: ignore[arg-type]
+            yield made(
+                f"percent_change/columns{time}{suffix}", Arithmetic(Operator.PERCENT_CHANGE, first, last)
+            )
             if "down" in cues:
-                yield self.make(
+                yield made(
                     f"percent_change/columns{time}/fall{suffix}",
                     Apply(Function.NEGATE, Arithmetic(Operator.PERCENT_CHANGE, first, last)),
-                    conditions,
-                    **options,
-                )  # type: ignore[arg-type]
+                )
         if cues.keys() & {"ratio", "share", "percent"}:
-            yield self.make(
-                f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first), conditions, **options
-            )  # type: ignore[arg-type]
-            yield self.make(
-                f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first), conditions, **options
-            )  # type: ignore[arg-type]
+            yield made(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first))
+            yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first))
         if "average" in cues:
             half = Arithmetic(
                 Operator.DIVIDE,
                 Arithmetic(Operator.ADD, first, last),
                 Constant(Decimal(2), ValueKind.QUANTITY),
             )
-            yield self.make(f"columns/mean{suffix}", half, conditions, **options)  # type: ignore[arg-type]
+            yield made(f"columns/mean{suffix}", half)
         if cues.keys() & {"total", "together"}:
-            yield self.make(
-                f"columns/sum{suffix}", Arithmetic(Operator.ADD, first, last), conditions, **options
-            )  # type: ignore[arg-type]
+            yield made(f"columns/sum{suffix}", Arithmetic(Operator.ADD, first, last))
         if self.question.wh == "yes_no":
             relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
-            yield self.make(
-                f"compare_yes/columns{suffix}", Compare(relator, last, first), conditions, **options
-            )  # type: ignore[arg-type]
+            yield made(f"compare_yes/columns{suffix}", Compare(relator, last, first))
 
     def _pairs(self) -> Iterator[Candidate]:
         """Two entities of one column: their difference, ratio, and which of them has more."""
@@ -522,15 +512,15 @@ class Comparisons(Grammar):
             for conditions in self.sets[:2]:
                 if not conditions.conditions:
                     continue
-                rows = conditions.over(source.rows(conditions.choice))
+                chosen = conditions.over(source.rows(conditions.choice))
                 for one, other in combinations([v for v in self.sortables if v.temporal][:3], 2):
                     root: Expression = Arithmetic(
-                        Operator.SUBTRACT, Lookup(rows, other.ref), Lookup(rows, one.ref)
+                        Operator.SUBTRACT, Lookup(chosen, other.ref), Lookup(chosen, one.ref)
                     )
                     yield self.make("difference/dates", root, conditions, measure=other, others=(one,))
                 paired = self._opposed()
                 for one, other, mask in paired:
-                    root = Arithmetic(Operator.SUBTRACT, Lookup(rows, one.ref), Lookup(rows, other.ref))
+                    root = Arithmetic(Operator.SUBTRACT, Lookup(chosen, one.ref), Lookup(chosen, other.ref))
                     yield self.make(
                         "difference/opposed", root, conditions, measure=one, others=(other,), mask=mask
                     )

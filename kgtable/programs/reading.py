@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from kgtable.index.words import is_empty_word, stemmed
 from kgtable.programs.algebra import Relator
 from kgtable.resources import PACKAGE
+from kgtable.values.currencies import SCALE_WORDS
 from kgtable.values.dates import parse_date
-from kgtable.values.numbers import SCALE_WORDS
 from kgtable.values.unit_phrases import parse_unit_phrase
 from kgtable.values.units import find_unit
 
@@ -74,7 +74,8 @@ _BETWEEN = r"between {a} and {b}|from {a} to {b}"
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip
 
 
-class Token(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Token:
     """A word, number or sign of a question; `empty` is one that carries no meaning or only asks."""
 
     index: int

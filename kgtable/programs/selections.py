@@ -32,7 +32,7 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Candidate, Grammar
-from kgtable.programs.linking import ColumnView, Condition
+from kgtable.programs.linking import ColumnView
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.sources import ConditionSet, condition_set
@@ -206,9 +206,9 @@ class Selections(Grammar):
         for name, last, mask in positions:
             if not mask:
                 continue
-            order = Sort(base, (SortKey(ColumnRef("@row"), last),)) if last else base
+            ordered: Rows = Sort(base, (SortKey(ColumnRef("@row"), last),)) if last else base
             for view in self.targets[:5]:
-                root = Project(Limit(order, count), (Named(view.ref),))
+                root = Project(Limit(ordered, count), (Named(view.ref),))
                 yield self.make(
                     f"first_last/{name}",
                     root,
@@ -246,28 +246,28 @@ class Selections(Grammar):
                     for view in self.targets[:4]
                     if view.place != key.place and source.link(view).score >= 0.5 and not view.measure
                 ]
-            for name, aggregate, view in measures:
+            for name, aggregate, measure in measures:
                 grouped = GroupBy(rows, named, (Named(aggregate, "value"),))
                 for down, token, _adjective, _ in directions[:2]:
                     order = Sort(grouped, (SortKey(ColumnRef("value"), down),))
                     root = Project(Limit(order, 1, ties=True), (Named(ColumnRef("key")),))
                     mask = token | (cues.get("average", 0) if name == "mean" else 0)
                     yield self.make(
-                        f"group_extreme/{name}", root, conditions, target=key, measure=view, mask=mask
+                        f"group_extreme/{name}", root, conditions, target=key, measure=measure, mask=mask
                     )
                     if name == "count":
                         value = Project(Limit(order, 1), (Named(ColumnRef("value")),))
                         yield self.make("group_extreme/value", value, conditions, target=key, mask=mask)
                 if "each" in cues:
-                    yield self.make(f"group/{name}", grouped, conditions, target=key, measure=view)
+                    yield self.make(f"group/{name}", grouped, conditions, target=key, measure=measure)
                     swapped = Project(grouped, (Named(ColumnRef("value")), Named(ColumnRef("key"))))
-                    yield self.make(f"group/{name}/swapped", swapped, conditions, target=key, measure=view)
+                    yield self.make(f"group/{name}/swapped", swapped, conditions, target=key, measure=measure)
                 for threshold in numbers[:1]:
                     limit = Constant(threshold.number.value, ValueKind.QUANTITY)
                     having = Filter(grouped, Compare(threshold.relator, ColumnRef("value"), limit))
                     root = Project(having, (Named(ColumnRef("key")),))
                     yield self.make(
-                        f"having/{name}", root, conditions, target=key, measure=view, mask=threshold.mask
+                        f"having/{name}", root, conditions, target=key, measure=measure, mask=threshold.mask
                     )
                     counted = Aggregate(AggregateFunction.COUNT, None, having)
                     yield self.make(
@@ -275,7 +275,7 @@ class Selections(Grammar):
                         counted,
                         conditions,
                         target=key,
-                        measure=view,
+                        measure=measure,
                         mask=threshold.mask,
                     )
                 if name == "count" and "most_often" in cues and not numbers:
@@ -334,7 +334,7 @@ class Selections(Grammar):
                         mask=cues.get("same", 0) | cues.get("other", 0),
                     )
 
-    def _truths(self) -> Iterator[Condition | Candidate]:  # type: ignore[override]
+    def _truths(self) -> Iterator[Candidate]:
         """Whether there is a row of which the conditions hold."""
         if self.question.wh != "yes_no":
             return
