@@ -55,7 +55,7 @@ START = {
     "difference/columns/time:difference": 1.0, "percent_change/columns/time:percent": 2.0, "m:unlinked": -0.5, "t:condition": -1.0,
     "abstain": -5.0, "c:several": -0.5, "c:not exact": -0.3, "select:adjective": -0.7,
     "cue:left": -1.0, "cue:left:superlative": -1.5, "cue:left:negation": -2.0, "uncovered:focus": -0.5, "uncovered:n": -1.0, "count:focus measure": -2.0, "sum:focus measure": 1.0, "count_distinct:focus measure": -1.0,
-    "count_distinct:focus entity": 0.7, "m:focus": 0.8, "d:yes_no:number": -3.0, "d:what_is:number": 0.3, "count:wh=what_is": -1.0, "described": -0.2, "t:said key": 2.0, "group/mean:each": 1.0, "group/count:each": 1.0, "group/sum:each": 1.0, "c:dominated": -1.0, "t:id": -0.8, "count_distinct:t:id": 0.8, "count:wh=which": -1.5, "count:wh=who": -2.0, "count:wh=when": -2.0, "count:wh=where": -2.0,
+    "count_distinct:focus entity": 0.7, "m:focus": 0.8, "d:yes_no:number": -3.0, "d:what_is:number": 0.3, "count:wh=what_is": -1.0, "described": -0.2, "d:who:date": -2.5, "d:who:period": -2.5, "d:which:date": -0.7, "d:where:date": -2.5, "t:said key": 2.0, "group/mean:each": 1.0, "group/count:each": 1.0, "group/sum:each": 1.0, "c:dominated": -1.0, "t:id": -0.8, "count_distinct:t:id": 0.8, "count:wh=which": -1.5, "count:wh=who": -2.0, "count:wh=when": -2.0, "count:wh=where": -2.0,
     "sum:wh=which": -1.0, "sum:wh=who": -1.5, "count_distinct:wh=which": -1.5, "count_distinct:wh=who": -2.0, "c:not contains": -0.7,
     "c:contains": -0.4, "m:overshadowed": -1.5, "t:overshadowed": -1.0, "columns/mean/span:until": 1.0, "uncovered:name": -0.7,
     "abstain:uncovered:n": 0.5, "abstain:uncovered:name": 1.0, "abstain:uncovered:number": 0.5, "sum:quantity": 2.0,

@@ -165,17 +165,21 @@ def answer_by_programs(
     share = sums[ranked[0]]
     confidence = _calibrated(share, known.calibration)
     rivals = [groups[key][0] for key in ranked[1:] if _is_rival(groups[key][0], best)]
-    near = [groups[key][0] for key in ranked[1:] if groups[key][0].score > best.score - 5]
-    shown = list({id(executed): executed for executed in [*rivals, *near]}.values())[:MOST_ALTERNATIVES]
-    others = [_told(executed, relations, sums[executed.key]) for executed in shown]
+    shown = [
+        groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5
+    ]
+    apart = {executed.key: executed for executed in [*rivals[:MOST_ALTERNATIVES], *shown]}
+    others = [
+        _told(executed, relations, sums[key]) for key, executed in list(apart.items())[:MOST_ALTERNATIVES]
+    ]
     alternatives = tuple(other for other in others if other is not None)
     mixed = next((error for candidate, error in refused if _was_meant(candidate, best)), None)
     if mixed is not None:
         return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
     main = _told(best, relations, confidence)
     if main is None or (none > share and _names_nothing(asked, best)):
-        reason = _missing(asked, best, sources) or "No program fits the question well enough."
-        return RankedAnswer(question, None, confidence, reasons=(reason,), alternatives=alternatives)
+        why = _missing(asked, best, sources) or "No program fits the question well enough."
+        return RankedAnswer(question, None, confidence, reasons=(why,), alternatives=alternatives)
     doubts = list(_doubts(asked, best, rivals, confidence, sources))
     ambiguous = bool(rivals)
     reasons = tuple(doubts) or ("Every word of the question is accounted for, and no other reading fits.",)

@@ -126,19 +126,19 @@ class Comparisons(Grammar):
             wide = Unpivot(rows, columns)
             masks = asked if len(asked) >= 2 else []
             for down, token, _, _ in self._directions()[:1]:
-                extreme = Project(
+                listed = Project(
                     Limit(Sort(wide, (SortKey(ColumnRef("value"), down),)), 1, ties=True),
                     (Named(ColumnRef("column")),),
                 )
-                yield self.make("column_extreme", extreme, conditions, mask=token, others=masks)
+                yield self.make("column_extreme", listed, conditions, mask=token, others=masks)
             for threshold in question.thresholds[:1]:
                 limit = Constant(threshold.number.value, ValueKind.QUANTITY, None, threshold.number.scale)
-                met = Project(
+                listed = Project(
                     Filter(wide, Compare(threshold.relator, ColumnRef("value"), limit)),
                     (Named(ColumnRef("column")),),
                 )
                 yield self.make(
-                    "column_extreme/threshold", met, conditions, mask=threshold.mask, others=masks
+                    "column_extreme/threshold", listed, conditions, mask=threshold.mask, others=masks
                 )
             if "average" in cues and len(asked) < 2:
                 yield self.make(
@@ -163,7 +163,10 @@ class Comparisons(Grammar):
     ) -> Iterator[Candidate]:  # fmt: skip
         """Arithmetic of two values: `last` is the later or the first named, `first` the other."""
         cues, others = self.cues, (early, late)
-        options: dict[str, Any] = {"target": None, "measure": late, "mask": mask, "others": others}
+
+        def made(op: str, root: Expression) -> Candidate:
+            return self.make(op, root, conditions, measure=late, mask=mask, others=others)
+
         time = "/time" if early.period and late.period else ""
         changing = cues.keys() & {
             "difference",
@@ -183,42 +186,29 @@ class Comparisons(Grammar):
             ):
                 yield from self._maybe_converted(name, node, conditions, late, mask, others)
         if cues.keys() & {"percent", "rate", "change"}:
-            yield self.make(
-                f"percent_change/columns{time}{suffix}",
-                Arithmetic(Operator.PERCENT_CHANGE, first, last),
-                conditions,
-                **options,
+            yield made(
+                f"percent_change/columns{time}{suffix}", Arithmetic(Operator.PERCENT_CHANGE, first, last)
             )
             if "down" in cues:
-                yield self.make(
+                yield made(
                     f"percent_change/columns{time}/fall{suffix}",
                     Apply(Function.NEGATE, Arithmetic(Operator.PERCENT_CHANGE, first, last)),
-                    conditions,
-                    **options,
                 )
         if cues.keys() & {"ratio", "share", "percent"}:
-            yield self.make(
-                f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first), conditions, **options
-            )
-            yield self.make(
-                f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first), conditions, **options
-            )
+            yield made(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first))
+            yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first))
         if "average" in cues:
             half = Arithmetic(
                 Operator.DIVIDE,
                 Arithmetic(Operator.ADD, first, last),
                 Constant(Decimal(2), ValueKind.QUANTITY),
             )
-            yield self.make(f"columns/mean{suffix}", half, conditions, **options)
+            yield made(f"columns/mean{suffix}", half)
         if cues.keys() & {"total", "together"}:
-            yield self.make(
-                f"columns/sum{suffix}", Arithmetic(Operator.ADD, first, last), conditions, **options
-            )
+            yield made(f"columns/sum{suffix}", Arithmetic(Operator.ADD, first, last))
         if self.question.wh == "yes_no":
             relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
-            yield self.make(
-                f"compare_yes/columns{suffix}", Compare(relator, last, first), conditions, **options
-            )
+            yield made(f"compare_yes/columns{suffix}", Compare(relator, last, first))
 
     def _pairs(self) -> Iterator[Candidate]:
         """Two entities of one column: their difference, ratio, and which of them has more."""

@@ -38,6 +38,7 @@ from kgtable.programs.reading import (
     Question,
     Threshold,
     TimeMention,
+    Token,
     fold,
     months,
     synonyms,
@@ -385,9 +386,9 @@ class Links:
                 share = len(hits) / len(content)
                 if share == 1.0 and len(content) < len(stems):
                     small = [stem for stem in stems if is_empty_word(stem)]
-                    said = [by_stem.get(stem, 0) & (mask << 1 | mask >> 1) for stem in small]
-                    mask |= Question._all(said)
-                    share = 1.0 if all(said) else 0.75
+                    beside = [by_stem.get(stem, 0) & (mask << 1 | mask >> 1) for stem in small]
+                    mask |= Question._all(beside)
+                    share = 1.0 if all(beside) else 0.75
                 link = ColumnLink(share, mask, len(hits) == len(content))
                 if (link.score, link.mask.bit_count()) > (best.score, best.mask.bit_count()):
                     best = link
@@ -399,11 +400,11 @@ class Links:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
                     return ColumnLink(1.0, mention.mask | best.mask, True)
-        spoken = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
-        if spoken and (
+        said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
+        if said and (
             best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems
         ):
-            best = replace(best, mask=best.mask | spoken, score=max(best.score, 0.8), key=True)
+            best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
         units = self._by_unit(view)
         if units:
             best = replace(best, score=max(best.score, 0.6), mask=best.mask | units)
@@ -482,18 +483,18 @@ class Links:
                         quality = 0.3
                     yield self._equal(place, mask, "exact", quality)
 
-    def _value_by_case(self, run: Sequence[object], text: str) -> bool:
+    def _value_by_case(self, run: Sequence[Token], text: str) -> bool:
         """Whether function words are meant as a cell: written with its capitals within the sentence, or quoted."""
         question = self.question
         first, last = run[0], run[-1]
-        said = question.text[first.start : last.end]  # type: ignore[attr-defined]
-        mask = question.mask(first.start, last.end)  # type: ignore[attr-defined]
+        said = question.text[first.start : last.end]
+        mask = question.mask(first.start, last.end)
         if question.quoted & mask == mask:
             return fold(said) == fold(text)
         plain = normal(text)
         if said.casefold() != plain or not any(map(str.isupper, said)):
             return False
-        inner = first.index > 0  # type: ignore[attr-defined]
+        inner = first.index > 0
         return inner and said[:1].isupper() and (said == text.strip("*†¹²³ ") or said.isupper())
 
     def _equal(self, place: tuple[int, int], mask: int, kind: str, quality: float) -> Condition:

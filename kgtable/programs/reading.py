@@ -75,7 +75,7 @@ _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionToken:
+class Token:
     """A word, number or sign of a question; `empty` is one that carries no meaning or only asks."""
 
     index: int

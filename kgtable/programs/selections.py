@@ -206,9 +206,9 @@ class Selections(Grammar):
         for name, last, mask in positions:
             if not mask:
                 continue
-            in_order: Rows = Sort(base, (SortKey(ColumnRef("@row"), last),)) if last else base
+            ordered: Rows = Sort(base, (SortKey(ColumnRef("@row"), last),)) if last else base
             for view in self.targets[:5]:
-                root = Project(Limit(in_order, count), (Named(view.ref),))
+                root = Project(Limit(ordered, count), (Named(view.ref),))
                 yield self.make(
                     f"first_last/{name}",
                     root,
@@ -246,30 +246,28 @@ class Selections(Grammar):
                     for view in self.targets[:4]
                     if view.place != key.place and source.link(view).score >= 0.5 and not view.measure
                 ]
-            for name, aggregate, measured in measures:
+            for name, aggregate, measure in measures:
                 grouped = GroupBy(rows, named, (Named(aggregate, "value"),))
                 for down, token, _adjective, _ in directions[:2]:
                     order = Sort(grouped, (SortKey(ColumnRef("value"), down),))
                     root = Project(Limit(order, 1, ties=True), (Named(ColumnRef("key")),))
                     mask = token | (cues.get("average", 0) if name == "mean" else 0)
                     yield self.make(
-                        f"group_extreme/{name}", root, conditions, target=key, measure=measured, mask=mask
+                        f"group_extreme/{name}", root, conditions, target=key, measure=measure, mask=mask
                     )
                     if name == "count":
                         value = Project(Limit(order, 1), (Named(ColumnRef("value")),))
                         yield self.make("group_extreme/value", value, conditions, target=key, mask=mask)
                 if "each" in cues:
-                    yield self.make(f"group/{name}", grouped, conditions, target=key, measure=measured)
+                    yield self.make(f"group/{name}", grouped, conditions, target=key, measure=measure)
                     swapped = Project(grouped, (Named(ColumnRef("value")), Named(ColumnRef("key"))))
-                    yield self.make(
-                        f"group/{name}/swapped", swapped, conditions, target=key, measure=measured
-                    )
+                    yield self.make(f"group/{name}/swapped", swapped, conditions, target=key, measure=measure)
                 for threshold in numbers[:1]:
                     limit = Constant(threshold.number.value, ValueKind.QUANTITY)
                     having = Filter(grouped, Compare(threshold.relator, ColumnRef("value"), limit))
                     root = Project(having, (Named(ColumnRef("key")),))
                     yield self.make(
-                        f"having/{name}", root, conditions, target=key, measure=measured, mask=threshold.mask
+                        f"having/{name}", root, conditions, target=key, measure=measure, mask=threshold.mask
                     )
                     counted = Aggregate(AggregateFunction.COUNT, None, having)
                     yield self.make(
@@ -277,7 +275,7 @@ class Selections(Grammar):
                         counted,
                         conditions,
                         target=key,
-                        measure=measured,
+                        measure=measure,
                         mask=threshold.mask,
                     )
                 if name == "count" and "most_often" in cues and not numbers:
