@@ -178,38 +178,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
     verified = [row for row in rows if row[1].verified]
     faults = [row for row in rows if row[4]]
     print(
-        f"{place.benchmark.name} {options.split} {options.half}{' oracle' if options.oracle_tables else ''}: {len(rows)} questions"
+        f"{place.benchmark.name} {options.split} {options.half}{' oracle' if options.oracle_tables else ''}: {len(rows)} questions"  # noqa: E501
     )
     print(
-        f"  right {sum(r[2] for r in rows)} {sum(r[2] for r in rows) / n:.3f}   among alternatives {sum(r[3] for r in rows) / n:.3f}"
+        f"  right {sum(r[2] for r in rows)} {sum(r[2] for r in rows) / n:.3f}   among alternatives {sum(r[3] for r in rows) / n:.3f}"  # noqa: E501
     )
     print(
-        f"  verified {len(verified)} {len(verified) / n:.3f}   wrong {len(faults)}   precision {1 - len(faults) / max(len(verified), 1):.3f}"
+        f"  verified {len(verified)} {len(verified) / n:.3f}   wrong {len(faults)}   precision {1 - len(faults) / max(len(verified), 1):.3f}"  # noqa: E501
     )
     must = [row for row in rows if row[0].extra.get("verify") == "must"]
     if must:
         print(
-            f"  must {len(must)}: right {sum(r[2] for r in must)}, verified and right {sum(r[2] and r[1].verified for r in must)} {sum(r[2] and r[1].verified for r in must) / len(must):.3f}"
+            f"  must {len(must)}: right {sum(r[2] for r in must)}, verified and right {sum(r[2] and r[1].verified for r in must)} {sum(r[2] and r[1].verified for r in must) / len(must):.3f}"  # noqa: E501
         )
     print(
-        f"  median {statistics.median(times or [0]):.0f} ms, p90 {sorted(times)[int(0.9 * len(times))] if times else 0:.0f} ms"
+        f"  median {statistics.median(times or [0]):.0f} ms, p90 {sorted(times)[int(0.9 * len(times))] if times else 0:.0f} ms"  # noqa: E501
     )
     unsure = ("The reading of the question is not sure enough.",)
     clean = sorted(
-        ((a.confidence, r or (q.extra.get("verify") == "never" and not f)) for q, a, r, _, f in rows if a.verified or a.reasons == unsure),
+        ((a.confidence, r or (q.extra.get("verify") == "never" and not f)) for q, a, r, _, f in rows if a.verified or a.reasons == unsure),  # noqa: E501
         reverse=True,
     )  # fmt: skip
     for least in (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95):
         found = [good for confidence, good in clean if confidence >= least]
         print(
-            f"    confidence >= {least}: {len(found)} without other doubts, precision {sum(found) / max(len(found), 1):.3f}"
+            f"    confidence >= {least}: {len(found)} without other doubts, precision {sum(found) / max(len(found), 1):.3f}"  # noqa: E501
         )
     shown = rows if options.show_wrong else []
     for question, answer, right, _, fault in [*faults, *(row for row in shown if not row[2] and not row[4])][
         : options.show
     ]:
         print(
-            f"{'FAULT' if fault else 'wrong'} {question.id} {question.text}\n      got {answer.text[:90]!r} p={answer.confidence:.2f} [{answer.op}] {answer.derivation[:150]}\n      gold {list(question.answers)[:6]} {question.tables[:2]} got from {answer.tables} {'; '.join(answer.reasons)[:160]}"
+            f"{'FAULT' if fault else 'wrong'} {question.id} {question.text}\n      got {answer.text[:90]!r} p={answer.confidence:.2f} [{answer.op}] {answer.derivation[:150]}\n      gold {list(question.answers)[:6]} {question.tables[:2]} got from {answer.tables} {'; '.join(answer.reasons)[:160]}"  # noqa: E501
         )
 
 

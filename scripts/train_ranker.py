@@ -49,22 +49,22 @@ LEAST = 4
 
 START = {
     "uncovered": -3.0, "uncovered:value": -2.0, "uncovered:number": -2.0, "covered": 1.0, "t:link": 1.0, "t:focus": 1.0,
-    "m:link": 1.5, "m:hint": 1.0, "t:label": 0.3, "c:exact:q": 1.0, "c:time:q": 0.8, "c:group:q": 0.5, "c:partial:q": 0.6,
-    "c:threshold:q": 2.0, "c:n=3": -0.5, "table:score": 2.0, "table:first": 0.5, "d:echo": -2.0, "d:many:singular": -0.5,
-    "d:everything": -1.5, "join": -0.5, "count:how_many": 1.0, "mean:average": 2.0, "sum:total": 1.5, "extreme:adjective": 1.5,
-    "difference/columns/time:difference": 1.0, "percent_change/columns/time:percent": 2.0, "m:unlinked": -0.5, "t:condition": -1.0,
+    "m:link": 1.5, "m:hint": 1.0, "t:label": 0.3, "c:exact:q": 1.0, "c:time:q": 0.8, "c:group:q": 0.5, "c:partial:q": 0.6,  # noqa: E501
+    "c:threshold:q": 2.0, "c:n=3": -0.5, "table:score": 2.0, "table:first": 0.5, "d:echo": -2.0, "d:many:singular": -0.5,  # noqa: E501
+    "d:everything": -1.5, "join": -0.5, "count:how_many": 1.0, "mean:average": 2.0, "sum:total": 1.5, "extreme:adjective": 1.5,  # noqa: E501
+    "difference/columns/time:difference": 1.0, "percent_change/columns/time:percent": 2.0, "m:unlinked": -0.5, "t:condition": -1.0,  # noqa: E501
     "abstain": -5.0, "c:several": -0.5, "c:not exact": -0.3, "select:adjective": -0.7,
-    "cue:left": -1.0, "cue:left:superlative": -1.5, "cue:left:negation": -2.0, "uncovered:focus": -0.5, "uncovered:n": -1.0, "count:focus measure": -2.0, "sum:focus measure": 1.0, "count_distinct:focus measure": -1.0,
-    "count_distinct:focus entity": 0.7, "m:focus": 0.8, "d:yes_no:number": -3.0, "d:what_is:number": 0.3, "count:wh=what_is": -1.0, "described": -0.2, "d:who:date": -2.5, "d:who:period": -2.5, "d:which:date": -0.7, "d:where:date": -2.5, "t:said key": 2.0, "group/mean:each": 1.0, "group/count:each": 1.0, "group/sum:each": 1.0, "c:dominated": -1.0, "t:id": -0.8, "count_distinct:t:id": 0.8, "count:wh=which": -1.5, "count:wh=who": -2.0, "count:wh=when": -2.0, "count:wh=where": -2.0,
-    "sum:wh=which": -1.0, "sum:wh=who": -1.5, "count_distinct:wh=which": -1.5, "count_distinct:wh=who": -2.0, "c:not contains": -0.7,
-    "c:contains": -0.4, "m:overshadowed": -1.5, "t:overshadowed": -1.0, "columns/mean/span:until": 1.0, "uncovered:name": -0.7,
+    "cue:left": -1.0, "cue:left:superlative": -1.5, "cue:left:negation": -2.0, "uncovered:focus": -0.5, "uncovered:n": -1.0, "count:focus measure": -2.0, "sum:focus measure": 1.0, "count_distinct:focus measure": -1.0,  # noqa: E501
+    "count_distinct:focus entity": 0.7, "m:focus": 0.8, "d:yes_no:number": -3.0, "d:what_is:number": 0.3, "count:wh=what_is": -1.0, "described": -0.2, "d:who:date": -2.5, "d:who:period": -2.5, "d:which:date": -0.7, "d:where:date": -2.5, "t:said key": 2.0, "group/mean:each": 1.0, "group/count:each": 1.0, "group/sum:each": 1.0, "c:dominated": -1.0, "t:id": -0.8, "count_distinct:t:id": 0.8, "count:wh=which": -1.5, "count:wh=who": -2.0, "count:wh=when": -2.0, "count:wh=where": -2.0,  # noqa: E501
+    "sum:wh=which": -1.0, "sum:wh=who": -1.5, "count_distinct:wh=which": -1.5, "count_distinct:wh=who": -2.0, "c:not contains": -0.7,  # noqa: E501
+    "c:contains": -0.4, "m:overshadowed": -1.5, "t:overshadowed": -1.0, "columns/mean/span:until": 1.0, "uncovered:name": -0.7,  # noqa: E501
     "abstain:uncovered:n": 0.5, "abstain:uncovered:name": 1.0, "abstain:uncovered:number": 0.5, "sum:quantity": 2.0,
-    "share/rows:ratio": -1.0, "ratio/rows:ratio": 1.0, "share/columns:ratio": -1.0, "ratio/columns:ratio": 1.0, "op=never/within": -0.3,
+    "share/rows:ratio": -1.0, "ratio/rows:ratio": 1.0, "share/columns:ratio": -1.0, "ratio/columns:ratio": 1.0, "op=never/within": -0.3,  # noqa: E501
     "count:total": -0.7, "select:average": -1.0,
     "compare_yes:than": 0.5, "t:label:title": 0.5, "first_last/last:t:unlinked": -0.3, "select:missing": 0.0,
-    "d:how_many:text": -3.0, "d:how_many:number": 1.0, "d:how_much:text": -2.5, "d:yes_no:truth": 3.0, "d:yes_no:text": -2.0,
+    "d:how_many:text": -3.0, "d:how_many:number": 1.0, "d:how_much:text": -2.5, "d:yes_no:truth": 3.0, "d:yes_no:text": -2.0,  # noqa: E501
     "d:who:number": -2.5, "d:when:text": -1.0, "d:when:number": -1.0, "d:where:number": -2.0, "d:which:truth": -3.0,
-    "d:which:number": -0.5, "op=select/columns": -1.0, "select/columns:wh=list": 1.0, "c:relation:header": 0.5, "op=percent_change/columns/time": 0.5,
+    "d:which:number": -0.5, "op=select/columns": -1.0, "select/columns:wh=list": 1.0, "c:relation:header": 0.5, "op=percent_change/columns/time": 0.5,  # noqa: E501
     "d:negative": -0.5, "d:zero": -0.7,
 }  # fmt: skip
 
@@ -251,7 +251,7 @@ def main() -> None:
             flush=True,
         )
     calibration = calibrate(groups, options.penalty, learned)
-    data = {"about": "RankerWeights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,
+    data = {"about": "RankerWeights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,  # noqa: E501
             "splits": [f"{name} {split}, tables of even SHA-256" for name, split in SPLITS], "questions": len(groups),
             "calibration": calibration, "weights": dict(sorted(learned.items()))}  # fmt: skip
     options.out.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations
-from typing import Any
 
 from kgtable.programs.algebra import (
     Aggregate,

@@ -186,7 +186,7 @@ class Grammar:
         if either:
             for one, other in combinations(kept[:6], 2):
                 if not one.mask & other.mask and one.column != other.column:
-                    joined = Condition(Or((one.expression, other.expression)), one.mask | other.mask | either, -1, "either", min(one.quality, other.quality), one.choice)  # fmt: skip
+                    joined = Condition(Or((one.expression, other.expression)), one.mask | other.mask | either, -1, "either", min(one.quality, other.quality), one.choice)  # fmt: skip  # noqa: E501
                     sets.append(condition_set([joined]))
         content = self.question.content
 
@@ -378,7 +378,7 @@ class Grammar:
         others: Iterable[ColumnView] = (),
     ) -> Iterator[Candidate]:
         asked = self.question.unit_asked
-        adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.stems) or a.name in ("large", "small", "most"))  # fmt: skip
+        adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.stems) or a.name in ("large", "small", "most"))  # fmt: skip  # noqa: E501
         if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in measure.units):
             yield self.make(
                 op,

@@ -36,9 +36,9 @@ from kgtable.programs.dimensions import NO_UNIT, comparable, is_known
 from kgtable.programs.reading import (
     NumberMention,
     Question,
+    QuestionToken,
     Threshold,
     TimeMention,
-    Token,
     fold,
     months,
     synonyms,
@@ -483,7 +483,7 @@ class Links:
                         quality = 0.3
                     yield self._equal(place, mask, "exact", quality)
 
-    def _value_by_case(self, run: Sequence[Token], text: str) -> bool:
+    def _value_by_case(self, run: Sequence[QuestionToken], text: str) -> bool:
         """Whether function words are meant as a cell: written with its capitals within the sentence, or quoted."""
         question = self.question
         first, last = run[0], run[-1]
@@ -665,7 +665,7 @@ class Links:
                     yield from self._month(view, mention, 0.7 + bonus)
                 continue
             relator = {"before": Relator.LESS, "after": Relator.GREATER, "since": Relator.GREATER_OR_EQUAL,
-                       "from": Relator.GREATER_OR_EQUAL, "until": Relator.LESS_OR_EQUAL}.get(mention.relation)  # fmt: skip
+                       "from": Relator.GREATER_OR_EQUAL, "until": Relator.LESS_OR_EQUAL}.get(mention.relation)  # fmt: skip  # noqa: E501
             constant = _time_constant(mention.lexical)
             link_mask = link.mask if link.mask & (_widened(mention.full_mask)) else 0
             equal = Compare(Relator.EQUAL, view.ref, constant)

@@ -38,14 +38,14 @@ _YES_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|isn't|aren't|wasn't|didn't)\b", re.I
 )
 _WH = (
-    ("when", re.compile(r"\bwhen\b|\b(?:in|on|during|of|by) (?:what|which) (?:\w+ )?(?:years?|dates?|days?|months?|seasons?)\b"
+    ("when", re.compile(r"\bwhen\b|\b(?:in|on|during|of|by) (?:what|which) (?:\w+ )?(?:years?|dates?|days?|months?|seasons?)\b"  # noqa: E501
                         r"|\b(?:what|which) (?:\w+ )?(?:years?|dates?|day|month)\b", re.I)),
     ("who", re.compile(r"\bwh(?:o|om|ose)\b", re.I)),
     ("where", re.compile(r"\bwhere\b", re.I)),
-    ("how_many", re.compile(r"\bhow many\b|\b(?:what (?:is|was|are|were) )?(?:the )?(?:total )?number of\b|^count\b", re.I)),
+    ("how_many", re.compile(r"\bhow many\b|\b(?:what (?:is|was|are|were) )?(?:the )?(?:total )?number of\b|^count\b", re.I)),  # noqa: E501
     ("how_much", re.compile(r"\bhow much\b", re.I)),
     ("how_long", re.compile(r"\bhow (?:long|old|tall|far|high|big|large|fast|heavy|deep)\b", re.I)),
-    ("percent", re.compile(r"\b(?:what|which|how many) (?:is the |was the |are the )?(?:percent|percentage|share|proportion|portion)\b", re.I)),
+    ("percent", re.compile(r"\b(?:what|which|how many) (?:is the |was the |are the )?(?:percent|percentage|share|proportion|portion)\b", re.I)),  # noqa: E501
     ("what_is", re.compile(r"\bwhat(?:'s| is| was| are| were) (?:the )?", re.I)),
     ("which", re.compile(r"\b(?:which|what)\b", re.I)),
     ("list", re.compile(r"^\W*(?:please )?(?:list|name|show|give|find|return|tell|display|report|identify)\b", re.I)),
@@ -62,20 +62,20 @@ _FOCUS_ENDS = re.compile(
 )
 _NUM = r"(?P<number>-?\d+(?:,\d{3})*(?:\.\d+)?|{words})"
 _THRESHOLDS = (
-    (Relator.GREATER_OR_EQUAL, r"(?:at least|no less than|no fewer than|not less than|a minimum of|minimum of|not (?:under|below)) {n}"),
-    (Relator.LESS_OR_EQUAL, r"(?:at most|no more than|not more than|a maximum of|maximum of|up to|not (?:over|above)) {n}"),
+    (Relator.GREATER_OR_EQUAL, r"(?:at least|no less than|no fewer than|not less than|a minimum of|minimum of|not (?:under|below)) {n}"),  # noqa: E501
+    (Relator.LESS_OR_EQUAL, r"(?:at most|no more than|not more than|a maximum of|maximum of|up to|not (?:over|above)) {n}"),  # noqa: E501
     (Relator.GREATER_OR_EQUAL, r"{n}(?: {u})? or (?:more|above|higher|greater|over|later|older|better)"),
     (Relator.LESS_OR_EQUAL, r"{n}(?: {u})? or (?:less|fewer|below|lower|under|earlier|younger)"),
-    (Relator.GREATER, r"(?:{more}) than {n}|(?:over|above|exceed(?:s|ed|ing)?|beyond|in excess of|surpass(?:ed|es)?|greater then|more then) (?:[a-z]+ )?{n}"),
+    (Relator.GREATER, r"(?:{more}) than {n}|(?:over|above|exceed(?:s|ed|ing)?|beyond|in excess of|surpass(?:ed|es)?|greater then|more then) (?:[a-z]+ )?{n}"),  # noqa: E501
     (Relator.LESS, r"(?:{less}) than (?:the )?{n}|(?:under|below|beneath|less then) (?:[a-z]+ )?{n}"),
     (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
 )  # fmt: skip
 _BETWEEN = r"between {a} and {b}|from {a} to {b}"
-_SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip
+_SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class QuestionToken:
     """A word, number or sign of a question; `empty` is one that carries no meaning or only asks."""
 
     index: int
@@ -157,7 +157,7 @@ def adjectives() -> Mapping[str, Adjective]:
     return found
 
 
-_SUPERLATIVES = frozenset(("maximum", "max", "minimum", "min", "last", "final", "initial", "top", "bottom", "recent", "worst", "earliest", "least"))  # fmt: skip
+_SUPERLATIVES = frozenset(("maximum", "max", "minimum", "min", "last", "final", "initial", "top", "bottom", "recent", "worst", "earliest", "least"))  # fmt: skip  # noqa: E501
 
 
 @cache
@@ -293,7 +293,7 @@ class Question:
         """What is asked for: who, when, where, how_many, how_much, which, …"""
         if _YES_NO.match(self.lower) and "or" not in self.cues:
             return "yes_no"
-        found = [(match.start(), place, name) for place, (name, pattern) in enumerate(_WH) if (match := pattern.search(self.lower))]  # fmt: skip
+        found = [(match.start(), place, name) for place, (name, pattern) in enumerate(_WH) if (match := pattern.search(self.lower))]  # fmt: skip  # noqa: E501
         if not found:
             return "other"
         starts = min(start for start, _, _ in found)
@@ -588,7 +588,7 @@ def unit_named(text: str) -> str | None:
 _UNIT_ASKED = re.compile(
     r"\b(?:in|as)\s+(?:terms of\s+)?([^\W\d_]+|%)\s*(?:\?|$|,)|\bhow many\s+([^\W\d_]{2,})\b", re.IGNORECASE
 )
-_SENTENCE = re.compile(r"(?<=[?.!])\s+(?=(?:also|furthermore|and|additionally|moreover|secondly|what|which|who|when|where|how|list|name)\b)|\s+(?=(?:Also|Furthermore|Additionally|Moreover),\s)")  # fmt: skip
+_SENTENCE = re.compile(r"(?<=[?.!])\s+(?=(?:also|furthermore|and|additionally|moreover|secondly|what|which|who|when|where|how|list|name)\b)|\s+(?=(?:Also|Furthermore|Additionally|Moreover),\s)")  # fmt: skip  # noqa: E501
 
 
 @cache

@@ -46,7 +46,7 @@ class ProgramSource:
             shift = len(columns)
             columns += [replace(view, place=view.place + shift) for view in part.index.columns]
             column_links += part.columns
-            conditions += [replace(c, column=c.column + shift if c.column >= 0 else -1) for c in part.conditions] if shift else part.conditions  # fmt: skip
+            conditions += [replace(c, column=c.column + shift if c.column >= 0 else -1) for c in part.conditions] if shift else part.conditions  # fmt: skip  # noqa: E501
         self.columns, self.column_links = tuple(columns), tuple(column_links)
         conditions = [self._beside_header(condition) for condition in conditions]
         conditions.sort(key=lambda c: (-c.quality, -c.mask.bit_count()))

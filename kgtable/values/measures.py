@@ -105,7 +105,7 @@ _DURATION = re.compile(
 _ORDINAL = re.compile(r"#|№|rank(?:ing)?|rk\.?|seed", re.IGNORECASE)
 _YEAR = re.compile(r"(?:fiscal |financial |calendar |tax )?year(?: of expiry)?", re.IGNORECASE)
 _LIKELY = re.compile(
-    r"%|cent|pct|#|№|\brank|\brk|\bseed|\brat|year|yield|volatil|return|\bper\b|\beps\b|price|fair value|share|option|unit|award"
+    r"%|cent|pct|#|№|\brank|\brk|\bseed|\brat|year|yield|volatil|return|\bper\b|\beps\b|price|fair value|share|option|unit|award"  # noqa: E501
     r"|warrant|[rp]su|\bads|denominator|number|\bnos?\b|\bcount|quantity|qty|multiple|times|\(x\)|book|cover"
     r"|month|days|hours|weeks|\blife|lives|\bterm|maturity|duration",
     re.IGNORECASE,

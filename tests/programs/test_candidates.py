@@ -80,6 +80,6 @@ def test_totals_stay_out_of_sums() -> None:
 
 
 def test_the_number_of_candidates_is_bounded() -> None:
-    text = "Which Or No Up 1815 game of 2016 2019 2011 with more than 2 players and a rating over 5 and under 8 by Falk or Sato"
+    text = "Which Or No Up 1815 game of 2016 2019 2011 with more than 2 players and a rating over 5 and under 8 by Falk or Sato"  # noqa: E501
     for source in sources_of(Question.read(text), [(GAMES, 1.0)]):
         assert len(candidates_of(source)) <= MOST_CANDIDATES

@@ -25,8 +25,8 @@ _NOTE_START = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NOTE_WORD = re.compile(
-    r"\s*(?:(?:data )?sources?|(?:foot)?notes?|n\.?b\.?|remarks?|see also|key|legend|quellen?|anmerkung(?:en)?|hinweise?"
-    r"|stand|as of|last updated?|fuentes?|notas?|bron|kilde|källa|p\.s\.)\s*[:(\d]|\s*(?:sources?|notes?|n\.?b\.?|remarks?"
+    r"\s*(?:(?:data )?sources?|(?:foot)?notes?|n\.?b\.?|remarks?|see also|key|legend|quellen?|anmerkung(?:en)?|hinweise?"  # noqa: E501
+    r"|stand|as of|last updated?|fuentes?|notas?|bron|kilde|källa|p\.s\.)\s*[:(\d]|\s*(?:sources?|notes?|n\.?b\.?|remarks?"  # noqa: E501
     r"|key|legend)\s*\.|\s*(?:copyright\b|©)",
     re.IGNORECASE,
 )
