@@ -24,7 +24,7 @@ from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore
-from kgtable.graph.table_decoder import read_table
+from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.llm.protocol import LLM, OnText
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from kgtable.answering.answer import Answer
     from kgtable.answering.ask import Asker
-    from kgtable.answering.table_sources import GraphTables
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
@@ -229,7 +228,7 @@ class KnowledgeGraph:
     @property
     def tables(self) -> Tables:
         """The tables by id."""
-        return Tables(self.catalogue.tables, lambda id: read_table(self.store, id, self.names))
+        return Tables(self.catalogue.tables, self.reader.read)
 
     @cached_property
     def ontology(self) -> rdflib.Graph:
@@ -339,7 +338,7 @@ class KnowledgeGraph:
                 kept = self._kept_asker = (
                     settings,
                     llm,
-                    Asker(retrieved, self._source, settings, metered),
+                    Asker(retrieved, self.reader, settings, metered),
                 )
             return kept[2]
 
@@ -352,10 +351,9 @@ class KnowledgeGraph:
         return found
 
     @cached_property
-    def _source(self) -> GraphTables:
-        from kgtable.answering.table_sources import GraphTables
-
-        return GraphTables(self.store, self.names)
+    def reader(self) -> TableReader:
+        """Tables, rows and cells as the store holds them."""
+        return TableReader(self.store, self.names)
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""

@@ -20,6 +20,7 @@ from threading import Thread
 from typing import IO
 
 from kgtable.building.catalogue import FileRecord, TableRecord
+from kgtable.building.contents import ContentWriter
 from kgtable.errors import StorageError, TableError
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted
@@ -77,6 +78,8 @@ class ConversionJob:
     digests: tuple[str, ...]
     output: Path
     share: Share = WHOLE
+    contents: Path | None = None
+    """Where the contents of the tables go that an index is made from, if they are wanted."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,10 @@ def _wait_for_parent() -> None:
 def run_job(job: ConversionJob, settings: ConversionOptions) -> Converted:
     """Converts the files of one job into its output file."""
     with storage_errors(job.output), job.output.open("wb") as output, few_collections():
-        return Converted(job, tuple(write_job(job, settings, output)))
+        if job.contents is None:
+            return Converted(job, tuple(write_job(job, settings, output)))
+        with job.contents.open("w", encoding="ascii") as contents:
+            return Converted(job, tuple(write_job(job, settings, output, contents=contents)))
 
 
 @contextmanager
@@ -180,7 +186,11 @@ def few_collections() -> Iterator[None]:
 
 
 def write_job(
-    job: ConversionJob, settings: ConversionOptions, output: IO[bytes], beginning: int = 0
+    job: ConversionJob,
+    settings: ConversionOptions,
+    output: IO[bytes],
+    beginning: int = 0,
+    contents: IO[str] | None = None,
 ) -> Iterator[FileRecord]:
     """Writes the files of one job to `output`, which can be wound back, and gives their records.
 
@@ -189,12 +199,13 @@ def write_job(
     """
     for file, digest in zip(job.files, job.digests, strict=True):
         start = output.tell()
+        contents_start = contents.tell() if contents is not None else 0
         tables: list[TableRecord] = []
         error = None
         try:
             for grid in read_file(file, settings.limits):
                 size = 0 if job.share.parts == 1 else content_size(file, settings.limits)
-                conversion = TableConversion(grid, settings, job.share, size)
+                conversion = TableConversion(grid, settings, job.share, size, contents)
                 if output.tell() > beginning:
                     output.write(conversion.between)
                 for piece in conversion:
@@ -205,6 +216,9 @@ def write_job(
             tables.clear()
             output.seek(start)
             output.truncate()
+            if contents is not None:
+                contents.seek(contents_start)
+                contents.truncate()
         facts = [fact for table in tables for fact in table.facts]
         yield FileRecord(
             file.relative, file.id, digest, settings.key(facts), str(file.path), tuple(tables), error
@@ -222,13 +236,28 @@ def _rows_about(rows: Iterable[Row], size: int) -> int:
 class TableConversion:
     """One table, or a share of its rows, as pieces of text; `record` tells what they hold in the end."""
 
-    def __init__(self, grid: Grid, settings: ConversionOptions, share: Share = WHOLE, size: int = 0) -> None:
-        """`size` is that of the file in bytes; only a share of a streamed table needs it."""
+    def __init__(
+        self,
+        grid: Grid,
+        settings: ConversionOptions,
+        share: Share = WHOLE,
+        size: int = 0,
+        contents: IO[str] | None = None,
+    ) -> None:
+        """`size` is that of the file in bytes; only a share of a streamed table needs it.
+
+        `contents` is where the content for an index goes, if it is wanted.
+        """
         self._grid = grid
         self._size = size
         self._share = share
         self._shape = TableShape(annotate(make_table(grid), settings.mapping), settings.names)
         self._writer = writer_for(settings.format, settings.names)
+        self._contents = (
+            None
+            if contents is None
+            else ContentWriter(self._shape.content(), contents, with_head=share.is_first)
+        )
         self._tally = Tally()
         self._rows = 0
 
@@ -244,7 +273,14 @@ class TableConversion:
     def _batches(self) -> Iterator[Sequence[Block]]:
         if self._share.is_first:
             yield tuple(self._shape.description())
-        yield from self._shape.rows(self._shared_rows())
+        if self._contents is None:
+            yield from self._shape.rows(self._shared_rows())
+            return
+        for index, row in self._shared_rows():
+            blocks = self._shape.row(index, row)
+            self._contents.add(self._shape.content_row(index, row, blocks))
+            yield blocks
+        self._contents.flush()
 
     def _shared_rows(self) -> Iterator[tuple[int, Row]]:
         for index, row in islice(enumerate(self._grid.rows), *self._bounds()):

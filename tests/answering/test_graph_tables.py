@@ -6,8 +6,9 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.table_sources import GraphTables, MemoryTables
+from kgtable.answering.table_sources import MemoryTables
 from kgtable.errors import GraphNotFoundError
+from kgtable.graph.table_source import TableReader
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.tables.discovery import find_files
 from kgtable.tables.layout.detect import make_table
@@ -40,8 +41,8 @@ def kg(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeG
 
 
 @pytest.fixture
-def source(kg: api.KnowledgeGraph) -> GraphTables:
-    return GraphTables(kg.store, kg.names)
+def source(kg: api.KnowledgeGraph) -> TableReader:
+    return TableReader(kg.store, kg.names)
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +50,13 @@ def memory(folder: Path) -> MemoryTables:
     return MemoryTables(make_table(grid) for file in find_files([folder]) for grid in read_file(file))
 
 
-def test_the_graph_gives_what_the_file_gives(source: GraphTables, memory: MemoryTables) -> None:
+def test_the_graph_gives_what_the_file_gives(source: TableReader, memory: MemoryTables) -> None:
     assert source.table("accounts").grid.head == memory.table("accounts").grid.head
     assert source.quantities("accounts") == memory.quantities("accounts")
 
 
-def test_rows_by_themselves_are_those_of_the_whole_table(kg: api.KnowledgeGraph, source: GraphTables) -> None:
-    other = GraphTables(kg.store, kg.names)
+def test_rows_by_themselves_are_those_of_the_whole_table(kg: api.KnowledgeGraph, source: TableReader) -> None:
+    other = TableReader(kg.store, kg.names)
     whole = other.table("accounts")
     for index, cells in whole.rows():
         row = source.row("accounts", index)
@@ -71,7 +72,7 @@ def test_rows_by_themselves_are_those_of_the_whole_table(kg: api.KnowledgeGraph,
     assert source.row("accounts", -1) is None
 
 
-def test_a_frame_has_all_but_the_rows(source: GraphTables, memory: MemoryTables) -> None:
+def test_a_frame_has_all_but_the_rows(source: TableReader, memory: MemoryTables) -> None:
     frame, whole = source.frame("accounts"), memory.frame("accounts")
     assert frame.body_rows == whole.body_rows
     assert frame.table.columns == whole.table.columns
@@ -80,7 +81,7 @@ def test_a_frame_has_all_but_the_rows(source: GraphTables, memory: MemoryTables)
     assert frame.table.structure.groups == whole.table.structure.groups
 
 
-def test_each_cell_is_the_same_from_either_source(source: GraphTables, memory: MemoryTables) -> None:
+def test_each_cell_is_the_same_from_either_source(source: TableReader, memory: MemoryTables) -> None:
     found = Retrieval("?", (), (ScoredTable("accounts", 1.0),))
     here, there = Evidence(found, source), Evidence(found, memory)
     cells = [(row, column) for row, cells in memory.table("accounts").rows() for column in range(len(cells))]
@@ -90,6 +91,6 @@ def test_each_cell_is_the_same_from_either_source(source: GraphTables, memory: M
         assert len(here.group_path("accounts", place[0])) == len(there.group_path("accounts", place[0]))
 
 
-def test_a_table_that_is_not_there_is_an_error(source: GraphTables) -> None:
+def test_a_table_that_is_not_there_is_an_error(source: TableReader) -> None:
     with pytest.raises(GraphNotFoundError, match="nowhere"):
         source.frame("nowhere")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtable.index.build import assemble
+from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.index.build import TableText, assemble
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.open import GraphIndex
 
@@ -87,6 +88,45 @@ def test_texts_that_name_a_year_are_known(index: GraphIndex) -> None:
 
 
 def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
-    corpus = assemble([], tmp_path)
+    corpus, texts = assemble([], tmp_path)
+    assert texts == []
     assert corpus.table_ids == ()
     assert len(Corpus.open(tmp_path).places.cell_row) == 0
+
+
+def text_of(content: TableContent) -> str:
+    text = TableText(content)
+    for row in content.rows:
+        text.add(row)
+    return text.text
+
+
+def row(number: int, *cells: tuple[int, str], header: bool = False) -> ContentRow:
+    return ContentRow(number, header, None, None, tuple((at, CellContent(text)) for at, text in cells))
+
+
+def test_the_text_of_a_table_begins_with_its_name_and_columns() -> None:
+    content = TableContent(
+        "t",
+        title="Winter games",
+        heading=("Medals",),
+        columns=(("Nation", "ex:a"), ("", "ex:b"), ("Gold", "ex:c")),
+        rows=(row(0, (0, "Nation"), header=True), row(1, (0, "Norway"), (2, "12")), row(2, (0, "Kenya"))),
+    )
+    assert text_of(content) == "Winter games. Medals. Nation, Gold. Norway, 12; Kenya"
+    assert text_of(TableContent("t")) == "."
+
+
+def test_a_long_table_is_cut() -> None:
+    rows = tuple(row(number, (0, f"name{number}")) for number in range(10_000))
+    text = text_of(TableContent("t", columns=(("Name", "ex:a"),), rows=rows))
+    assert text.startswith("Name. name0; name1")
+    assert len(text) < 800
+
+
+def test_cells_are_kept_as_they_are_printed(index: GraphIndex) -> None:
+    corpus = index.corpus
+    cells = corpus.text_cells.of(text(corpus, "150"))
+    (found,) = corpus.found(cells)
+    assert (found.subject, found.group, found.content.text) == ("- Cloud", "Revenue:", "150")
+    assert found.content.period == "2019"

@@ -9,6 +9,7 @@ import pytest
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
+from kgtable.graph.store import store_state
 from kgtable.index.build import VERSION, ensure_index, index_step, read_about
 from kgtable.index.embedding import Embedder
 from kgtable.index.open import GraphIndex
@@ -16,7 +17,11 @@ from tests.index.sample_graph import WordEmbedder, build, load_words, write_tabl
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".sqlite"}
+    """What an index holds, but for the state of the store it was made from."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    about = json.loads(files.pop("index.json"))
+    del about["store"]
+    return {**files, "about": json.dumps(about).encode()}
 
 
 def test_a_lexical_index_has_no_vectors(tmp_path: Path) -> None:
@@ -114,13 +119,14 @@ def test_a_missing_file_is_named(generation: Generation, tmp_path: Path, name: s
 
 def test_what_the_index_was_made_with_is_written_down(generation: Generation) -> None:
     about = json.loads((generation.index_path / "index.json").read_text(encoding="utf-8"))
+    assert about.pop("store") == store_state(generation.store_path)
     assert about == {"version": VERSION, "asked": "words", "embedding": "words", "tables": 3}
 
 
 def test_a_damaged_index_is_no_obstacle_to_the_next(tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "tables")
     made = build(tables, tmp_path / "kg")
-    for number, names in enumerate((["contents.sqlite"], ["vectors.tables.npy", "vectors.subjects.faiss"])):
+    for number, names in enumerate((["index.json"], ["vectors.tables.npy", "vectors.subjects.faiss"])):
         for name in names:
             (made.index_path / name).write_bytes(b"damaged" * 99 if number else b"")
         (tables / f"lake{number}.csv").write_text(f"Lake,Depth\nBaikal,{number}\n", encoding="utf-8")

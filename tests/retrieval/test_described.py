@@ -3,19 +3,23 @@ from __future__ import annotations
 import rdflib
 
 from kgtable.graph.store import EmbeddedStore
-from kgtable.graph.terms import KGT, CellAddress, Namespaces
+from kgtable.graph.terms import KGT, Namespaces
 from kgtable.graph.writers import Format
-from kgtable.retrieval.triples import described_rdf, fill
+from kgtable.retrieval.result import ScoredTriple
+from kgtable.retrieval.triples import described_rdf
 
 EX = "http://example.org/ontology#"
 
 
 def test_the_statements_of_the_retrieved_cells_and_no_others(store: EmbeddedStore, names: Namespaces) -> None:
-    cells = [
-        (CellAddress("income", 2, 2), f"{EX}in2019", 1.0),
-        (CellAddress("medals", 1, 1), f"{EX}hasNation", 0.5),
-    ]
-    text = described_rdf(store, names, fill(store, names, cells).triples, Format.TURTLE)
+    triples = [
+        ScoredTriple(
+            table, row, column, "", EX + predicate, "", None, None, None, None,
+            names.cell_iri(table, row, column), 1.0,
+        )
+        for table, row, column, predicate in (("income", 2, 2, "in2019"), ("medals", 1, 1, "hasNation"))
+    ]  # fmt: skip
+    text = described_rdf(store, names, triples, Format.TURTLE)
     graph = rdflib.Graph().parse(data=text, format="turtle")
     row, cell = rdflib.URIRef(names.row_iri("income", 2)), rdflib.URIRef(names.cell_iri("income", 2, 2))
     assert (row, rdflib.URIRef(f"{EX}in2019"), cell) in graph
