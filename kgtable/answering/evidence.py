@@ -61,7 +61,7 @@ class TableSource(Protocol):
         ...
 
     def cell_iri(self, id: str, row: int, column: int) -> str:
-        """The IRI by which a cell is cited."""
+        """The IRI by which a cell is cited: its own node, or that of its row where it is a mere literal."""
         ...
 
 
@@ -69,7 +69,9 @@ class TableSource(Protocol):
 class Cell:
     """A cell with all that is needed to cite and to check it.
 
-    `text` is as printed; `value` exact with the scale applied; `label` names its row, `header` its column.
+    `iri` is its own node, or of a text its row's; `predicate` (an IRI) is what its row says it by, empty
+    above the body. `text` is as printed; `value` exact with the scale applied; `label` names its row,
+    `header` its column.
     """
 
     iri: str
@@ -83,6 +85,7 @@ class Cell:
     value: Decimal | None = None
     unit: str | None = None
     scale: str | None = None
+    predicate: str = ""
 
     @property
     def power(self) -> int:
@@ -139,6 +142,7 @@ class Evidence:
         label = found.cells[structure.label_column] if structure.label_column < len(found.cells) else ""
         header = structure.columns[column].name if column < len(structure.columns) else ""
         quantity = found.quantities.get(column)
+        predicates = self.source.frame(table).predicates if body else ()
         return Cell(
             self.source.cell_iri(table, row, column),
             table,
@@ -151,6 +155,7 @@ class Evidence:
             quantity.value if quantity else None,
             quantity.unit if quantity else None,
             quantity.scale if quantity else None,
+            predicates[column] if column < len(predicates) else "",
         )
 
     def group_path(self, table: str, row: int) -> tuple[int, ...]:

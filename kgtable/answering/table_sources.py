@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
 
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.table_decoder import CellQuantity, TableFrame, TableRow, body_rows
-from kgtable.graph.terms import SCALES, Namespaces
+from kgtable.graph.table_content import CellContent
+from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow, body_rows
+from kgtable.graph.table_encoder import TableShape
+from kgtable.graph.terms import Namespaces
 from kgtable.ontology.annotate import annotate
-from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.model import Position, Table
 
 
 class MemoryTables:
-    """Tables that are at hand; numbers that are not given are read from their cells."""
+    """Tables that are at hand, as a graph would give them; numbers may be given beside them."""
 
     def __init__(
         self,
@@ -23,9 +25,8 @@ class MemoryTables:
     ) -> None:
         self._tables = {table.id: table for table in tables}
         self._quantities = dict(quantities or {})
-        self._by_row: dict[str, dict[int, dict[int, CellQuantity]]] = {}
-        self._frames: dict[str, TableFrame] = {}
         self._names = names or Namespaces()
+        self._decoded: dict[str, DecodedTable] = {}
 
     def table(self, id: str) -> Table:
         """The table with this id. Raises `GraphNotFoundError` where there is none."""
@@ -35,19 +36,12 @@ class MemoryTables:
 
     def frame(self, id: str) -> TableFrame:
         """The whole table, with the number of its body rows that are no groups."""
-        if id not in self._frames:
-            table = self.table(id)
-            self._frames[id] = TableFrame(table, body_rows(table))
-        return self._frames[id]
+        return self._whole(id).frame
 
     def row(self, id: str, row: int) -> TableRow | None:
         """One row of the grid, or None where there is none."""
-        table = self.table(id)
-        if not 0 <= row < len(table.grid.head):
-            return None
-        return TableRow(
-            table.grid.head[row], table.structure.parents.get(row), self._numbers(id).get(row, {})
-        )
+        rows = self._whole(id).rows
+        return rows[row] if 0 <= row < len(rows) else None
 
     def rows(self, id: str, rows: Iterable[int]) -> dict[int, TableRow]:
         """The rows of the grid that there are among these, by number."""
@@ -59,40 +53,42 @@ class MemoryTables:
 
     def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
         """The numbers of its body cells by grid position."""
-        if id not in self._quantities:
-            self._quantities[id] = quantities_of(self.table(id))
-        return self._quantities[id]
+        return self._whole(id).quantities
 
     def cell_iri(self, id: str, row: int, column: int) -> str:
-        """The IRI of a cell."""
-        return self._names.cell_iri(id, row, column)
+        """The IRI that the cell would be cited by in a graph."""
+        found = self.row(id, row)
+        is_node = found is not None and column in found.nodes
+        return self._names.cell_iri(id, row, column) if is_node else self._names.row_iri(id, row)
 
-    def _numbers(self, id: str) -> dict[int, dict[int, CellQuantity]]:
-        if id not in self._by_row:
-            by_row: dict[int, dict[int, CellQuantity]] = {}
-            for (row, column), quantity in self.quantities(id).items():
-                by_row.setdefault(row, {})[column] = quantity
-            self._by_row[id] = by_row
-        return self._by_row[id]
+    def _whole(self, id: str) -> DecodedTable:
+        if id not in self._decoded:
+            self._decoded[id] = decode(self.table(id), self._names, self._quantities.get(id))
+        return self._decoded[id]
 
 
-def quantities_of(table: Table) -> dict[Position, CellQuantity]:
-    """The numbers of a table's body cells, with the units, scales and periods that its texts give them.
+def decode(
+    table: Table, names: Namespaces, quantities: Mapping[Position, CellQuantity] | None = None
+) -> DecodedTable:
+    """The table as its graph would give it back, with other `quantities` where they are given."""
+    shape = TableShape(annotate(table), names)
+    rows: list[TableRow] = []
+    for index, cells in table.rows():
+        content = shape.content_row(index, cells, shape.row(index, cells))
+        found = {} if content is None else dict(content.cells)
+        if quantities is None:
+            numbers = {column: number for column, cell in found.items() if (number := _number(cell))}
+        else:
+            places = ((column, quantities.get((index, column))) for column in range(len(cells)))
+            numbers = {column: number for column, number in places if number}
+        nodes = frozenset(column for column, cell in found.items() if cell.is_node)
+        label = "" if content is None else content.label or ""
+        rows.append(TableRow(cells, table.structure.parents.get(index), numbers, label, nodes=nodes))
+    predicates = tuple(predicate for _, predicate in shape.content().columns)
+    return DecodedTable(TableFrame(table, body_rows(table), predicates), tuple(rows))
 
-    Ranges are left out: they are no single number.
-    """
-    annotated = annotate(table)
-    found: dict[Position, CellQuantity] = {}
-    for row, cells in table.body():
-        label = cells[table.structure.label_column] if table.structure.label_column < len(cells) else ""
-        for column, text in enumerate(cells):
-            value = type_cell(text, annotated.styles[column]) if text else None
-            if value is None or value.kind is not CellKind.NUMBER or value.number is None:
-                continue
-            known = annotated.quantities.resolve(value.number, row, column, label)
-            if known.upper is None:
-                period = annotated.quantities.period(row, column, label)
-                found[row, column] = CellQuantity(
-                    known.value, known.unit, SCALES.get(known.scale), period=period
-                )
-    return found
+
+def _number(cell: CellContent) -> CellQuantity | None:
+    if not cell.is_quantity or cell.value is None or cell.upper is not None:
+        return None
+    return CellQuantity(Decimal(cell.value), cell.unit, cell.scale, cell.note, cell.period)

@@ -372,8 +372,9 @@ class CellShaper:
 
 def _quantity_content(filled: FilledBlock, text: str) -> CellContent:
     """The content of a number by its statements; of a range the lower bound stands first."""
-    value = filled.terms[0].removesuffix(_DECIMAL)[1:-1].removesuffix(".0")
-    return CellContent(text, True, value, *filled.form.about)
+    bounds = (term.removesuffix(_DECIMAL) for term in filled.terms if term.endswith(_DECIMAL))
+    first, *others = (bound[1:-1].removesuffix(".0") for bound in bounds)
+    return CellContent(text, True, first, *filled.form.about, *others)
 
 
 def _simple_number(text: str) -> _Seen | None:

@@ -23,7 +23,7 @@ class CellContent(NamedTuple):
     `text` is as printed. `is_node` tells whether the cell is a node of its own (a quantity, a header
     cell, a value printed in its own way), or else a literal of its row. `value` is the number (scale
     applied; of a range the lower bound) as a plain decimal, or the lexical form of a typed literal;
-    `unit` a QUDT local name, `scale` one of ``T M B TN``.
+    `unit` a QUDT local name, `scale` one of ``T M B TN``, `upper` the upper bound of a range.
     """
 
     text: str
@@ -33,6 +33,7 @@ class CellContent(NamedTuple):
     scale: str | None = None
     note: str | None = None
     period: str | None = None
+    upper: str | None = None
 
     @property
     def is_quantity(self) -> bool:

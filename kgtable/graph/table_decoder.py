@@ -48,7 +48,7 @@ TEXT, GROUP, PRINTED = f"{KGT}text", f"{KGT}group", f"{KGT}printed"
 NUMBER, LOWER, UPPER, UNIT_OF = (
     f"{QUDT}numericValue", f"{KGT}lowerBound", f"{KGT}upperBound", f"{QUDT}hasUnit",
 )  # fmt: skip
-OF_CELLS = (TEXT, NUMBER, LOWER, UNIT_OF, *(f"{KGT}{name}" for name in ("scale", "note", "period")))
+OF_CELLS = (TEXT, NUMBER, LOWER, UPPER, UNIT_OF, *(f"{KGT}{name}" for name in ("scale", "note", "period")))
 """The predicates of a cell's own node that `cell_content` reads."""
 
 _STRING = f"{XSD}string"
@@ -387,16 +387,21 @@ def cell_content(found: ObjectTerm, cell: Node) -> CellContent:
         text = literal_text(found.value, datatype)
         value = found.value if datatype != _STRING and datatype.startswith(XSD) else None
         return CellContent(_text(cell, "text") or text, bool(cell), value)
-    number = cell.get(NUMBER) or cell.get(LOWER)
+    single = cell.get(NUMBER)
     return CellContent(
         _text(cell, "text") or "",
         True,
-        None if number is None else number[0].value.removesuffix(".0"),
+        _decimal(single or cell.get(LOWER)),
         _local_unit(cell),
         _text(cell, "scale"),
         _text(cell, "note"),
         _text(cell, "period"),
+        None if single else _decimal(cell.get(UPPER)),
     )
+
+
+def _decimal(values: list[ObjectTerm] | None) -> str | None:
+    return None if values is None else str(values[0].value).removesuffix(".0")
 
 
 def is_plain_text(found: ObjectTerm | None) -> bool:

@@ -126,8 +126,10 @@ class TableReader:
                 self._keep(self._rows, place, _KEPT_ROWS, lambda row=row: row)  # type: ignore[misc]
 
     def cell_iri(self, id: str, row: int, column: int) -> str:
-        """The IRI of a cell."""
-        return self.names.cell_iri(id, row, column)
+        """The IRI that a cell is cited by: its own node, or that of its row where it is a mere literal."""
+        found = self.row(id, row)
+        is_node = found is not None and column in found.nodes
+        return self.names.cell_iri(id, row, column) if is_node else self.names.row_iri(id, row)
 
     def statements(self, id: str, iri: str) -> list[tuple[str, ObjectTerm]]:
         """What the graph of a table says of a row or a cell: predicates (IRIs) and objects, sorted."""

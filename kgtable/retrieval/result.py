@@ -24,7 +24,7 @@ class ScoredTriple(NamedTuple):
     for a cell above the body; `predicate` an IRI; `group` the label of the heading the row stands
     under. `object` is the cell's text as printed; `value` the number (scale applied) as a decimal
     string, or the lexical form of a typed literal, if any; `unit` the QUDT unit's local name, `scale`
-    one of ``T M B TN``, `cell` the cell's IRI.
+    one of ``T M B TN``. `cell` is the cell's own node, or that of its row where the cell is a mere text.
     """
 
     table: str

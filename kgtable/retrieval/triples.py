@@ -71,9 +71,10 @@ def scored_triple(
 ) -> ScoredTriple:
     """A cell as a triple of its row."""
     subject, group, cell = found
+    iri = names.cell_iri(*at) if cell.is_node else names.row_iri(at.table, at.row)
     return ScoredTriple(
         *at, subject, predicate, cell.text, cell.value, cell.unit, cell.scale, group,
-        names.cell_iri(*at), score, cell.note, cell.period,
+        iri, score, cell.note, cell.period,
     )  # fmt: skip
 
 
@@ -110,7 +111,7 @@ def _said(store: TripleStore, names: Namespaces, triples: Sequence[ScoredTriple]
     wanted: dict[str, set[str]] = defaultdict(lambda: set(_OF_ROWS))
     for triple in triples:
         wanted[names.row_iri(triple.table, triple.row)].add(triple.predicate)
-    cells = {triple.cell for triple in triples}
+    cells = {names.cell_iri(*triple[:3]) for triple in triples}
     iris = sorted(cells | wanted.keys())
     for start in range(0, len(iris), AT_ONCE):
         rows = [(table, str(ox.NamedNode(iri))) for iri in iris[start : start + AT_ONCE]]

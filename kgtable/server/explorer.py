@@ -85,9 +85,7 @@ def _way(answer: Answer) -> dict[str, Any]:
 
 def _cited_query(answer: Answer) -> list[str]:
     """A query for the numbers an answer rests on, none where it rests on no number."""
-    found = () if answer.retrieval is None else answer.retrieval.triples
-    numbers = {triple.cell for triple in found if triple.unit is not None}
-    cells = [f"<{citation.cell}>" for citation in answer.citations if citation.cell in numbers]
+    cells = [f"<{citation.cell}>" for citation in answer.citations if citation.unit is not None]
     if not cells:
         return []
     return [read_shipped("queries/explorer/cited.rq").replace("{ }", f"{{ {' '.join(cells)} }}")]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.api import KnowledgeGraph
-from kgtable.errors import UsageError
+from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import ObjectTerm, text_of
 from kgtable.graph.terms import KGT, QUDT, RDF, RDFS, decode, is_valid_iri
 from kgtable.server.frames import Head
@@ -35,10 +35,15 @@ _KIND_OF_TYPE = {f"{KGT}Table": "table", f"{KGT}Row": "row", f"{QUDT}QuantityVal
 
 
 def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The statements that start from an IRI and those that lead to it, the first few hundred of each."""
+    """The statements that start from an IRI and those that lead to it, the first few hundred of each.
+
+    Raises `GraphNotFoundError` where there are none.
+    """
     iri = _checked(job["iri"])
     outgoing = list(ask(graph, "outgoing", iri=iri))
     incoming = list(ask(graph, "incoming", iri=iri))
+    if not outgoing and not incoming:
+        raise GraphNotFoundError(f"The graph says nothing of {iri.value[:200]}.")
     label = next(filter(None, (_said(outgoing, name) for name in _NAMES)), "")
     return {
         "iri": iri.value,

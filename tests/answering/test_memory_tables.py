@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from kgtable.answering.evidence import CellQuantity
-from kgtable.answering.table_sources import MemoryTables, quantities_of
+from kgtable.answering.table_sources import MemoryTables
 from kgtable.errors import GraphNotFoundError
 from kgtable.graph.table_decoder import body_rows
 from kgtable.graph.terms import Namespaces
@@ -18,13 +18,12 @@ MONEY = make_table(
 
 
 def test_numbers_that_are_not_given_are_read_from_the_cells() -> None:
-    assert quantities_of(MONEY) == {
+    assert MemoryTables([MONEY]).quantities("money") == {
         (1, 1): CellQuantity(Decimal(1_200_000), "CCY_USD", "T", period="2019"),
         (1, 2): CellQuantity(Decimal(5), "PERCENT", None),
     }
     given = {(1, 1): CellQuantity(Decimal(7), "KiloGM")}
     assert MemoryTables([MONEY], {"money": given}).quantities("money") == given
-    assert MemoryTables([MONEY]).quantities("money") == quantities_of(MONEY)
 
 
 def test_frames_count_the_rows_that_are_no_groups() -> None:
@@ -54,7 +53,9 @@ def test_rows_and_their_numbers() -> None:
 
 def test_cells_are_cited_in_the_namespace_given() -> None:
     names = Namespaces("https://data.example/")
-    assert MemoryTables([MONEY], names=names).cell_iri("a b", 1, 2) == names.cell_iri("a b", 1, 2)
+    source = MemoryTables([MONEY], names=names)
+    assert source.cell_iri("money", 1, 2) == names.cell_iri("money", 1, 2)
+    assert source.cell_iri("money", 1, 0) == names.row_iri("money", 1)
 
 
 @pytest.mark.parametrize("id", ["", "nowhere", "<script>"])
