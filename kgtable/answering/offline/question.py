@@ -13,8 +13,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Any
 
-import Stemmer
-
+from kgtable.index.words import stem
 from kgtable.resources import PACKAGE
 
 WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -156,12 +155,7 @@ def _stem(word: str) -> str:
     if word[0].isdigit():
         return word.replace(",", "")
     word = re.sub(r"['’][a-z]*$", "", word)
-    return str(_stemmer().stemWord(word))
-
-
-@cache
-def _stemmer() -> Stemmer.Stemmer:
-    return Stemmer.Stemmer("english")
+    return stem(word)
 
 
 class QuestionForm(StrEnum):
