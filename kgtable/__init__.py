@@ -2,20 +2,125 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kgtable.errors import (
+    AnswerError,
+    ArgumentError,
+    BenchmarkError,
+    ConfigError,
+    EmbeddingError,
+    EmptyTableError,
+    EvaluationError,
+    GraphClosedError,
+    GraphError,
+    GraphLockedError,
+    GraphNotFoundError,
+    GraphVersionError,
+    KgtableError,
+    LLMAuthError,
+    LLMError,
+    LLMPendingError,
+    LLMRateLimitError,
+    LLMReplyError,
+    LLMUnreachableError,
+    MappingError,
+    MissingExtraError,
+    NoTableError,
+    OntologyError,
+    ProgramError,
+    ProgramSyntaxError,
+    ProgramTypeError,
+    QueryError,
+    RemoteStoreError,
+    RetrievalError,
+    ServerError,
+    StorageError,
+    TableError,
+    UnitMismatchError,
+    UnknownColumnError,
+    UnknownTableError,
+    UnreadableTableError,
+    UsageError,
+    VocabularyIndexError,
+)
 from kgtable.version import __version__
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph, build, connect, convert, open
+    from kgtable.answering.answer import Answer, Citation
+    from kgtable.api import KnowledgeGraph, build, connect, convert, open, validate
+    from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
+    from kgtable.server.running import serve
 
-__all__ = ["KnowledgeGraph", "__version__", "build", "connect", "convert", "open"]
+_MODULES = {
+    **dict.fromkeys(("KnowledgeGraph", "build", "connect", "convert", "open", "validate"), "kgtable.api"),
+    **dict.fromkeys(("Answer", "Citation"), "kgtable.answering.answer"),
+    **dict.fromkeys(("Retrieval", "ScoredTable", "ScoredTriple"), "kgtable.retrieval.result"),
+    "serve": "kgtable.server.running",
+}
+"""Where the names are that are imported at their first use: the package itself imports in milliseconds."""
+
+__all__ = [
+    "Answer",
+    "AnswerError",
+    "ArgumentError",
+    "BenchmarkError",
+    "Citation",
+    "ConfigError",
+    "EmbeddingError",
+    "EmptyTableError",
+    "EvaluationError",
+    "GraphClosedError",
+    "GraphError",
+    "GraphLockedError",
+    "GraphNotFoundError",
+    "GraphVersionError",
+    "KgtableError",
+    "KnowledgeGraph",
+    "LLMAuthError",
+    "LLMError",
+    "LLMPendingError",
+    "LLMRateLimitError",
+    "LLMReplyError",
+    "LLMUnreachableError",
+    "MappingError",
+    "MissingExtraError",
+    "NoTableError",
+    "OntologyError",
+    "ProgramError",
+    "ProgramSyntaxError",
+    "ProgramTypeError",
+    "QueryError",
+    "RemoteStoreError",
+    "Retrieval",
+    "RetrievalError",
+    "ScoredTable",
+    "ScoredTriple",
+    "ServerError",
+    "StorageError",
+    "TableError",
+    "UnitMismatchError",
+    "UnknownColumnError",
+    "UnknownTableError",
+    "UnreadableTableError",
+    "UsageError",
+    "VocabularyIndexError",
+    "__version__",
+    "build",
+    "connect",
+    "convert",
+    "open",
+    "serve",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> Any:
-    # pandas and rdflib take most of a second to import: only who uses the façade pays for them.
-    if name in __all__:
-        from kgtable import api
+    if name not in _MODULES:
+        raise AttributeError(f"module 'kgtable' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
 
-        return getattr(api, name)
-    raise AttributeError(f"module 'kgtable' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,25 +1,36 @@
-"""The one façade: a knowledge graph to build, open, ask and export. The command line calls nothing else."""
+"""The public API: a knowledge graph to build, open, ask and export. The command line calls nothing else."""
 
 from __future__ import annotations
 
 import html
+import logging
+import os
+import sys
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, Any
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 
+from kgtable.arguments import check_arguments
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.building.table_views import Tables
+from kgtable.config import DEFAULT_K, load_settings
 from kgtable.config import Settings as AskSettings
-from kgtable.config import load_settings
-from kgtable.errors import AnswerError, GraphError, GraphNotFoundError, UsageError
+from kgtable.errors import (
+    AnswerError,
+    ArgumentError,
+    GraphClosedError,
+    GraphNotFoundError,
+    UsageError,
+)
 from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
@@ -42,33 +53,42 @@ if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
-    from kgtable.index.build import RememberingEmbedder
     from kgtable.ontology.mapping import UserMapping
     from kgtable.retrieval.registry import Retrievers
 
+log = logging.getLogger(__name__)
 
-# What only some calls need is imported by them: a question from a cold shell waits for no converter.
+PathLike: TypeAlias = Path | str
+
+# Modules that only some calls need (converter, pandas, rdflib) are imported by these calls: a question
+# from the shell starts sooner.
 
 MOST_LISTED = 1_000
-"""Violations a validation lists."""
+"""Violations that a validation lists."""
 
 RDF_SUFFIXES = frozenset({".ttl", ".trig", ".nt", ".nq", ".jsonld", ".rdf"})
 """Suffixes of files that `validate` reads as RDF; ``.json`` and ``.xml`` may be tables."""
 
+_OPEN_GRAPHS: weakref.WeakSet[KnowledgeGraph] = weakref.WeakSet()
+
 
 def connect(
     url: str,
-    directory: Path | str,
+    directory: PathLike,
     *,
     store: str | None = None,
     dialect: str = "generic",
     base: str | None = None,
 ) -> KnowledgeGraph:
-    """Makes `directory` stand for the graph behind a SPARQL endpoint and opens it.
+    """Make `directory` stand for the graph behind a SPARQL endpoint and open it.
 
     `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
-    `kgtable.graph.remote.dialects.DIALECTS`. See `kgtable.building.connect.connect` for the errors raised.
+    `kgtable.graph.remote.dialects.DIALECTS`, `base` what the graph's IRIs begin with (None asks the
+    endpoint). Raises `UsageError`, `RemoteStoreError`, `GraphVersionError` for a directory that holds
+    something else, `StorageError`.
     """
+    given = {"url": url, "directory": directory, "store": store, "dialect": dialect, "base": base}
+    check_arguments("connect", given)
     from kgtable.building.connect import connect as connect_directory
 
     connect_directory(directory, url, store=store, dialect=dialect, base=base)
@@ -76,76 +96,93 @@ def connect(
 
 
 def build(
-    paths: Path | str | Sequence[Path | str],
-    directory: Path | str,
+    paths: PathLike | Sequence[PathLike],
+    directory: PathLike,
     *,
-    mapping: Path | str | None = None,
+    mapping: PathLike | None = None,
     base: str | None = None,
     embedding: str = "minilm",
     workers: int = 1,
     progress: Progress = silent,
 ) -> KnowledgeGraph:
-    """Brings the graph in `directory` up to date with the tables under `paths` and opens it.
+    """Bring the graph in `directory` up to date with the tables under `paths` and open it.
 
-    `mapping` is a CSV or XLSX file of decisions about columns, `embedding` the name of the model of
-    the search index (``"none"`` for a lexical one), `workers` the number of processes.
-    See `kgtable.building.pipeline.build_graph` for what is done and which errors are raised.
+    `mapping` is a CSV or XLSX file of decisions about columns, `base` what generated IRIs begin with
+    (None keeps that of the last build), `embedding` the name of the model of the search index (``"none"``
+    for a lexical one). `workers` is the number of processes: one by default, since every further one
+    imports the calling script anew, which must then be guarded by ``if __name__ == "__main__"``; the
+    command line, which is safe, uses all processors. The report is in `built` of the graph.
+
+    Raises `UsageError` where there is no table, `MappingError`, `GraphLockedError` where another process
+    builds the graph, `GraphVersionError` for a foreign directory, `StorageError`.
     """
-    from kgtable.building.pipeline import build_graph
-    from kgtable.index.build import ensure_index, index_step
-    from kgtable.ontology.equivalents import propose
+    given = {"directory": directory, "mapping": mapping, "base": base, "embedding": embedding}
+    check_arguments("build", {**given, "workers": workers})
+    from kgtable.building.pipeline import build_graph, refresh_mapping
+    from kgtable.index.build import BuildEmbedding, ensure_index, index_step
 
-    embedder = _remembering(embedding, GraphDirectory(directory))
-
-    def load(name: str) -> RememberingEmbedder | None:
-        return embedder
-
+    model = BuildEmbedding(embedding, GraphDirectory(directory))
     built = build_graph(
-        _paths(paths),
+        _paths("build", paths),
         directory,
         mapping=_mapping(mapping),
         base=base,
         workers=workers,
-        after=(index_step(embedding, workers, load),),
-        propose=partial(propose, embed=None if embedder is None else embedder.embed_names),
+        before=model.load,
+        after=(index_step(embedding, workers, model.load),),
+        propose=model.propose,
         progress=progress,
     )
-    ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=load)
+    if ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=model.load):
+        refresh_mapping(directory, model.propose)
     return KnowledgeGraph(directory, built)
 
 
 def convert(
-    paths: Path | str | Sequence[Path | str],
-    out: Path | str | IO[bytes],
+    paths: PathLike | IO[bytes] | Sequence[PathLike | IO[bytes]],
+    out: PathLike | IO[bytes],
     *,
     format: str | None = None,
-    mapping: Path | str | None = None,
+    format_in: str | None = None,
+    mapping: PathLike | None = None,
     base: str = DEFAULT_BASE,
     workers: int = 1,
     progress: Progress = silent,
 ) -> ConversionReport:
-    """Writes the tables under `paths` as RDF to a file or an open stream.
+    """Write the tables under `paths` as RDF to a file or an open stream.
 
-    `format` is a name, suffix or media type; None goes by the suffix of `out`. The file appears when
-    it is complete. See `kgtable.building.assembly.convert_tables`.
+    One of the paths may be an open binary stream with one file's content: `format_in` says what it is
+    (``csv``, ``xlsx``, ``text/html``, …), None looks at the content. `format` is the RDF format by name,
+    suffix or media type; None goes by the suffix of `out`. The file appears when it is complete.
+    For `workers` see `build`, for `mapping` too.
+
+    Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`.
     """
+    given = {"format": format, "format_in": format_in, "mapping": mapping, "base": base, "workers": workers}
+    check_arguments("convert", given)
     from kgtable.building.assembly import convert_tables
     from kgtable.building.convert import ConversionOptions
 
-    chosen = Format.of(format) if format else Format.from_suffix(str(out))
+    named = isinstance(out, str | os.PathLike)
+    chosen = Format.of(format) if format else Format.from_suffix(str(out) if named else "")
     if chosen is None:
-        raise UsageError(f"The suffix of {out} names no RDF format.", hint="Give a format, such as turtle.")
+        problem = f"The suffix of {out} names no RDF format." if named else "A stream has no suffix."
+        raise UsageError(problem, hint="Give a format, such as turtle.")
     settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping))
-    with whole_file(Path(out)) if isinstance(out, Path | str) else nullcontext(out) as handle:
-        return convert_tables(_paths(paths), handle, settings, workers=workers, progress=progress)
+    with ExitStack() as stack:
+        files = _files(paths, format_in, stack)
+        opened = whole_file(Path(out)) if isinstance(out, str | os.PathLike) else nullcontext(out)
+        handle = stack.enter_context(opened)
+        return convert_tables(files, handle, settings, workers=workers, progress=progress)
 
 
-def validate(path: Path | str, *, most: int = MOST_LISTED) -> ValidationReport:
-    """Checks an RDF file, or the graph that the tables in a file or folder become, by SHACL.
+def validate(path: PathLike, *, most: int = MOST_LISTED) -> ValidationReport:
+    """Check an RDF file, or the graph that the tables in a file or folder become, by SHACL.
 
-    Raises `MissingExtraError` without pySHACL, `GraphError` for RDF that cannot be parsed, `UsageError`
-    where there is no table.
+    At most `most` violations are listed. Raises `MissingExtraError` without pySHACL, `GraphError` for RDF
+    that cannot be parsed, `UsageError` where there is no table.
     """
+    check_arguments("validate", {"path": path, "most": most})
     from kgtable.graph.validate import validate as validate_graph
 
     path = Path(path)
@@ -157,68 +194,127 @@ def validate(path: Path | str, *, most: int = MOST_LISTED) -> ValidationReport:
         return validate_graph(text, most=most)
 
 
-def _paths(paths: Path | str | Sequence[Path | str]) -> Sequence[Path | str]:
-    return [paths] if isinstance(paths, Path | str) else paths
+def _paths(call: str, paths: PathLike | Sequence[PathLike]) -> Sequence[PathLike]:
+    listed = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(listed, Sequence) or not all(isinstance(path, str | os.PathLike) for path in listed):
+        raise ArgumentError(f"{call}: paths takes a path or a list of paths, not {paths!r}.")
+    return listed
 
 
-def _remembering(embedding: str, directory: GraphDirectory) -> RememberingEmbedder | None:
-    """The embedding of a build, with the column names of the graph as it is; None for a lexical one."""
-    from kgtable.index.build import RememberingEmbedder
-    from kgtable.index.embedding_models import embedder_or_lexical
+def _files(
+    paths: PathLike | IO[bytes] | Sequence[PathLike | IO[bytes]], format_in: str | None, stack: ExitStack
+) -> Sequence[PathLike]:
+    """The paths, an open stream among them saved to a file that lives as long as the `stack`."""
+    from kgtable.tables.streams import save_stream
 
-    model = embedder_or_lexical(embedding)
-    if model is None:
-        return None
-    remembering = RememberingEmbedder(model)
-    with suppress(GraphError):
-        remembering.know_names_of(directory.current().index_path)
-    return remembering
+    listed = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
+    streams = [path for path in listed if not isinstance(path, str | os.PathLike)]
+    if len(streams) > 1:
+        raise UsageError("Only one stream can be read at once.", hint="Save the others to files.")
+    if format_in is not None and not streams:
+        raise UsageError(
+            "Files are known by their suffix: format_in is for a stream.", hint="Rename the file instead."
+        )
+    found: list[PathLike] = []
+    for path in listed:
+        if isinstance(path, str | os.PathLike):
+            found.append(path)
+        elif hasattr(path, "read"):
+            folder = stack.enter_context(TemporaryDirectory(prefix="kgtable-"))
+            found.append(save_stream(path, Path(folder), format_in))
+        else:
+            raise ArgumentError(f"convert: paths takes paths or an open binary stream, not {path!r}.")
+    return found
 
 
-def _mapping(path: Path | str | None) -> UserMapping | None:
+def _mapping(path: PathLike | None) -> UserMapping | None:
     from kgtable.ontology.mapping import UserMapping
 
     return None if path is None else UserMapping.load(Path(path))
 
 
-# What only some calls need is imported by them: a question from a cold shell waits for no pandas.
-
-
 class KnowledgeGraph:
     """A graph opened for reading: one complete state of it, whatever is built beside.
 
-    `built` is the report of the build that this was opened after, if it was.
+    `built` is the report of the build that it was opened after, if it was. Use it in a ``with`` block, or
+    `close` it, to release its files, indexes and connections.
 
-    Raises `GraphNotFoundError` where there is none, `GraphVersionError` for a foreign directory.
+    Raises `GraphNotFoundError` where there is no graph, `GraphVersionError` for a foreign directory.
     """
 
-    def __init__(self, directory: Path | str, built: BuildReport | None = None) -> None:
+    def __init__(self, directory: PathLike, built: BuildReport | None = None) -> None:
+        check_arguments("open", {"directory": directory})
         self.path = Path(directory)
         self.built = built
+        self._closed = False
+        self._asking = threading.Lock()
+        self._kept_asker: tuple[AskSettings, LLM | None, Asker] | None = None
         place = GraphDirectory(directory)
         self.endpoint = place.endpoint()
         if self.endpoint is None:
-            self.generation = place.current()
+            self.generation = place.lease()
         else:
             from kgtable.building.connect import endpoint_generation
 
             self.generation = endpoint_generation(place, self.endpoint)
         self.names = Namespaces(self.generation.base)
-        self._asking = threading.Lock()
-        self._kept_asker: tuple[AskSettings, LLM | None, Asker] | None = None
+        _OPEN_GRAPHS.add(self)
+        log.info("opened %s, generation %s", self.endpoint or self.path, self.generation.number)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the graph was closed."""
+        return self._closed
+
+    def close(self) -> None:
+        """Release the store, the indexes, the models and the connections; closing twice does no harm.
+
+        The embedding model is shared by all open graphs and goes with the last of them. Any later use of
+        the graph, or of what reads it, raises `GraphClosedError`.
+        """
+        with self._asking:
+            self._closed = True
+            self._kept_asker = None
+        store: TripleStore | None = self.__dict__.pop("store", None)
+        for name in ("catalogue", "ontology", "retrievers", "reader"):
+            self.__dict__.pop(name, None)
+        if store is not None:
+            store.close()
+        _OPEN_GRAPHS.discard(self)
+        if not _OPEN_GRAPHS and "kgtable.index.embedding_models" in sys.modules:
+            from kgtable.index.embedding_models import release_embedders
+
+            release_embedders()
+
+    def __enter__(self) -> Self:
+        self._check_open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise GraphClosedError(
+                f"The graph in {self.path} was closed.", hint="Open it again with kgtable.open."
+            )
 
     @cached_property
     def store(self) -> TripleStore:
         """The store behind the graph: in the directory, or the endpoint the directory stands for."""
+        self._check_open()
         if self.endpoint is not None:
             from kgtable.graph.remote.endpoint import RemoteStore
 
             return RemoteStore(self.endpoint, self.names.prefixes)
-        return EmbeddedStore(self.generation.store_path, self.names.prefixes)
+        return EmbeddedStore(self.generation.store_path, self.names.prefixes, self.generation.lease)
 
     @cached_property
     def catalogue(self) -> Catalogue:
         """What the graph was made from; of a graph behind an endpoint, the tables it holds."""
+        self._check_open()
         if self.endpoint is not None:
             from kgtable.building.connect import list_tables
 
@@ -233,6 +329,7 @@ class KnowledgeGraph:
     @cached_property
     def ontology(self) -> rdflib.Graph:
         """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
+        self._check_open()
         if self.endpoint is not None:
             from kgtable.building.connect import description
 
@@ -248,15 +345,21 @@ class KnowledgeGraph:
     ) -> pd.DataFrame | bool | rdflib.Graph:
         """The results of a SPARQL query: a frame for SELECT, a bool for ASK, else an rdflib graph.
 
-        kgtable's prefixes need no declaration; `bindings` gives values to the
-        variables it selects, by name. Raises `QueryError` for a query that cannot be parsed or evaluated.
+        kgtable's prefixes need no declaration; `bindings` gives values to the variables it selects, by
+        name. Raises `QueryError` for a query that cannot be parsed or evaluated.
         """
+        check_arguments("sparql", {"query": query, "bindings": bindings})
         from kgtable.graph.results import to_python
 
         return to_python(self.store.query(query, bindings=bindings), self.names.prefixes)
 
     def sparql_text(self, query: str, format: str | None = None) -> str:
-        """The results of a query printed as table, json, csv, tsv, xml or turtle."""
+        """The results of a query as text: table, json, csv, tsv, xml or turtle.
+
+        None takes a table, or Turtle for triples. Raises `QueryError`, `UsageError` for a format that does
+        not fit the query.
+        """
+        check_arguments("sparql_text", {"query": query, "format": format})
         from kgtable.graph.results import ResultFormat, to_text
 
         wanted = None if format is None else ResultFormat.of(format)
@@ -265,7 +368,7 @@ class KnowledgeGraph:
     def retrieve(
         self,
         question: str,
-        k: int = 1_000,
+        k: int = DEFAULT_K,
         method: str = "hybrid",
         *,
         format: str | None = None,
@@ -282,57 +385,156 @@ class KnowledgeGraph:
         `RetrievalError` for an unknown method or format, `VocabularyIndexError` where the index is
         missing, a leaf of `LLMError`.
         """
+        given = {"question": question, "k": k, "method": method, "format": format, "embedding": embedding}
+        check_arguments("retrieve", {**given, "rerank": rerank})
         from kgtable.retrieval.registry import Choice
 
         retriever = self.retrievers.get(method, Choice(format, embedding), llm)
         if llm is not None and isinstance(retriever, ModelRetriever):
             retriever = retriever.with_model(llm, rerank=rerank)
-        return retriever.retrieve(question, k)
+        found = retriever.retrieve(question, k)
+        times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
+        log.info("retrieved %d triples by %s: %s", len(found.triples), method, times)
+        return found
 
     def rdf_of(self, triples: Sequence[ScoredTriple], format: str = "turtle") -> str:
         """What the graph says of retrieved triples, as RDF text: their rows, cells and numbers."""
+        check_arguments("rdf_of", {"format": format})
         return described_rdf(self.store, self.names, triples, Format.of(format))
 
     @cached_property
     def retrievers(self) -> Retrievers:
         """The retrieval methods over this graph."""
+        self._check_open()
         from kgtable.retrieval.registry import Material, Retrievers
 
         place = self.generation.index_path
         return Retrievers(Material(self.store, self.names, lambda: self.catalogue.tables, place))
 
     def ask(
-        self, question: str, *, llm: LLM | None = None, on_text: OnText | None = None, **options: Any
+        self,
+        question: str,
+        *,
+        method: str | None = None,
+        k: int | None = None,
+        model: str | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        llm: LLM | None = None,
+        rerank: bool | None = None,
+        presentation: str | None = None,
+        prompt: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        context_tokens: int | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        structured: str | None = None,
+        llm_cache: str | None = None,
+        trace: PathLike | None = None,
+        prices: MappingOf[str, MappingOf[str, float]] | None = None,
+        on_text: OnText | None = None,
     ) -> Answer:
         """The answer to a question, with the cells it rests on and whether they bear it out.
 
-        `llm` is a model to ask; without one the settings name it, or none: then the answer is computed
-        by rules. `options` go before all other settings (see `kgtable.config.Settings`): ``model``,
-        ``method``, ``k``, ``presentation`` and so on. `on_text` receives a model's answer as it
-        arrives. Raises `UsageError`, `ConfigError`, `RetrievalError`, a leaf of `LLMError`.
+        An argument that is None is taken from the settings (`kgtable.config.Settings`: ``kgtable.toml``,
+        then the environment). `method` and `k` say how triples are retrieved. `llm` is a model to ask;
+        without one `model`, `base_url` and `api_key` name it. Where no model is configured, or it is
+        ``"none"``, the answer is computed by rules. `rerank` lets the model order the best tables,
+        `presentation` and `prompt` lay out what it is shown, `context_tokens` limits that, `max_tokens` the
+        reply. `structured` is how the form of the reply is asked for, `llm_cache` a file that keeps replies,
+        `trace` a file that gets each prompt and reply, `prices` US dollars per million tokens by model.
+        `on_text` receives the reply as it arrives.
+
+        Raises `UsageError` for an empty question (`ArgumentError` for a wrong type), `ConfigError` for an
+        unknown presentation or a model without an endpoint, `RetrievalError`, a leaf of `LLMError`.
         """
-        return self._asker(llm, options).ask(question, on_text=on_text)
+        options = _given(
+            question=question,
+            method=method,
+            k=k,
+            model=model,
+            base_url=base_url,
+            api_key=api_key,
+            rerank=rerank,
+            presentation=presentation,
+            prompt=prompt,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            context_tokens=context_tokens,
+            timeout=timeout,
+            retries=retries,
+            structured=structured,
+            llm_cache=llm_cache,
+            trace=trace,
+            prices=prices,
+        )
+        return self._asker("ask", llm, options).ask(question, on_text=on_text)
 
     async def ask_async(
-        self, question: str, *, llm: LLM | None = None, on_text: OnText | None = None, **options: Any
+        self,
+        question: str,
+        *,
+        method: str | None = None,
+        k: int | None = None,
+        model: str | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        llm: LLM | None = None,
+        rerank: bool | None = None,
+        presentation: str | None = None,
+        prompt: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        context_tokens: int | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        structured: str | None = None,
+        llm_cache: str | None = None,
+        trace: PathLike | None = None,
+        prices: MappingOf[str, MappingOf[str, float]] | None = None,
+        on_text: OnText | None = None,
     ) -> Answer:
         """The async twin of `ask`."""
         import asyncio
 
-        asker = await asyncio.to_thread(self._asker, llm, options)
+        options = _given(
+            question=question,
+            method=method,
+            k=k,
+            model=model,
+            base_url=base_url,
+            api_key=api_key,
+            rerank=rerank,
+            presentation=presentation,
+            prompt=prompt,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            context_tokens=context_tokens,
+            timeout=timeout,
+            retries=retries,
+            structured=structured,
+            llm_cache=llm_cache,
+            trace=trace,
+            prices=prices,
+        )
+        asker = await asyncio.to_thread(self._asker, "ask_async", llm, options)
         return await asker.ask_async(question, on_text=on_text)
 
-    def _asker(self, llm: LLM | None, options: MappingOf[str, Any]) -> Asker:
+    def _asker(self, call: str, llm: LLM | None, options: dict[str, Any]) -> Asker:
         """What answers under these settings; kept for the next question under the same."""
+        self._check_open()
+        check_arguments(call, options)
         from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
         from kgtable.llm.metering import MeteredLLM
 
-        settings = load_settings(**options)
+        settings = load_settings(**{name: value for name, value in options.items() if name != "question"})
         with self._asking:
             kept = self._kept_asker
             if kept is None or kept[0] != settings or kept[1] is not llm:
                 model = llm or connect_model(settings)
+                log.info("answering by %s", "rules" if model is None else model.model)
                 metered = None if model is None else MeteredLLM(model)
                 retrieved = partial(self._retrieved, metered, settings.rerank)
                 kept = self._kept_asker = (
@@ -353,25 +555,34 @@ class KnowledgeGraph:
     @cached_property
     def reader(self) -> TableReader:
         """Tables, rows and cells as the store holds them."""
+        self._check_open()
         return TableReader(self.store, self.names)
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""
         return to_dataset(self.store, self.catalogue.tables, self.names)
 
-    def export(self, out: Path | str, *, table: str | None = None, format: str | None = None) -> list[Path]:
-        """Writes the graph, or one table of it, to `out`; gives the files written.
+    def export(self, out: PathLike, *, table: str | None = None, format: str | None = None) -> list[Path]:
+        """Write the graph, or one table of it, to `out`; gives the files written.
 
-        `format` is csv (a folder with one file a table, or one file for one table) or an RDF format;
-        None goes by the suffix of `out`. Raises `GraphNotFoundError` for a table that is not there,
-        `UsageError`, `StorageError`.
+        `format` is csv or an RDF format; None goes by the suffix of `out`. As CSV each table is a file of
+        its own: `out` names a folder for them, or with the suffix ``.csv`` the file of the one table there
+        is. Raises `GraphNotFoundError` for a table that is not there, `UsageError` where several tables
+        would have to share a CSV file, `StorageError`.
         """
+        check_arguments("export", {"path": out, "table": table, "format": format})
         out = Path(out)
         ids = self._ids(table)
         if (format or out.suffix.lstrip(".") or "csv").lower() in ("csv", "text/csv"):
-            if table is None or not out.suffix:
+            as_file = out.suffix.lower() == ".csv" or (table is not None and bool(out.suffix))
+            if not as_file or out.is_dir():
                 return write_csv_folder(self.store, ids, self.names, out)
-            pieces: Iterator[str] = iter([self.tables[table].to_csv()])
+            if len(ids) != 1:
+                raise UsageError(
+                    f"{out} cannot hold {len(ids):,} tables: a CSV file holds one.",
+                    hint=f"Name one with --table, or a folder for all: {out.with_suffix('')}{os.sep}",
+                )
+            pieces: Iterator[str] = iter([self.tables[ids[0]].to_csv()])
         else:
             pieces = self.rdf(format or out.suffix, table=table)
         with whole_file(out) as handle:
@@ -381,6 +592,7 @@ class KnowledgeGraph:
 
     def rdf(self, format: str, *, table: str | None = None) -> Iterator[str]:
         """The graph, or the graph of one table, as RDF text piece by piece."""
+        check_arguments("rdf", {"format": format, "table": table})
         ids = self._ids(table)
         return write_rdf(self.store, ids, self.names, Format.of(format), description=table is None)
 
@@ -388,16 +600,16 @@ class KnowledgeGraph:
         if table is None:
             return list(self.catalogue.tables)
         if table not in self.catalogue.tables:
-            raise GraphNotFoundError(
-                f"The graph holds no table {table!r}.", hint="kgtable info --json lists the tables."
-            )
+            raise GraphNotFoundError(f"The graph holds no table {table!r}.", hint="kgtable info lists them.")
         return [table]
 
     def validate(self, *, most: int = MOST_LISTED) -> ValidationReport:
-        """Checks the graph with QUDT's shapes and kgtable's; lists at most `most` violations.
+        """Check the graph with QUDT's shapes and kgtable's; lists at most `most` violations.
 
         Raises `MissingExtraError` without pySHACL.
         """
+        self._check_open()
+        check_arguments("validate", {"most": most})
         from kgtable.graph.validate import validate as validate_graph
 
         if self.endpoint is not None:
@@ -407,19 +619,38 @@ class KnowledgeGraph:
         return validate_graph(self.generation.store_path, most=most)
 
     def info(self) -> dict[str, Any]:
-        """What the graph holds: tables, cells by kind, quads, units, errors."""
-        about = {"path": str(self.path), "kgtable": __version__}
+        """What the graph holds: counts of tables, cells by kind, quads and units, the tables, errors.
+
+        ``table_list`` has for each table its id, title, file, sheet, and numbers of rows, columns and cells.
+        """
+        catalogue = self.catalogue
+        about: dict[str, Any] = {"path": str(self.path), "kgtable": __version__}
         if self.endpoint is not None:
             from kgtable.building.connect import endpoint_info
 
-            return {**about, **endpoint_info(self.endpoint, self.store)}
-        return {**about, **catalogue_info(self.catalogue, self.generation)}
+            about |= endpoint_info(self.endpoint, self.store)
+        else:
+            about |= catalogue_info(catalogue, self.generation)
+        about["table_list"] = [
+            {
+                "id": record.id,
+                "title": record.title,
+                "file": record.path,
+                "sheet": record.sheet,
+                "rows": record.rows,
+                "columns": record.width,
+                "cells": record.cells,
+            }
+            for record in catalogue.tables.values()
+        ]
+        return about
 
     def push(self, url: str, *, dialect: str = "generic", progress: Progress = silent) -> int:
-        """Copies the graph to a Graph Store Protocol address; gives the number of triples sent.
+        """Copy the graph to a Graph Store Protocol address; gives the number of triples sent.
 
-        Raises `UsageError`, `RemoteStoreError`; see `kgtable.building.connect.push`.
+        Raises `UsageError`, `RemoteStoreError`.
         """
+        check_arguments("push", {"url": url, "dialect": dialect})
         from kgtable.building.connect import push as push_graph
         from kgtable.graph.remote.endpoint import RemoteStore
         from kgtable.graph.remote.http import checked_url
@@ -427,13 +658,11 @@ class KnowledgeGraph:
         target = RemoteStore(StoreEndpoint(url, dialect, self.names.base, checked_url(url)))
         return push_graph(self.store, list(self.catalogue.tables), self.names, target, progress)
 
-    def serve(self, **options: Any) -> None:
-        """Serves the graph: SPARQL endpoint, pages and HTTP API. See `kgtable.server.running.serve`."""
-        # The server stands on this façade: it is looked up by whoever wants it, not imported here.
-        import_module("kgtable.server.running").serve(self.path, **options)
-
     def __repr__(self) -> str:
-        return f"KnowledgeGraph({str(self.path)!r}, {len(self.catalogue.tables):,} tables)"
+        if self._closed:
+            return f"KnowledgeGraph({str(self.path)!r}, closed)"
+        count = len(self.catalogue.tables)
+        return f"KnowledgeGraph({str(self.path)!r}, {count:,} table{'' if count == 1 else 's'})"
 
     def _repr_html_(self) -> str:
         info = self.info()
@@ -441,6 +670,14 @@ class KnowledgeGraph:
         return f"<p><b>{html.escape(info['path'])}</b>: {facts}</p>{self.tables._repr_html_()}"
 
 
-def open(directory: Path | str) -> KnowledgeGraph:
-    """Opens the graph in a directory; see `KnowledgeGraph`."""
+def _given(**options: Any) -> dict[str, Any]:
+    """The options of a question that were given; the question itself always counts as given."""
+    return {name: value for name, value in options.items() if value is not None or name == "question"}
+
+
+def open(directory: PathLike) -> KnowledgeGraph:
+    """Open the graph in a directory.
+
+    Raises `GraphNotFoundError` where there is none, `GraphVersionError` for a foreign directory.
+    """
     return KnowledgeGraph(directory)

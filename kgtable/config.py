@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 from kgtable.errors import ConfigError
 
 CONFIG_FILE = "kgtable.toml"
+DEFAULT_K = 300
+"""Triples retrieved where no number is given: by `retrieve` and `ask`, in Python, shell and HTTP API."""
 OPENAI_URL = "https://api.openai.com/v1"
 NO_MODEL = "none"
 
@@ -70,6 +72,8 @@ class ModelEndpoint:
 class Settings:
     """All settings. Times in seconds, `context_tokens` and `max_tokens` in tokens.
 
+    `endpoint_given` and `model_given` say whether a source names a base URL and a model.
+
     `llm_cache` is a file, ``on`` for the user's cache folder, or empty; `trace` a file.
     `structured` is how the form of a reply is asked for: ``schema``, ``object`` or ``plain``; where
     a server refuses one, the next is tried. `prices` are US dollars per million tokens by model.
@@ -77,6 +81,7 @@ class Settings:
 
     endpoint: ModelEndpoint = field(default_factory=ModelEndpoint)
     endpoint_given: bool = False
+    model_given: bool = False
     model: str = "gpt-4o"
     temperature: float = 0.0
     max_tokens: int = 2_000
@@ -87,7 +92,7 @@ class Settings:
     llm_cache: str = ""
     trace: str = ""
     method: str = "hybrid"
-    k: int = 300
+    k: int = DEFAULT_K
     rerank: bool = True
     presentation: str = "subtable"
     prompt: str = "context-first-separated"
@@ -96,7 +101,7 @@ class Settings:
 
     @property
     def uses_llm(self) -> bool:
-        """Whether a language model is to be asked: it is named and its endpoint can be reached as given."""
+        """Whether a language model is asked: not ``none``, and with a base URL or a key."""
         return self.model != NO_MODEL and (self.endpoint_given or self.endpoint.key is not None)
 
 
@@ -137,7 +142,9 @@ def load_settings(
             if name not in ("base_url", "api_key"):
                 values[name] = _typed(name, value, source)
     endpoint, given = _endpoint(pairs)
-    return replace(Settings(), **values, endpoint=endpoint, endpoint_given=given)
+    return replace(
+        Settings(), **values, endpoint=endpoint, endpoint_given=given, model_given="model" in values
+    )
 
 
 def _endpoint(pairs: list[tuple[str | None, str | None]]) -> tuple[ModelEndpoint, bool]:
@@ -174,7 +181,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, str]:
 _TYPES: Mapping[str, type] = {
     item.name: type(item.default)
     for item in fields(Settings)
-    if isinstance(item.default, (str, int, float, bool)) and item.name != "endpoint_given"
+    if isinstance(item.default, (str, int, float, bool)) and not item.name.endswith("_given")
 } | {"prices": dict}
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 

@@ -1,6 +1,6 @@
-"""Every error kgtable raises on purpose, in one tree under `KgtableError`.
+"""The error tree: every error kgtable raises on purpose is a `KgtableError`.
 
-The command line prints them as ``Error: …`` and never shows a traceback.
+The command line prints them as ``Error: …``, with a traceback only under ``-vv``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class KgtableError(Exception):
         return f"{self.message} {self.hint}".strip()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Else an error of a worker process, made anew from its message alone, would break the pool.
+        # By default an error is unpickled from its message alone, which breaks a process pool.
         return _as_it_was, (type(self), self.args, vars(self))
 
 
@@ -32,6 +32,10 @@ def _as_it_was(kind: type[KgtableError], args: tuple[Any, ...], state: dict[str,
 
 class UsageError(KgtableError):
     """An argument or option that makes no sense."""
+
+
+class ArgumentError(UsageError, TypeError):
+    """An argument of the wrong type; the message names it and says what it takes."""
 
 
 class ConfigError(KgtableError):
@@ -98,6 +102,10 @@ class GraphNotFoundError(GraphError):
     """There is no graph in the directory."""
 
 
+class GraphClosedError(GraphError):
+    """The graph was closed and is used again."""
+
+
 class GraphLockedError(GraphError):
     """Another process is building this graph."""
 
@@ -127,13 +135,13 @@ class EmbeddingError(KgtableError):
 
 
 class RetrievalError(KgtableError):
-    """A question or method that cannot be retrieved with."""
+    """An unknown retrieval method or table format, or one that lacks what it needs."""
 
 
 class LLMError(KgtableError):
     """The language model could not be used.
 
-    `usage` is what it used all the same (a `kgtable.llm.usage.Usage`), None for nothing.
+    `usage` counts the tokens spent all the same (a `kgtable.llm.usage.Usage`); None where there are none.
     """
 
     usage: object | None = None
@@ -156,7 +164,43 @@ class LLMReplyError(LLMError):
 
 
 class LLMPendingError(LLMError):
-    """A request that was noted for a batch and has no reply yet."""
+    """A request that waits in a batch for its reply."""
+
+
+class ProgramError(KgtableError):
+    """A program that cannot be executed. `path` says where in its tree, such as ``root.left.rows``."""
+
+    def __init__(self, message: str, *, path: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+
+
+class ProgramSyntaxError(ProgramError):
+    """JSON that is no program: an unknown operator or field, a wrong type, or beyond the limits."""
+
+
+class UnknownTableError(ProgramError):
+    """A table id that is not among the tables given."""
+
+
+class UnknownColumnError(ProgramError):
+    """A column that the relation does not have, or has twice."""
+
+
+class ProgramTypeError(ProgramError):
+    """An operator applied to values it has no meaning for: the sum of order numbers, of texts, of years."""
+
+
+class UnitMismatchError(ProgramError):
+    """Units that do not convert into each other: kilograms and metres, euros and dollars."""
+
+
+class EvaluationError(ProgramError):
+    """A program that failed on its values: a division by zero, a lookup with several answers."""
+
+
+class ProgramCompilationError(ProgramError):
+    """A program that SQL or SPARQL cannot say with the same meaning."""
 
 
 class AnswerError(KgtableError):

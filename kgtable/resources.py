@@ -1,4 +1,4 @@
-"""Where the files that ship with kgtable lie: `ontologies/`, `queries/` and the sample tables."""
+"""Paths of shipped files (`ontologies/`, `queries/`, sample tables) and of the cache folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent
 def shipped_path(name: str) -> Path:
     """The path of a shipped file or folder, such as ``queries/cells.rq``.
 
-    In an installed wheel they lie inside the package, in a checkout beside it.
+    In an installed wheel these files are inside the package, in a checkout beside it.
 
     >>> shipped_path("queries").name
     'queries'
@@ -25,14 +25,14 @@ def shipped_path(name: str) -> Path:
 
 @cache
 def read_shipped(name: str) -> str:
-    """The text of a shipped file, read once."""
+    """Read a shipped file; the text is cached."""
     return shipped_path(name).read_text(encoding="utf-8")
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder for what can be made again: exported models, embeddings, replies of language models.
+    """Folder for data that can be recomputed: exported models, embeddings, replies of language models.
 
-    ``KGTABLE_CACHE`` names it; otherwise it is the platform's own place for caches. It need not exist yet.
+    ``KGTABLE_CACHE`` names it; the default is the platform's cache folder. It need not exist.
 
     >>> cache_folder({"KGTABLE_CACHE": "/tmp/mine"}).as_posix()
     '/tmp/mine'

@@ -1,4 +1,4 @@
-"""Writing to disk: one lock a graph, files that appear whole or not at all, errors people understand."""
+"""Files on disk: locks, leases of readers, files written whole or not at all, errors with a remedy."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import errno
 import os
 import shutil
 import sys
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -82,11 +83,95 @@ if sys.platform == "win32":
         handle.seek(0)
         msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
 
+    def _share(descriptor: int) -> None:
+        """Nothing to do: Windows renames no folder with an open file in it."""
+
 else:
     import fcntl
 
     def _lock(handle: IO[bytes]) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _share(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+LEASE = ".lease"
+"""The file in a folder on which its readers hold a shared lock."""
+
+
+class Lease:
+    """A reader's hold on a folder: `remove_unread` leaves the folder alone meanwhile.
+
+    The lease ends by `release`, with the last reference to it, or with the process, however that
+    ends: it is a shared lock of the operating system on an open file. Raises `FileNotFoundError`
+    where the folder is gone or about to go.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / LEASE
+        descriptor = _open_lease(path)
+        self._release = weakref.finalize(self, _close, descriptor)
+        if descriptor is None:
+            return
+        try:
+            _share(descriptor)
+        except BlockingIOError as error:
+            self.release()
+            raise FileNotFoundError(errno.ENOENT, "is being removed", str(folder)) from error
+        except OSError:  # a file system without locks: nobody can build there either
+            return
+        try:
+            if not os.path.samestat(os.fstat(descriptor), path.stat()):
+                raise FileNotFoundError(errno.ENOENT, "was replaced", str(folder))
+        except OSError:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """End the lease; a second call does nothing."""
+        self._release()
+
+
+def _open_lease(path: Path) -> int | None:
+    """The open lease file; None where there is none and none can be made, as on a read-only disk."""
+    with suppress(FileNotFoundError):
+        return os.open(path, os.O_RDONLY)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return None
+
+
+def _close(descriptor: int | None) -> None:
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def remove_unread(folder: Path) -> bool:
+    """Remove a folder unless somebody holds a `Lease` on it; gives whether it went.
+
+    It is renamed first, so that nobody finds half of it.
+    """
+    with (folder / LEASE).open("a+b") as handle:
+        try:
+            _lock(handle)
+        except OSError:
+            return False
+        if sys.platform == "win32":
+            handle.close()
+        unwanted = folder.with_name(f".{folder.name}.removed")
+        shutil.rmtree(unwanted, ignore_errors=True)
+        try:
+            folder.rename(unwanted)
+        except PermissionError:
+            if sys.platform == "win32":
+                return False
+            raise
+        shutil.rmtree(unwanted, ignore_errors=True)
+    return True
 
 
 @contextmanager
@@ -106,14 +191,35 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def sync_folder(path: Path) -> None:
-    """Makes renames in a folder survive a power cut, where the system can."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
+    """Make the names in a folder survive a power cut, where the system can."""
+    if sys.platform != "win32":
+        _sync(path, os.O_RDONLY)
+
+
+def sync_tree(folder: Path) -> None:
+    """Make a folder survive a power cut: the content of all files in it, and all names."""
+    for place, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            # Windows syncs only files that are open for writing.
+            _sync(Path(place, name), os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+        sync_folder(Path(place))
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, with those above it, whose names survive a power cut; one that is there stays."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_folder(path.parent)
 
 
 def append_file(path: Path, out: IO[bytes]) -> None:

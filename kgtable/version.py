@@ -1,3 +1,3 @@
-"""The version of kgtable, where every module may read it."""
+"""The version of kgtable."""
 
 __version__ = "0.1.0"

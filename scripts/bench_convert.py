@@ -1,10 +1,10 @@
-"""How fast tables become RDF and a store, beside morph-kgc on the same file.
+"""Measure the speed and memory of conversion and loading, compared with morph-kgc on the same file.
 
     python scripts/bench_convert.py --morph-kgc-python /path/to/its/environment/bin/python \
         --tables ../shared/data/wtq/tables
 
-Every figure is measured here and now, in processes of their own, alternating between the programs; the
-median of the repetitions is shown. morph-kgc gets a mapping written for the file, kgtable nothing.
+Each measurement runs in its own process; the programs alternate, and the median of the repetitions is shown.
+morph-kgc gets a mapping written for the file, kgtable needs none.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ print(json.dumps({"seconds": built.seconds, "cells": built.conversion.tally.cell
 
 @dataclass(frozen=True)
 class Run:
-    """One process: wall and CPU seconds, peak memory of its biggest process in MB, what it printed."""
+    """One process: wall and CPU seconds, peak memory in MB, and its output."""
 
     wall: float
     cpu: float
@@ -73,7 +73,7 @@ class Run:
 
 
 def run(command: Sequence[str | Path], folder: Path) -> Run:
-    """Runs a command to its end; ends the benchmark where it fails."""
+    """Run a command to its end; stop the benchmark if it fails."""
     printed = folder / "printed"
     start = time.perf_counter()
     with printed.open("w") as output:
@@ -87,7 +87,7 @@ def run(command: Sequence[str | Path], folder: Path) -> Run:
 
 
 def run_twice_at_once(command: Sequence[str | Path], out: Path) -> float:
-    """Seconds until two of the same have ended, each writing a file of its own beside `out`."""
+    """Seconds until two runs of a command, with separate outputs beside `out`, have ended."""
     start = time.perf_counter()
     processes = [
         subprocess.Popen([str(out.with_suffix(f".{number}.nt") if part == out else part) for part in command])
@@ -99,7 +99,7 @@ def run_twice_at_once(command: Sequence[str | Path], out: Path) -> float:
 
 
 def write_table(path: Path, rows: int) -> None:
-    """A table of texts and numbers in 20 columns, the same for the same number of rows."""
+    """Write a table of texts and numbers in 20 columns, the same for the same number of rows."""
     pick = random.Random(7)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -121,7 +121,7 @@ def write_table(path: Path, rows: int) -> None:
 
 
 def write_mapping(folder: Path, table: Path) -> Path:
-    """What morph-kgc needs: each column a predicate, the first one in the subject."""
+    """Write the RML mapping for morph-kgc: a predicate per column, the first column in the subject."""
     lines = [
         "@prefix rr: <http://www.w3.org/ns/r2rml#> .",
         "@prefix rml: <http://semweb.mmlab.be/ns/rml#> .",
@@ -144,7 +144,7 @@ def write_mapping(folder: Path, table: Path) -> Path:
 
 
 def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None) -> None:
-    """Cells per second on one process and two, and beside morph-kgc."""
+    """Measure cells per second with one and two processes, and with morph-kgc."""
     table = folder / "table.csv"
     write_table(table, rows)
     cells = rows * len(HEADER)
@@ -183,7 +183,7 @@ def bench_conversion(folder: Path, rows: int, repeat: int, morph: str | None) ->
 
 
 def bench_memory(folder: Path, rows: int) -> None:
-    """Peak memory with ten times the rows."""
+    """Measure peak memory with ten times the rows."""
     table = folder / "long.csv"
     write_table(table, rows)
     done = run(
@@ -194,7 +194,7 @@ def bench_memory(folder: Path, rows: int) -> None:
 
 
 def bench_loading(folder: Path, repeat: int) -> None:
-    """The rate at which a build loads, beside a bare bulk_load of the same quads."""
+    """Measure the loading rate of a build, compared with a bare bulk_load of the same quads."""
     table = folder / "table.csv"
     run(
         [sys.executable, "-m", "kgtable", "convert", table, "-o", folder / "all.nq", "--workers", "1"], folder
@@ -216,7 +216,7 @@ def bench_loading(folder: Path, repeat: int) -> None:
 
 
 def bench_build(folder: Path, tables: Path, workers: int) -> None:
-    """A build from nothing with the time of each stage, then with one table added, changed, removed."""
+    """Time the stages of a full build, then builds after one table was added, changed, removed."""
     copy = folder / "tables"
     copy.mkdir()
     for path in tables.iterdir():
@@ -243,12 +243,12 @@ def bench_build(folder: Path, tables: Path, workers: int) -> None:
 
 
 def main() -> None:
-    """Runs what is asked for."""
-    parser = argparse.ArgumentParser(description="How fast tables become RDF and a store.")
-    parser.add_argument("--morph-kgc-python", help="The Python of an environment with morph-kgc 2.10.")
+    """Run the selected benchmarks."""
+    parser = argparse.ArgumentParser(description="Measure the speed and memory of conversion and loading.")
+    parser.add_argument("--morph-kgc-python", help="Python of an environment with morph-kgc 2.10")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--tables", type=Path, help="A folder of many tables to build from.")
+    parser.add_argument("--tables", type=Path, help="folder of tables to build from")
     parser.add_argument("--only", choices=("conversion", "memory", "loading", "build"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

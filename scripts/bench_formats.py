@@ -1,10 +1,10 @@
-"""Table retrieval by format: Recall@k of `bm25` and `dense` over the thesis's seven linearisations.
+"""Measure Recall@k of `bm25` and `dense` for each linearisation of tables (thesis, Figures 10 to 17).
 
     python scripts/bench_formats.py BENCHMARK... [--method bm25] [--format markdown] [--embedding minilm]
         [--limit N] [--json FILE]
 
-Prints one Markdown table a benchmark and method (thesis, Figures 10 to 17). Vectors are cached in
-kgtable's cache folder; the JSON file is written again after each format.
+Prints one Markdown table for each benchmark and method. Vectors are cached in kgtable's cache folder; the
+JSON file is rewritten after each format.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def scorer(method: str, texts: TableTexts, embedding: str) -> Callable[[str], Scores]:
-    """The function that scores every piece for a question."""
+    """Make the function that scores every chunk for a question."""
     if method == "bm25":
         return BM25Retriever(texts, _no_triples).scores
     embedder = load_embedder(embedding)
@@ -76,7 +76,7 @@ def scorer(method: str, texts: TableTexts, embedding: str) -> Callable[[str], Sc
 def measure(
     texts: TableTexts, scores: Callable[[str], Scores], questions: Sequence[BenchmarkQuestion]
 ) -> dict[str, float]:
-    """Mean recall at each cutoff, and milliseconds a question."""
+    """Mean recall at each cutoff, and milliseconds per question."""
     started = time.perf_counter()
     rows = [
         table_scores(question, [table.table for table in texts.rank(scores(question.text))], CUTOFFS)

@@ -1,12 +1,12 @@
-"""How long a question takes: inside the API, by the thesis's plain pipeline, and from a cold shell.
+"""Measure the time of a question: through the API, by the thesis's plain pipeline, and from a cold shell.
 
     python scripts/bench_latency.py ../shared/data/wtq --kg /tmp/graphs/wtq --plain 2
     python scripts/bench_latency.py ../shared/data/wtq --kg /tmp/graphs/wtq /tmp/graphs/everything --cold 0
 
-Several graphs answer each question by turns; the last columns are their medians over the first one's.
-The plain pipeline and the runs from the shell ask the first graph. That pipeline finds the same
-candidates by SPARQL's CONTAINS and embeds a sentence of each. No language model is asked. `--build`
-times a fresh graph and index of the benchmark's tables as well.
+With several graphs, each question is asked of all in turn, and the last columns are ratios of medians to the
+first graph. The plain pipeline and the shell runs use the first graph. The plain pipeline finds the same
+candidates by SPARQL's CONTAINS and embeds a sentence for each. No language model is used. `--build` also
+times a fresh graph and index of the benchmark's tables.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WARM_UP = 10
 
 
 def inside(graphs: Sequence[api.KnowledgeGraph], questions: Sequence[str], k: int) -> None:
-    """Median and 95th percentile of each step over the questions, which the graphs answer by turns."""
+    """Median and 95th percentile of each step over the questions; graphs alternate."""
     for question in questions[:WARM_UP]:
         for kg in graphs:
             kg.retrieve(question, k)
@@ -80,7 +80,7 @@ def plain(kg: api.KnowledgeGraph, questions: Sequence[str], k: int) -> None:
 def _nearest(
     kg: api.KnowledgeGraph, embedder: Embedder, question: str, cells: Set[CellAddress], k: int
 ) -> None:
-    """The `k` candidates whose sentences (subject, predicate, object) lie nearest to the question."""
+    """The `k` candidates whose sentences (subject, predicate, object) are nearest to the question."""
     sentences = [
         f"{triple.subject} {triple.predicate} {triple.object}"
         for table in sorted({cell.table for cell in cells})
@@ -92,7 +92,7 @@ def _nearest(
 
 
 def cold(directory: Path, question: str, times: int) -> None:
-    """From the shell, each time in a process of its own."""
+    """Time commands from the shell, each in a new process."""
     commands = {
         "retrieve": ["retrieve", question, "--kg", str(directory)],
         "ask": ["ask", question, "--kg", str(directory), "--model", "none"],
@@ -110,7 +110,7 @@ def _run(arguments: Sequence[str]) -> None:
 
 
 def build(tables: Path) -> None:
-    """A fresh graph, and its index without and with vectors."""
+    """Time a fresh graph, and its index with and without vectors."""
     print("\nbuilding (s): graph, its index")
     for embedding in ("none", "minilm"):
         with tempfile.TemporaryDirectory() as folder:
@@ -135,14 +135,16 @@ def _seconds(action: Callable[[], object]) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("benchmark", type=Path, help="the folder of a benchmark, for its questions")
-    parser.add_argument("--kg", type=Path, nargs="+", required=True, help="the graphs to ask")
+    parser.add_argument("benchmark", type=Path, help="folder of a benchmark, for its questions")
+    parser.add_argument("--kg", type=Path, nargs="+", required=True, help="graph directories")
     parser.add_argument("--split", default="squall")
-    parser.add_argument("--questions", type=int, default=200, help="how many, spread over the split")
+    parser.add_argument(
+        "--questions", type=int, default=200, help="number of questions, spread over the split"
+    )
     parser.add_argument("-k", type=int, nargs="+", default=[100, 300, 1_000])
-    parser.add_argument("--plain", type=int, default=0, help="questions for the plain pipeline")
-    parser.add_argument("--cold", type=int, default=3, help="runs from the shell")
-    parser.add_argument("--build", action="store_true", help="time building too")
+    parser.add_argument("--plain", type=int, default=0, help="number of questions for the plain pipeline")
+    parser.add_argument("--cold", type=int, default=3, help="number of runs from the shell")
+    parser.add_argument("--build", action="store_true", help="also time building")
     chosen = parser.parse_args(arguments)
     benchmark = Benchmark(chosen.benchmark)
     asked = [question.text for question in benchmark.questions(chosen.split)]

@@ -1,14 +1,14 @@
-"""How often the answers by rules are exactly right, beside always giving the top cell.
+"""Measure the accuracy of answers by rules, compared with always answering the top cell.
 
     python scripts/bench_offline_answers.py BENCHMARK --kg DIR [--split NAME] [--sample N] [--wrong N]
 
-BENCHMARK is a folder with ``tables/`` and ``questions.<split>.jsonl``, DIR a graph built from its
-tables. Printed are exact match (texts, numbers and dates compared as WikiTableQuestions does), number
-match (scale, percent and rounding allowed for), and the same number match among the answers that were
-verified and among the others. The top cell is the best triple's text.
+BENCHMARK is a folder with ``tables/`` and ``questions.<split>.jsonl``, DIR a graph built from its tables.
+Prints exact match (texts, numbers and dates compared as in WikiTableQuestions) and number match (up to scale,
+percent and rounding), overall and separately for verified and unverified answers. The top cell is the text of
+the best triple.
 
-Each citation is looked up in the store, and each verified answer is computed again from the numbers
-that the store gives for the cells it cites. The exit status is 1 where either fails.
+Each citation is looked up in the store, and each verified answer is recomputed from the stored numbers of the
+cells it cites. Exits with 1 if either fails.
 
 A sample is the same on every machine: the questions whose ids have the smallest SHA-256.
 """
@@ -41,12 +41,12 @@ CELL = re.compile(r"T\d+\.r(\d+)\.c(\d+)")
 
 
 def exact(text: str, question: BenchmarkQuestion) -> bool:
-    """Whether the answer, or the values it lists, are the gold answers."""
+    """Whether the answer, or the list of values in it, is the gold answer."""
     return exact_match([text], question.answers) or exact_match(text.split("; "), question.answers)
 
 
 def near(text: str, question: BenchmarkQuestion) -> bool:
-    """Whether it is exact, or the gold number up to scale, percent and rounding; of a list each of them."""
+    """Whether the answer is exact, or equals the gold number up to scale, percent and rounding."""
     scale, parts = str(question.extra.get("scale", "")), text.split("; ")
     if exact(text, question) or any(numbers_match(text, gold, scale) for gold in question.answers):
         return True
@@ -56,7 +56,7 @@ def near(text: str, question: BenchmarkQuestion) -> bool:
 
 
 def unresolved(answer: Answer, kg: kgtable.KnowledgeGraph) -> int:
-    """How many citations are of no cell in the store with the text they quote."""
+    """Number of citations whose cell is not in the store with the quoted text."""
     missing = 0
     for citation in answer.citations:
         row = ox.NamedNode(kg.names.row_iri(citation.table, citation.row))
@@ -74,7 +74,7 @@ def unresolved(answer: Answer, kg: kgtable.KnowledgeGraph) -> int:
 
 
 class StoredNumbers:
-    """The operands of an answer's calculation, as the store has them."""
+    """Operands of an answer's calculation, read from the store."""
 
     def __init__(self, answer: Answer, kg: kgtable.KnowledgeGraph) -> None:
         self._cells = {(found.row, found.column): found for found in answer.citations}
@@ -98,11 +98,11 @@ class StoredNumbers:
         return Operand(Fraction(parsed.value) * Fraction(10) ** parsed.scale)
 
     def counted(self, cell_id: str) -> object:
-        """A cell that is only counted must be cited."""
+        """A counted cell; it must be cited."""
         return self._cells[self._place(cell_id)]
 
     def literal(self, number: Decimal) -> Operand:
-        """A number written out."""
+        """A literal number."""
         return Operand(Fraction(number))
 
     def _place(self, cell_id: str) -> tuple[int, int]:
@@ -112,7 +112,7 @@ class StoredNumbers:
 
 
 def holds(answer: Answer, kg: kgtable.KnowledgeGraph) -> bool:
-    """Whether the answer's calculation gives its result again; without one, whether its cells say it."""
+    """Whether the calculation gives the answer again or, without one, the cells contain it."""
     if answer.calculation is None:
         said = {plain(part) for part in answer.text.split("; ")}
         return said <= {plain(citation.text) for citation in answer.citations}
@@ -129,24 +129,24 @@ def holds(answer: Answer, kg: kgtable.KnowledgeGraph) -> bool:
 
 
 def sample(questions: tuple[BenchmarkQuestion, ...], size: int | None) -> list[BenchmarkQuestion]:
-    """As many of the questions, the same ones everywhere."""
+    """The sample of the questions, the same on every machine."""
     ranked = sorted(questions, key=lambda question: hashlib.sha256(question.id.encode()).hexdigest())
     return ranked[:size]
 
 
 def share(part: int, whole: int) -> str:
-    """A share to three decimals, of nothing a dash."""
+    """A ratio with three decimals; a dash if the denominator is zero."""
     return f"{part / whole:.3f}" if whole else "-"
 
 
 def main() -> None:
-    """Asks every question and prints the counts."""
+    """Ask every question and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("--kg", type=Path, required=True)
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--sample", type=int, help="so many questions only, the same ones everywhere")
-    parser.add_argument("--wrong", type=int, default=0, help="show so many wrong answers")
+    parser.add_argument("--sample", type=int, help="number of questions, the same ones on every machine")
+    parser.add_argument("--wrong", type=int, default=0, help="number of wrong answers to show")
     arguments = parser.parse_args()
     kg = kgtable.open(arguments.kg)
     questions = sample(tuple(Benchmark(arguments.benchmark).questions(arguments.split)), arguments.sample)

@@ -1,10 +1,10 @@
-"""The tokens of each presentation in each prompt setting, and whether the way from prompt to answer works.
+"""Count the tokens of each presentation in each prompt setting, and check each from prompt to answer.
 
     python scripts/bench_prompts.py QUESTION --kg DIR [-k N] [--context-tokens N]
 
-For every prompt setting and presentation the question is asked twice: of the scripted model, and over
-HTTP of a scripted server. Both cite the best cell; the answer must come out verified either way. Printed
-is a table of the prompts' estimated tokens, and below it what of them is context.
+For every setting and presentation the question is answered by the scripted model and, over HTTP, by the
+scripted server. Both cite the best cell, and the answer must be verified each time. Prints a table of
+estimated tokens of the prompts, and below it those of the context.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from kgtable.llm.scripted_server import ScriptedServer
 
 
 def best_cell(evidence: Evidence) -> tuple[str, str]:
-    """The id and the text of the best cell."""
+    """Id and text of the best cell."""
     best = evidence.retrieval.triples[0]
     return evidence.cell_id(best.table, best.row, best.column), best.object
 
 
 def reply(evidence: Evidence, setting: PromptSetting) -> str | Mapping[str, Any]:
-    """What a model that gives the best cell would say under this setting."""
+    """The reply of a model that answers with the best cell under this setting."""
     cell, text = best_cell(evidence)
     if not setting.asks_for_json:
         return f"{text} [{cell}]"
@@ -49,7 +49,7 @@ def reply(evidence: Evidence, setting: PromptSetting) -> str | Mapping[str, Any]
 
 
 def main() -> None:
-    """Asks in every way and prints a line for each."""
+    """Run all combinations and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("question")
     parser.add_argument("--kg", type=Path, required=True)

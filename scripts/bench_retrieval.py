@@ -1,10 +1,10 @@
-"""Recall of `hybrid` without a language model on benchmark folders, and what each step and signal adds.
+"""Measure the recall of `hybrid` without a language model, and what each step and signal adds.
 
     python scripts/bench_retrieval.py ../shared/data --graphs /tmp/graphs
     python scripts/bench_retrieval.py ../shared/data --graphs /tmp/graphs --only tatqa --ablation --every 4
 
-A graph is built below ``--graphs`` where it is absent or its tables changed. Cells are triples: a gold
-cell counts as found where it is among the first k of them; a question that finds nothing counts 0.
+Graphs are built below ``--graphs`` if missing or out of date. A gold cell counts as found if it is among the
+first k triples; a question that finds nothing counts 0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EVERYTHING = Weights()
 
 @dataclass(frozen=True)
 class Task:
-    """A split of a benchmark, the triple budgets and the numbers of tables to report."""
+    """A split of a benchmark with the triple budgets and table cutoffs to report."""
 
     name: str
     split: str
@@ -54,7 +54,7 @@ TASKS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with what does not depend on weights: its query and the cells its labels name."""
+    """The parts of a question that do not depend on weights: its query and the cells found by its labels."""
 
     question: BenchmarkQuestion
     query: Query
@@ -85,7 +85,7 @@ class Bench:
         self.questions = [q for q in benchmark.questions(task.split) if q.cells][::every]
 
     def asked(self) -> Iterator[Asked]:
-        """Every question, one after the other."""
+        """Prepare the questions, one after the other."""
         for question in self.questions:
             vectors = self.index.embed([question.text])
             labels = extract_labels(question.text, self.index)
@@ -101,7 +101,7 @@ class Bench:
             )
 
     def measures(self, asked: Asked, cells: Numbers, tables: Numbers) -> list[float]:
-        """Recall of cells at each budget, then of tables at each number; 0s where nothing was found."""
+        """Cell recall at each budget, then table recall at each cutoff; 0 if nothing was found."""
         hits = np.cumsum(np.isin(self._codes[cells], asked.gold_cells))
         found = [float(hits[min(k, len(hits)) - 1]) if len(hits) else 0.0 for k in self.task.budgets]
         of_cells = [count / len(asked.gold_cells) for count in found]
@@ -112,7 +112,7 @@ class Bench:
         return of_cells + of_tables
 
     def header(self) -> str:
-        """What the numbers of a row are."""
+        """Column headings of the figures."""
         cells = " / ".join(f"{k:,}" for k in self.task.budgets)
         tables = " / ".join(map(str, self.task.tables))
         return f"cells @{cells}, tables R@{tables}"
@@ -122,7 +122,7 @@ Variant = Callable[[Bench, Asked], tuple[Numbers, Numbers]]
 
 
 def whole(weights: Weights, *, candidates: str = "expanded") -> Variant:
-    """All steps with these weights; `candidates` names the field of `Asked` whose cells join, or none."""
+    """The full ranking with these weights; `candidates` names the field of `Asked` with cells to add."""
 
     def run(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:
         matching = getattr(asked, candidates) if candidates else np.zeros(0, dtype=np.int64)
@@ -133,13 +133,13 @@ def whole(weights: Weights, *, candidates: str = "expanded") -> Variant:
 
 
 def candidates_only(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:
-    """The thesis's candidates alone, ranked by all signals."""
+    """Only the thesis's candidates, ranked by all signals."""
     cells, tables = whole(EVERYTHING)(bench, asked)
     return cells[np.isin(cells, asked.expanded)], tables
 
 
 def table_by_table(bench: Bench, asked: Asked) -> tuple[Numbers, Numbers]:
-    """The cells of the best table in reading order, then of the next: what whole-table retrieval gives."""
+    """Cells of the best table in reading order, then of the next: whole-table retrieval."""
     scored = score(asked.query, bench.index, asked.expanded, EVERYTHING, max(bench.task.budgets))
     tables = np.argsort(-scored.table_logits, kind="stable")
     place = np.empty(len(tables), dtype=np.int64)
@@ -183,7 +183,7 @@ _embedders: dict[str, Embedder] = {}
 
 
 def remembered(name: str) -> Embedder | None:
-    """The embedding with a memory, shared by all benchmarks."""
+    """The embedding model with a cache, shared by all benchmarks."""
     model = embedder_or_lexical(name)
     if model is None:
         return None
@@ -192,15 +192,17 @@ def remembered(name: str) -> Embedder | None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("benchmarks", type=Path, help="the folder of the benchmark folders")
-    parser.add_argument("--graphs", type=Path, required=True, help="where the graphs are, or are built")
-    parser.add_argument("--only", nargs="+", choices=[task.name for task in TASKS], help="these benchmarks")
+    parser.add_argument("benchmarks", type=Path, help="folder of the benchmark folders")
+    parser.add_argument(
+        "--graphs", type=Path, required=True, help="folder of the graphs; missing ones are built"
+    )
+    parser.add_argument("--only", nargs="+", choices=[task.name for task in TASKS], help="benchmarks to run")
     parser.add_argument("--embedding", default="minilm")
-    parser.add_argument("--every", type=int, default=1, help="take every n-th question")
+    parser.add_argument("--every", type=int, default=1, help="use every n-th question")
     parser.add_argument(
         "--ablation",
         action="store_true",
-        help="each step and signal left out in turn; cells at the smallest budget only",
+        help="leave out each step and signal in turn; cells at the smallest budget only",
     )
     chosen = parser.parse_args(arguments)
     variants = _variants(chosen.ablation)

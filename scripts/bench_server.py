@@ -1,12 +1,13 @@
-"""Load on ``kgtable serve`` beside ``oxigraph serve-read-only``, on the same store in the same run.
+"""Measure ``kgtable serve`` under load, compared with ``oxigraph serve-read-only`` on the same store.
 
 Usage: ``python scripts/bench_server.py [--seconds 5] [--bombs 120] [--clients 16] [--rounds 5]``.
-Needs the package ``oxigraph`` (PyPI) beside kgtable. Makes a graph of many small tables, then measures
+Needs the package ``oxigraph`` (PyPI). Makes a graph of many small tables, then measures
 
-- small queries, each one new: throughput, p50 and p99 of both servers, in turn, several rounds;
-- small queries of which many come again, as pages and dashboards ask them;
-- a mix with bombs (cross products, huge results, slow regular expressions, syntax errors) against
-  kgtable alone: is every answer complete and right, do good queries keep flowing, does memory stay flat.
+- small queries, all different: throughput, p50 and p99 of both servers, alternating, several rounds;
+- small queries that repeat, as pages and dashboards send them;
+- a mix with expensive queries (cross products, huge results, slow regular expressions) and syntax errors
+  against kgtable alone: whether every response is complete and correct, small queries stay fast, and memory
+  stays bounded.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ BOMBS = (
 
 
 def make_tables(folder: Path) -> None:
-    """Small tables with labels and numbers."""
+    """Write small tables with labels and numbers."""
     folder.mkdir(parents=True)
     for table in range(TABLES):
         with (folder / f"t{table}.csv").open("w", newline="", encoding="utf-8") as file:
@@ -56,7 +57,7 @@ def make_tables(folder: Path) -> None:
 
 
 def small(number: int) -> tuple[str, str]:
-    """A small query, and the text its answer must hold."""
+    """A small query and the text its response must contain."""
     table, row = divmod(number % (TABLES * ROWS), ROWS)
     iri = f"http://example.org/data/table/t{table}/row/{row + 1}"
     label = f"item {table} {row}"
@@ -64,7 +65,7 @@ def small(number: int) -> tuple[str, str]:
 
 
 def shots(path: str, seed: str, pool: int | None, bombs: float) -> Iterator[Shot]:
-    """Endless requests: small queries out of `pool` different ones, or all new, and this share of bombs."""
+    """Endless requests: small queries (`pool` different ones, or all different) and a share of bombs."""
     random_ = random.Random(seed)
     for number in itertools.count():
         if random_.random() < bombs:
@@ -85,7 +86,7 @@ def shots(path: str, seed: str, pool: int | None, bombs: float) -> Iterator[Shot
 def fire(
     port: int, path: str, clients: int, seconds: float, seed: str, pool: int | None, bombs: float
 ) -> list[Hit]:
-    """What so many clients in one process get within the time."""
+    """Run some clients in one process for the given time and collect their responses."""
     hits: list[Hit] = []
 
     async def run() -> None:
@@ -100,7 +101,7 @@ def fire(
 def load(
     port: int, path: str, clients: int, seconds: float, seed: int, pool: int | None, bombs: float = 0.0
 ) -> list[Hit]:
-    """The answers to all clients, which run in two processes."""
+    """Responses to all clients, which run in two processes."""
     with get_context("spawn").Pool(2) as processes:
         jobs = [(port, path, clients // 2, seconds, f"{seed} {half}", pool, bombs) for half in (1, 2)]
         return [hit for hits in processes.starmap(fire, jobs) for hit in hits]
@@ -108,7 +109,7 @@ def load(
 
 @contextmanager
 def started(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A server, from when it answers until the block ends."""
+    """Start a server; wait until it responds; stop it when the block ends."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             deadline = time.monotonic() + 60
@@ -124,7 +125,7 @@ def started(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def summary(hits: list[Hit], seconds: float, kind: str = "small") -> dict[str, float]:
-    """Throughput, latencies in ms, and how many answers were wrong."""
+    """Throughput, latencies in ms, and number of wrong responses."""
     times = sorted(hit.seconds for hit in hits if hit.kind == kind)
     return {
         "per_second": round(len(times) / seconds, 1),
@@ -135,7 +136,7 @@ def summary(hits: list[Hit], seconds: float, kind: str = "small") -> dict[str, f
 
 
 def memory(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """How many processes a server has, itself included, and their memory in MiB."""
+    """Number of a server's processes, itself included, and their memory in MiB."""
     listed = subprocess.run(
         ["ps", "-o", "rss=", "--ppid", str(process.pid), "-p", str(process.pid)],
         capture_output=True,
@@ -148,7 +149,7 @@ def memory(process: subprocess.Popen[bytes]) -> tuple[int, int]:
 def compare(
     servers: dict[str, tuple[list[str], int, str]], given: argparse.Namespace, pool: int | None
 ) -> dict[str, object]:
-    """Both servers in turn, several rounds, and the median of kgtable's share."""
+    """Run both servers alternately for several rounds; the median ratio of throughput."""
     rounds = []
     with ExitStack() as running:
         for command, port, _ in servers.values():
@@ -166,7 +167,7 @@ def compare(
 
 
 def bombard(server: tuple[list[str], int, str], given: argparse.Namespace) -> dict[str, object]:
-    """kgtable under a mix of which a part are bombs."""
+    """Run kgtable under a mix with bombs."""
     command, port, path = server
     with started([*command, "--timeout", "5"], port) as process:
         sizes = [memory(process)]
@@ -195,11 +196,13 @@ def bombard(server: tuple[list[str], int, str], given: argparse.Namespace) -> di
 
 
 def main() -> None:
-    """Runs the benchmark from the command line and prints its figures as JSON."""
-    parser = argparse.ArgumentParser(description="Load on kgtable serve beside oxigraph serve-read-only.")
+    """Run the benchmark and print its figures as JSON."""
+    parser = argparse.ArgumentParser(
+        description="Measure kgtable serve under load, compared with oxigraph serve-read-only."
+    )
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument(
-        "--bombs", type=float, default=120.0, help="seconds of the mix with bombs, 0 for none"
+        "--bombs", type=float, default=120.0, help="seconds of the mix with expensive queries; 0 skips it"
     )
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=5)

@@ -1,8 +1,8 @@
-"""Does every cell come back? Builds a graph from each folder, exports it to CSV, compares with the originals.
+"""Check that no cell is lost: build a graph from each folder, export it to CSV, compare.
 
     python scripts/check_lossless.py ../shared/data/wtq/tables ../shared/data/tatqa/tables
 
-The originals are read with Python's csv module, not with kgtable. Ends with 1 if any cell differs.
+The originals are read with Python's csv module, not with kgtable. Exits with 1 if any cell differs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ csv.field_size_limit(1 << 30)
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """Every row of a CSV file as Python reads it."""
+    """Read all rows of a CSV file with Python's csv module."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
 
 
 def check(folder: Path, workers: int) -> bool:
-    """Whether all CSV files of a folder come back; prints what does not, and a summary."""
+    """Compare all CSV files of a folder; print differences and a summary."""
     started = time.perf_counter()
     different = missing = cells = 0
     originals = sorted(folder.glob("*.csv"))
@@ -57,8 +57,8 @@ def check(folder: Path, workers: int) -> bool:
 
 
 def main() -> None:
-    """Checks the folders given."""
-    parser = argparse.ArgumentParser(description="Does every cell come back?")
+    """Check the given folders."""
+    parser = argparse.ArgumentParser(description="Check that no cell is lost between CSV, graph and CSV.")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How often the scale inferred for a gold cell agrees with the scale TAT-QA's annotators gave.
+"""Measure how often the inferred scale of a gold cell agrees with TAT-QA's annotation.
 
     python scripts/eval_scale.py [BENCHMARK_FOLDER] [--split dev] [--failures]
 
-Counted are questions of type span with one gold cell in the body that holds a number (gold cells in the
-header, years mostly, have no scale); the classes are those of the field `scale`: none, thousand, million,
-billion, percent. The field is empty where the answer is printed with its percent sign ("36%"): there the
-class is percent. Prints agreement and the confusion table.
+Counts questions of type span with one gold cell in the body that contains a number (gold cells in the header,
+mostly years, have no scale). The classes are those of the field `scale`: none, thousand, million, billion,
+percent. The field is empty if the answer is printed with its percent sign ("36%"); the class is then percent.
+Prints the agreement and the confusion table.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ BY_POWER = {3: "thousand", 6: "million", 9: "billion"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table with what is needed to read its numbers."""
+    """A table prepared for reading its numbers."""
 
     table: Table
     styles: tuple[ColumnStyle, ...]
     resolver: QuantityResolver
 
     def quantity(self, row: int, column: int) -> tuple[str, Quantity] | None:
-        """The text and quantity of a cell, or None where it is no number."""
+        """Text and quantity of a cell, or None if it is not a number."""
         cells = self.table.grid.head[row]
         if column >= len(cells):
             return None
@@ -53,7 +53,7 @@ class Prepared:
 
 
 def prepare(folder: Path) -> dict[str, Prepared]:
-    """Every table of a benchmark by its id."""
+    """Prepare every table of a benchmark, by id."""
     prepared = {}
     for grid in read_folder([folder]):
         if isinstance(grid, TableError):
@@ -65,12 +65,12 @@ def prepare(folder: Path) -> dict[str, Prepared]:
 
 
 def scale_class(quantity: Quantity) -> str:
-    """The class of TAT-QA's `scale` that a quantity falls in."""
+    """The class of TAT-QA's `scale` for a quantity."""
     return "percent" if quantity.unit == "PERCENT" else BY_POWER.get(quantity.scale, "none")
 
 
 def gold_class(question: dict[str, Any]) -> str:
-    """The scale the annotators gave; percent where the answer prints the sign itself."""
+    """The annotated scale; percent if the answer has a percent sign."""
     if not question["scale"] and question["answers"][0].rstrip().endswith("%"):
         return "percent"
     return question["scale"] or "none"
@@ -86,9 +86,9 @@ def spans(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print agreement, confusion table and, if asked, the failures."""
+    """Print agreement, confusion table and, on request, the failures."""
     default = os.environ.get("KGTABLE_BENCHMARKS", "../shared/data")
-    parser = argparse.ArgumentParser(description="Evaluate inferred scales on TAT-QA.")
+    parser = argparse.ArgumentParser(description="Compare inferred scales with TAT-QA's annotation.")
     parser.add_argument("benchmarks", nargs="?", type=Path, default=Path(default))
     parser.add_argument("--split", default="dev")
     parser.add_argument("--failures", action="store_true", help="list every disagreement")

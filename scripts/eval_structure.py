@@ -1,14 +1,14 @@
-"""Compare the structure found in the benchmark tables with what their sidecars say.
+"""Compare the detected structure of benchmark tables with their sidecars.
 
     python scripts/eval_structure.py [--list] [FOLDER]
 
-FOLDER holds one folder a benchmark (default: $KGTABLE_BENCHMARKS or ../shared/data). The sidecars'
-`header_rows`, `merged`, `group_rows` and `row_group` are read here only, never by the program. They
-count rows from the line below the first; here rows are grid rows. `--list` prints every disagreement.
+FOLDER holds one folder per benchmark (default: $KGTABLE_BENCHMARKS or ../shared/data). The sidecars'
+`header_rows`, `merged`, `group_rows` and `row_group` are read only here, never by kgtable. They count rows
+from the line below the first; here rows are grid rows. `--list` prints every disagreement.
 
-Of the sidecars' own word: `header_rows` is a guess (the rows above the first row with values); the
-merged areas of hitab are Excel's and are taken as the truth where a corner cell spans the header.
-`row_group` does not know where a group ends, so rows after a total are counted apart.
+Reliability of the sidecars: `header_rows` is a guess (the rows above the first row with values); the merged
+areas of hitab are Excel's and count as the truth if a corner cell spans the header. `row_group` does not
+record where a group ends, so rows after a total are counted separately.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DEFAULT = os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parent.parent.p
 
 
 def main() -> None:
-    """Print one line a benchmark, and the disagreements if asked to."""
+    """Print one line per benchmark, and disagreements on request."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def evaluate(name: str, folder: Path, listed: bool) -> None:
-    """Print how often the structure of one benchmark's tables is what is expected."""
+    """Print how often the structure of one benchmark's tables is as expected."""
     counts: Counter[str] = Counter()
     seconds = 0.0
     for grid, sidecar in tables_with_sidecars(folder):
@@ -74,7 +74,7 @@ def evaluate(name: str, folder: Path, listed: bool) -> None:
 
 
 def tables_with_sidecars(folder: Path) -> Iterator[tuple[Grid, dict[str, Any]]]:
-    """The tables of a folder, each with the whole content of its sidecar."""
+    """The tables of a folder with the content of their sidecars."""
     for grid in read_folder([folder]):
         if isinstance(grid, TableError):
             print(f"  {grid}")
@@ -84,7 +84,7 @@ def tables_with_sidecars(folder: Path) -> Iterator[tuple[Grid, dict[str, Any]]]:
 
 
 def compare_header(table: Table, sidecar: dict[str, Any], counts: Counter[str], listed: bool) -> None:
-    """Count whether the body starts below the expected header; without a sidecar's word that is one row."""
+    """Compare the header with the expected one; without a sidecar, one row is expected."""
     found = table.structure
     expected = sidecar.get("header_rows", 1)
     if found.body_start == expected:
@@ -100,7 +100,7 @@ def compare_header(table: Table, sidecar: dict[str, Any], counts: Counter[str], 
 
 
 def compare_groups(table: Table, sidecar: dict[str, Any], counts: Counter[str], listed: bool) -> None:
-    """Count heading rows, and rows under the heading that the sidecar has for them."""
+    """Compare heading rows, and rows by the heading that the sidecar gives them."""
     found = table.structure
     headings = {row + 1 for row in sidecar["group_rows"]} & set(range(found.body_start, len(table.grid.head)))
     counts["headings"] += len(headings)
@@ -126,7 +126,7 @@ def compare_groups(table: Table, sidecar: dict[str, Any], counts: Counter[str], 
 
 
 def show(table: Table, rows: Any) -> None:
-    """Print some rows, cells cut short."""
+    """Print some rows with shortened cells."""
     for row in rows:
         if row < len(table.grid.head):
             print(
@@ -136,7 +136,7 @@ def show(table: Table, rows: Any) -> None:
 
 
 def share(part: int, whole: int) -> str:
-    """A count out of another, with its ratio."""
+    """A count out of a total, with its ratio."""
     return f"{part} of {whole} ({part / whole:.3f})"
 
 

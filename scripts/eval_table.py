@@ -1,8 +1,8 @@
-"""One Markdown table out of results of `kgtable eval --json`: a row for each benchmark, split and system.
+"""Make one Markdown table from results of `kgtable eval --json`: a row per benchmark, split and system.
 
     python scripts/eval_table.py RESULT.json... [--metric recall@1 --metric cells@1000]
 
-Brackets hold 95 % bootstrap intervals; “of n” stands where a metric does not apply to all questions.
+Brackets are 95 % bootstrap intervals; “of n” is added if a metric does not apply to all questions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def rows(results: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> Iterator[list[str]]:
-    """The cells of each row; the results of one split stand together, in the order of their files."""
+    """The cells of each row; results of the same split are adjacent, in the order of their files."""
     splits = dict.fromkeys((result["benchmark"], result["split"], result["questions"]) for result in results)
     for split in splits:
         name = f"{split[0]} {split[1]}, {split[2]:,}"

@@ -1,8 +1,8 @@
-"""Sends mutated requests to a running server: no answer may be a 500, and none may be missing.
+"""Send mutated requests to a running server: none may cause a status 500 or remain unanswered.
 
 Usage: ``python scripts/fuzz_server.py http://127.0.0.1:7878/ [--requests 10000] [--seed 1] [--token TOKEN]``.
-Bytes of whole requests (line, headers, body) and tokens of queries are cut, doubled, swapped and
-replaced. Prints how often each status came; ends with 1 if there was a 500, a hang, or a dead server.
+Bytes of whole requests (line, headers, body) and tokens of queries are cut, doubled, swapped and replaced.
+Prints the count of each status; exits with 1 after a 500, a hang, or if the server died.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PATHS = (
 
 
 def templates(token: str) -> list[bytes]:
-    """Sound requests of every kind the server takes."""
+    """Valid requests of every kind the server accepts."""
     made = []
     authorization = f"Authorization: Bearer {token}\r\n" if token else ""
 
@@ -79,7 +79,7 @@ def templates(token: str) -> list[bytes]:
 
 
 def mutated_query(token: str, random_: random.Random) -> bytes:
-    """A sound request with a query or update of which some pieces were changed."""
+    """A valid request with a partly changed query or update."""
     known = [token for query in [*QUERIES, *BODIES[:2]] for token in query.split()]
     kind = random_.choice(("query", "query", "update"))
     tokens = random_.choice(QUERIES if kind == "query" else BODIES[:2]).split()
@@ -97,7 +97,7 @@ def mutated_query(token: str, random_: random.Random) -> bytes:
 
 
 def mutate(content: bytes, random_: random.Random) -> bytes:
-    """The request with one to four pieces cut, doubled, swapped, flipped or replaced."""
+    """The request with one to four parts cut, doubled, swapped, flipped or replaced."""
     for _ in range(random_.randint(1, 4)):
         start = random_.randrange(len(content) + 1)
         end = min(len(content), start + random_.choice((1, 1, 2, 5, 20)))
@@ -111,7 +111,7 @@ def mutate(content: bytes, random_: random.Random) -> bytes:
 
 
 def is_whole(content: bytes) -> bool:
-    """Whether a server can tell that nothing more will come."""
+    """Whether a server can tell that the request is complete."""
     head, end, body = content.partition(b"\r\n\r\n")
     lengths = re.findall(rb"(?im)^content-length:\s*(\d+)\s*$", head)
     return (
@@ -120,7 +120,7 @@ def is_whole(content: bytes) -> bool:
 
 
 async def send(host: str, port: int, content: bytes, seconds: float) -> str:
-    """The status of the answer, or what came instead."""
+    """The status of the response, or the failure instead."""
     whole = is_whole(content)
     try:
         reader, writer = await asyncio.open_connection(host, port)
@@ -142,7 +142,7 @@ async def send(host: str, port: int, content: bytes, seconds: float) -> str:
 
 
 async def fuzz(url: str, requests: int, seed: int, token: str, clients: int, seconds: float) -> Counter[str]:
-    """The statuses that came."""
+    """The statuses received."""
     place = urlsplit(url)
     host, port = place.hostname or "127.0.0.1", place.port or 80
     sound = templates(token)
@@ -163,14 +163,14 @@ async def fuzz(url: str, requests: int, seed: int, token: str, clients: int, sec
 
 
 def main() -> int:
-    """Runs the fuzzer from the command line."""
+    """Run the fuzzer from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("url")
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--token", default="")
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long an answer may take")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a response")
     given = parser.parse_args()
     statuses = asyncio.run(
         fuzz(given.url, given.requests, given.seed, given.token, given.clients, given.seconds)

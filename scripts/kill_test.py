@@ -1,12 +1,12 @@
-"""Kill a build at random instants: does the next one finish the work, and do readers see whole tables?
+"""Kill builds at random instants; check that the next build finishes the work and readers see whole tables.
 
     python scripts/kill_test.py ../shared/data/wtq/tables --kills 30
 
-An undisturbed build gives the dump to compare with. Then builds are killed (SIGKILL) at random instants,
-by turns from nothing, on a graph that lacks a twentieth of the tables (changed in a copy), and on one
-that lacks two thirds (filled anew); after each kill a build runs to its end, and its dump must be equal.
-Beside it all a reader opens the graph, again and again, and every table it finds must have all of its
-rows. Ends with 1 where anything differs.
+An undisturbed build gives the reference dump. Then builds are killed (SIGKILL) at random instants, in turn:
+from nothing, on a graph that lacks a twentieth of the tables (changed in a copy), and on one that lacks two
+thirds (filled anew). After each kill a build runs to its end, and its dump must equal the reference.
+Meanwhile a reader keeps opening the graph, and every table it finds must have all its rows. Exits with 1 on
+any difference.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ ROWS = "SELECT ?table ?row WHERE { GRAPH ?table { ?row kgt:row ?number ; kgt:tab
 
 
 def build(tables: Path, kg: Path) -> float:
-    """Builds to the end; gives the seconds."""
+    """Run a build to its end; returns the seconds."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", BUILD, tables, kg], check=True)
     return time.perf_counter() - start
 
 
 def dump_hash(kg: Path) -> str:
-    """A hash of the sorted N-Quads of a graph."""
+    """Hash of the sorted N-Quads of a graph."""
     store = ox.Store.read_only(str(GraphDirectory(kg).current().store_path))
     digest = hashlib.sha256()
     for line in sorted(map(str, store)):
@@ -58,7 +58,7 @@ def dump_hash(kg: Path) -> str:
 
 
 def link_tables(files: Sequence[Path], folder: Path) -> Path:
-    """A folder with links to the files."""
+    """Make a folder with links to the files."""
     folder.mkdir()
     for path in files:
         (folder / path.name).symlink_to(path.resolve())
@@ -66,7 +66,7 @@ def link_tables(files: Sequence[Path], folder: Path) -> Path:
 
 
 class Reader(threading.Thread):
-    """Opens the graph again and again and counts what it finds."""
+    """A thread that keeps opening the graph and counts what it finds."""
 
     def __init__(self, kg: Path) -> None:
         super().__init__(daemon=True)
@@ -76,7 +76,7 @@ class Reader(threading.Thread):
         self.faults: list[str] = []
 
     def run(self) -> None:
-        """Reads until `done` is set."""
+        """Read until `done` is set."""
         random_table = random.Random(5)
         while not self.done.wait(0.2):
             try:
@@ -95,8 +95,10 @@ class Reader(threading.Thread):
 
 
 def main() -> None:
-    """Runs the test and prints what came of it."""
-    parser = argparse.ArgumentParser(description="Kill a build at random instants.")
+    """Run the test and print the result."""
+    parser = argparse.ArgumentParser(
+        description="Kill builds at random instants and check what the next build makes."
+    )
     parser.add_argument("tables", type=Path)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)

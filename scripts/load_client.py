@@ -1,4 +1,4 @@
-"""A cheap HTTP client for load tests: many connections kept open, requests as ready-made bytes."""
+"""Minimal HTTP client for load tests: persistent connections, requests as prepared bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHUNKED = re.compile(rb"(?i)transfer-encoding: *chunked")
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """One request: the kind it is counted as, its bytes, and what its answer must be."""
+    """A request: its kind, its bytes, and the expected response."""
 
     kind: str
     content: bytes
@@ -24,7 +24,7 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer: its kind, status, seconds, and whether it was what it must be."""
+    """A response: its kind, status, seconds, and whether it was as expected."""
 
     kind: str
     status: int
@@ -40,7 +40,7 @@ def get(path: str, query: str) -> bytes:
 
 
 async def client(host: str, port: int, shots: Iterator[Shot], until: float, hits: list[Hit]) -> None:
-    """Sends one shot after the other on one connection until the time is up."""
+    """Send one request after the other on one connection until the time is up."""
     reader, writer = await asyncio.open_connection(host, port, limit=1 << 26)
     while time.perf_counter() < until:
         shot = next(shots)
@@ -83,5 +83,5 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which this share of the values lies; `values` sorted, 0 for none."""
+    """The value below which this share of the sorted `values` lies; 0 if there are none."""
     return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0

@@ -1,15 +1,15 @@
-"""Writes ontologies/qudt-shapes.ttl: of QUDT's SHACL schema the shapes that a quantity value has to meet.
+"""Write ontologies/qudt-shapes.ttl: the shapes of QUDT's SHACL schema that apply to quantity values.
 
 usage: python scripts/make_qudt_shapes.py SCHEMA_QUDT_NoOWL.ttl [OUTPUT]
 
-Taken over are the node shapes of qudt:QuantityValue and of every class above it, with their property
-shapes and whatever these refer to; prose and the metadata of the schema are left out.
+Selects the node shapes of qudt:QuantityValue and its superclasses with their property shapes and everything
+these refer to, without prose and metadata of the schema.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 import rdflib
@@ -46,7 +46,7 @@ def selection(schema: rdflib.Graph) -> rdflib.Graph:
 
 
 def add_closure(schema: rdflib.Graph, node: rdflib.term.Node, chosen: rdflib.Graph) -> None:
-    """Adds what is said of a shape, and of the blank nodes and shapes it leads to."""
+    """Add the statements about a shape, and about the blank nodes and shapes it refers to."""
     for predicate, value in schema.predicate_objects(node):
         if predicate == RDFS.isDefinedBy or (node, predicate, value) in chosen:
             continue
@@ -56,15 +56,19 @@ def add_closure(schema: rdflib.Graph, node: rdflib.term.Node, chosen: rdflib.Gra
             add_closure(schema, value, chosen)
 
 
-def main(schema_path: str, output: str = "ontologies/qudt-shapes.ttl") -> None:
-    """Reads the schema, writes the selection."""
-    schema = rdflib.Graph().parse(schema_path, format="turtle")
+def main() -> None:
+    """Read the schema and write the selection."""
+    parser = argparse.ArgumentParser(description="Write ontologies/qudt-shapes.ttl from QUDT's SHACL schema.")
+    parser.add_argument("schema", type=Path, help="QUDT's SCHEMA_QUDT_NoOWL.ttl")
+    parser.add_argument("output", type=Path, nargs="?", default=Path("ontologies/qudt-shapes.ttl"))
+    arguments = parser.parse_args()
+    schema = rdflib.Graph().parse(arguments.schema, format="turtle")
     ontology = str(next(schema.subjects(RDF.type, rdflib.OWL.Ontology)))
     version = re.search(r"/(\d+\.\d+\.\d+)/", ontology)
     left_out = ", ".join(sorted(f"qudt:{str(shape).removeprefix(str(QUDT))}" for shape in ILL_FORMED))
     header = HEADER.format(version=version[1] if version else "", left_out=left_out)
-    Path(output).write_text(header + selection(schema).serialize(format="longturtle"), encoding="utf-8")
+    arguments.output.write_text(header + selection(schema).serialize(format="longturtle"), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -5,6 +5,7 @@ The other samples are text files and are edited by hand.
 
 from __future__ import annotations
 
+import argparse
 from datetime import datetime
 from pathlib import Path
 
@@ -45,4 +46,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description="Write the sample workbook that ships with kgtable.").parse_args()
     main()

@@ -5,7 +5,8 @@
 
 QUDT_FOLDER holds `VOCAB_QUDT-UNITS-ALL.ttl` with its version filled in (https://qudt.org, CC BY 4.0).
 Deprecated units are left out. One line a unit, in the order of their names: local name, English
-label, symbols, UCUM codes, quantity kinds (at most three), ISO 4217 code of a currency; several
+label, symbols, UCUM codes, quantity kinds (at most three), ISO 4217 code of a currency, dimension
+vector, conversion multiplier and offset to the coherent SI unit (value + offset) * multiplier; several
 values of one field are joined by a space (symbols, which may hold spaces, by a tab).
 """
 
@@ -24,7 +25,7 @@ UNIT = "http://qudt.org/vocab/unit/"
 QUDT = "http://qudt.org/schema/qudt/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 IS_DEFINED_BY = "http://www.w3.org/2000/01/rdf-schema#isDefinedBy"
-FIELDS = ("name", "label", "symbols", "ucum", "kinds", "currency")
+FIELDS = ("name", "label", "symbols", "ucum", "kinds", "currency", "dimension", "multiplier", "offset")
 KINDS_KEPT = 3
 Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 Facts = dict[str, list[Term]]
@@ -61,6 +62,11 @@ def values(facts: Facts, *names: str) -> list[str]:
     return list(found)
 
 
+def plain(number: str) -> str:
+    """A decimal without trailing zeros; all its digits otherwise."""
+    return number.rstrip("0").removesuffix(".") if "." in number else number
+
+
 def unit_line(name: str, facts: Facts) -> dict[str, str]:
     """One line of the table."""
     kinds = [iri.rsplit("/", 1)[1] for iri in values(facts, "unitForQuantityKind", "hasQuantityKind")]
@@ -71,6 +77,9 @@ def unit_line(name: str, facts: Facts) -> dict[str, str]:
         "ucum": " ".join(values(facts, "ucumCode")),
         "kinds": " ".join(kinds[:KINDS_KEPT]),
         "currency": "".join(values(facts, "currencyCode")[:1]),
+        "dimension": "".join(iri.rsplit("/", 1)[1] for iri in values(facts, "hasDimensionVector")[:1]),
+        "multiplier": plain("".join(values(facts, "conversionMultiplier")[:1])),
+        "offset": plain("".join(values(facts, "conversionOffset")[:1])),
     }
 
 

@@ -1,12 +1,11 @@
-"""Run the console transcripts in README.md and docs/ and compare what they print.
+"""Run the console transcripts of README.md and docs/ and compare their output.
 
-A transcript is a fenced block marked ``console``: lines that start with ``$ `` are commands, the
-lines below them what they print (standard error included). All blocks of one file share a fresh
-folder that holds the sample tables as ``samples/``. A ``…`` in the expected text stands for
-anything, for timings.
+A transcript is a fenced block marked ``console``: lines that start with ``$ `` are commands, the lines below
+are their output (standard error included). All blocks of one file share a fresh folder with the sample tables
+as ``samples/``. A ``…`` in the expected output matches any text.
 
-    python scripts/transcripts.py            compare, exit 1 where they differ
-    python scripts/transcripts.py --write    replace what differs by what was printed
+    python scripts/transcripts.py            compare, exit 1 if they differ
+    python scripts/transcripts.py --write    replace differing output by the actual one
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SHIM = '#!/bin/sh\nexec "{python}" -m kgtable "$@"\n'
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command of a transcript, what the document says it prints, and what it printed."""
+    """A command of a transcript, its expected output and its actual output."""
 
     command: str
     expected: str
@@ -37,18 +36,18 @@ class Step:
 
     @property
     def agrees(self) -> bool:
-        """Whether the printed text is the expected one, ``…`` standing for anything."""
+        """Whether the actual output matches the expected one, with ``…`` as a wildcard."""
         pattern = ".*?".join(re.escape(part) for part in self.expected.split("…"))
         return re.fullmatch(pattern, self.printed, re.DOTALL) is not None
 
 
 def documents() -> list[Path]:
-    """README.md and every page of docs/, in order."""
+    """README.md and all pages of docs/, in order."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def steps_of(block: str) -> Iterator[tuple[str, str]]:
-    """The commands of a block with the text expected below each."""
+    """The commands of a block, each with its expected output."""
     command, expected = "", ""
     for line in block.splitlines(keepends=True):
         if line.startswith("$ "):
@@ -64,7 +63,7 @@ def steps_of(block: str) -> Iterator[tuple[str, str]]:
 
 
 def run_document(text: str) -> list[tuple[str, list[Step]]]:
-    """Every transcript block of a document with its steps as they ran just now."""
+    """Run every transcript block of a document."""
     blocks = BLOCK.findall(text)
     if not blocks:
         return []
@@ -95,7 +94,7 @@ def run_document(text: str) -> list[tuple[str, list[Step]]]:
 
 
 def run_command(command: str, folder: Path, environment: dict[str, str]) -> str:
-    """What a shell command prints in `folder`, standard error mixed in."""
+    """The output of a shell command run in `folder`, standard error included."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
@@ -110,7 +109,7 @@ def run_command(command: str, folder: Path, environment: dict[str, str]) -> str:
 
 
 def rewritten(text: str, ran: list[tuple[str, list[Step]]]) -> str:
-    """The document with the printed text wherever it differs from the expected one."""
+    """The document with the actual output wherever it differs from the expected one."""
     for block, steps in ran:
         lines = [
             f"$ {step.command}\n".replace("\\\n", "\\\n> ") + (step.expected if step.agrees else step.printed)
@@ -123,7 +122,7 @@ def rewritten(text: str, ran: list[tuple[str, list[Step]]]) -> str:
 def main() -> int:
     """Compare or rewrite all documents."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--write", action="store_true", help="replace what differs")
+    parser.add_argument("--write", action="store_true", help="replace differing output")
     arguments = parser.parse_args()
     failures = 0
     for document in documents():

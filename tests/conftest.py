@@ -1,10 +1,63 @@
-"""Settings of the whole run: no deadlines, since a busy machine is no bug; the same examples each time."""
+"""Settings of the whole run, and two small tables in a folder."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
+# No deadlines, since a busy machine is no bug; the same examples each time.
 settings.register_profile(
     "kgtable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("kgtable")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, so that its servers and graphs are made once.
+
+    The conformance suites share one process: a single record is written for all of them.
+    """
+    for item in items:
+        path = item.path.as_posix()
+        group = "conformance" if "tests/conformance" in path else path.rpartition("/tests/")[2]
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+PLANETS = """\
+Planet,Radius (km),Discovered,Rings
+Mercury,"2,440",—,no
+Saturn,"58,232",—,yes
+Neptune,"24,622",23 Sep. 1846,yes
+"""
+
+INCOME = """\
+$ millions,2023,2024
+Revenue,,
+- Cloud,120.5,160.0
+- Licences,(7),12%
+Total,,172
+
+,,x
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two small tables in a folder."""
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "planets.csv").write_text(PLANETS, encoding="utf-8")
+    (tables / "income.csv").write_text(INCOME, encoding="utf-8")
+    (tables / "income.json").write_text(
+        '{"title": "Income statement", "heading": ["Report", "Results"], "paragraphs": ["1", "2", "1"]}',
+        encoding="utf-8",
+    )
+    return tables
+
+
+@pytest.fixture
+def graph_path(tmp_path: Path) -> Path:
+    """Where a test may build a graph."""
+    return tmp_path / "graph"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +12,142 @@ import rdflib
 
 import kgtable
 from kgtable import api
-from kgtable.errors import GraphNotFoundError, QueryError, UsageError
+from kgtable.api import build, convert, validate
+from kgtable.errors import (
+    GraphError,
+    GraphNotFoundError,
+    GraphVersionError,
+    MappingError,
+    QueryError,
+    StorageError,
+    UsageError,
+)
+from kgtable.index.embedding import Matrix
+from tests.index.sample_graph import WordEmbedder
+
+PLANETS = 'Planet,Radius (km)\nMercury,"2,440"\nSaturn,"58,232"\n'
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "planets.csv").write_text(PLANETS, encoding="utf-8")
+    (folder / "moons.csv").write_text("Moon,Of\nTitan,Saturn\n", encoding="utf-8")
+    return folder
+
+
+def test_the_package_offers_what_is_here() -> None:
+    assert (kgtable.build, kgtable.convert) == (build, convert)
+
+
+def test_one_path_or_many_as_text_or_path(tables: Path, tmp_path: Path) -> None:
+    files = sorted(tables.iterdir())
+    for number, paths in enumerate((tables, str(tables), [tables], [str(file) for file in files])):
+        kg = build(paths, tmp_path / f"kg{number}", embedding="none")
+        assert list(kg.tables) == ["moons", "planets"]
+        assert kg.built is not None
+        assert kg.built.changes.added == ("moons", "planets")
+
+
+def test_a_graph_is_brought_up_to_date_and_tells_how_far_it_is(tables: Path, tmp_path: Path) -> None:
+    build(tables, tmp_path / "kg", embedding="none")
+    (tables / "moons.csv").unlink()
+    told: list[tuple[str, int, int]] = []
+    kg = build(tables, tmp_path / "kg", embedding="none", progress=lambda *step: told.append(step))
+    assert list(kg.tables) == ["planets"]
+    assert kg.built is not None
+    assert kg.built.changes.removed == ("moons",)
+    assert all(0 <= done <= total for _, done, total in told)
+
+
+def test_a_mapping_and_a_base_are_taken(tables: Path, tmp_path: Path) -> None:
+    mapping = tmp_path / "m.csv"
+    mapping.write_text("column name,predicate,unit\nRadius (km),,MI\n", encoding="utf-8")
+    kg = build(
+        tables, tmp_path / "kg", mapping=str(mapping), base="https://data.example/ü/", embedding="none"
+    )
+    assert kg.sparql("ASK { ?q qudt:hasUnit unit:MI }") is True
+    assert kg.names.base == "https://data.example/ü/"
+    with pytest.raises(MappingError, match="There is no mapping"):
+        build(tables, tmp_path / "other", mapping=tmp_path / "none.csv", embedding="none")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("name", ["out.ttl", "OUT.NQ", "out.jsonld", "o u t ü.trig"])
+def test_the_format_goes_by_the_suffix(name: str, tables: Path, tmp_path: Path) -> None:
+    report = convert(tables, tmp_path / name)
+    assert len(report.tables) == 2
+    assert validate(tmp_path / name).conforms
+
+
+def test_a_stream_needs_a_format_and_stays_open(tables: Path) -> None:
+    out = io.BytesIO()
+    with pytest.raises(UsageError, match="Give a format"):
+        convert(tables, out)
+    convert(tables, out, format="application/n-triples")
+    assert out.getvalue().endswith(b" .\n")
+    assert not out.closed
+
+
+def test_what_cannot_be_done_leaves_what_was_there(tables: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.ttl"
+    out.write_bytes(b"mine")
+    for wrong in ({"format": "pdf"}, {"base": "no iri"}):
+        with pytest.raises(UsageError):
+            convert(tables, out, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="nowhere"):
+        convert(tmp_path / "nowhere", out)
+    with pytest.raises(StorageError):
+        convert(tables, tmp_path / "none" / "out.ttl")
+    with pytest.raises(GraphVersionError):
+        build(tables, tables, embedding="none")
+    assert out.read_bytes() == b"mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.ttl", "tables"]
+
+
+def test_tables_are_validated_as_the_graph_they_become(tables: Path, tmp_path: Path) -> None:
+    report = validate(str(tables))
+    assert report.conforms
+    assert report.nodes > validate(tables / "moons.csv").nodes > 0
+    with pytest.raises(UsageError):
+        validate(tmp_path / "nowhere")
+    (tmp_path / "bad.ttl").write_text("<a> <b>", encoding="utf-8")
+    with pytest.raises(GraphError, match=r"bad\.ttl, line 1"):
+        validate(tmp_path / "bad.ttl")
+
+
+def test_as_many_violations_are_listed_as_asked_for(tmp_path: Path) -> None:
+    cells = "".join(
+        f"<http://e/table/t/cell/{n}/1> a <https://w3id.org/kgtable#HeaderCell> .\n" for n in range(5)
+    )
+    (tmp_path / "bad.nt").write_text(
+        cells.replace(" a ", " <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> ")
+    )
+    report = validate(tmp_path / "bad.nt", most=2)
+    assert len(report.violations) == 2
+    assert report.count > 2
+
+
+class Thesaurus(WordEmbedder):
+    """An embedding for which two words mean the same."""
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        return super().embed([text.lower().replace("turnover", "revenue") for text in texts])
+
+
+@pytest.mark.parametrize(("embedding", "proposed"), [("thesaurus", True), ("none", False)])
+def test_equivalent_columns_are_proposed_by_the_vectors_of_the_build(
+    embedding: str, proposed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "kgtable.index.embedding_models.load_embedder",
+        lambda name: None if name == "none" else Thesaurus(),
+    )
+    (tmp_path / "one.csv").write_text("Year,Revenue\n2019,5\n", encoding="utf-8")
+    (tmp_path / "other.csv").write_text("Year,Turnover\n2020,7\n", encoding="utf-8")
+    kg = build([tmp_path / "one.csv", tmp_path / "other.csv"], tmp_path / "kg", embedding=embedding)
+    assert kg.sparql("ASK { ex:hasRevenue kgt:proposedEquivalent ex:hasTurnover }") is proposed
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +209,7 @@ def test_rdflib_gets_every_quad_and_the_ontology(kg: api.KnowledgeGraph) -> None
 
 
 def test_graphs_show_themselves_in_a_notebook(kg: api.KnowledgeGraph) -> None:
-    assert "1 tables" in repr(kg)
+    assert "1 table)" in repr(kg)
     for shown in (kg, kg.tables, kg.tables["planets"]):
         assert "planets" in shown._repr_html_()
 

@@ -1,4 +1,4 @@
-"""The documents tell the truth: transcripts print what they show, examples run, commands are described."""
+"""Checks of the documents: transcripts and examples run, links and paths exist, commands are described."""
 
 from __future__ import annotations
 
@@ -80,3 +80,13 @@ def test_every_command_is_described() -> None:
     silent = [name for name, command in commands.items() if command is None or not command.help]
     absent = [name for name in commands if f"$ kgtable {name} --help" not in page]
     assert (silent, absent) == ([], [])
+
+
+def test_the_architecture_page_names_every_room_and_only_existing_paths() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = [path.name for path in (ROOT / "kgtable").iterdir() if (path / "__init__.py").exists()]
+    absent = [room for room in sorted(rooms) if f"| `{room}/`" not in page]
+    broken = [
+        path for path in re.findall(r"`((?:kgtable|queries)/[^`]+)`", page) if not (ROOT / path).exists()
+    ]
+    assert (absent, broken) == ([], [])

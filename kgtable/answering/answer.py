@@ -111,6 +111,14 @@ class Answer:
     def __str__(self) -> str:
         return self.text or "Nothing was found."
 
+    def __repr__(self) -> str:
+        if not self.found:
+            return f"Answer(nothing found, model={self.model!r})"
+        text = self.text if len(self.text) <= 60 else self.text[:59] + "…"
+        cited = f"{len(self.citations)} citation{'' if len(self.citations) == 1 else 's'}"
+        verified = "verified" if self.verified else "not verified"
+        return f"Answer({text!r}, {verified}, {cited}, model={self.model!r})"
+
     def _repr_markdown_(self) -> str:
         return as_markdown(self)
 

@@ -12,6 +12,8 @@ from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.generation import Generator
 from kgtable.answering.offline.answerer import RULES, answer_by_rules
+from kgtable.answering.presentations import presentation
+from kgtable.answering.prompting import prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import UsageError
 from kgtable.llm.metering import measured
@@ -82,6 +84,9 @@ class Asker:
 
     def __init__(self, retrieve: Retrieve, source: TableSource, settings: Settings, llm: LLM | None) -> None:
         self._retrieve, self._source, self._settings = retrieve, source, settings
+        # A name that means nothing is refused without a model too: one may be configured later.
+        presentation(settings.presentation)
+        prompt_setting(settings.prompt)
         self._generator = None if llm is None else Generator.from_settings(llm, settings)
         self._model = RULES if llm is None else llm.model
 

@@ -88,6 +88,11 @@ def decode(
     return DecodedTable(TableFrame(table, body_rows(table), predicates), tuple(rows))
 
 
+def quantities_of(table: Table) -> Mapping[Position, CellQuantity]:
+    """The numbers of a table's body cells, with the units, scales and periods that its texts give them."""
+    return decode(table, Namespaces()).quantities
+
+
 def _number(cell: CellContent) -> CellQuantity | None:
     if not cell.is_quantity or cell.value is None or cell.upper is not None:
         return None

@@ -207,7 +207,7 @@ class GenerationContent:
 
     def _jobs(self, folder: Path) -> list[ConversionJob]:
         self._progress("converting", 0, len(self.plan.convert))
-        return plan_jobs(self.plan.convert, folder, self._workers)
+        return plan_jobs(self.plan.convert, folder, self._workers, self._settings.limits)
 
     def _finished(self, records: Sequence[FileRecord]) -> None:
         self._records += records

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import gc
 import hashlib
-import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
@@ -29,12 +27,14 @@ from kgtable.graph.writers import Format, writer_for
 from kgtable.ontology.annotate import annotate
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping import UserMapping
+from kgtable.process_settings import ProcessSetting
 from kgtable.storage import storage_errors
-from kgtable.tables.discovery import TableFile
+from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.limits import ReadLimits, content_size
 from kgtable.tables.loader import read_file
 from kgtable.tables.model import Grid, Row
+from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
 from kgtable.version import __version__
 
 SHAPE_VERSION = 1
@@ -47,7 +47,6 @@ SMALLEST_JOB = 150_000
 """Fewer bytes than this are not worth a process."""
 
 _BATCHES_A_WORKER = 12
-_ROWS_WEIGHED = 2_000
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,26 @@ class ConversionOptions:
 
 
 @dataclass(frozen=True)
+class SplitFile:
+    """What is found out about a file once before its rows are shared out.
+
+    `scan` is None for a file whose rows are held in memory: the layout of such a table depends on all
+    of them, so each process parses it.
+    """
+
+    sha256: str
+    scan: DelimitedScan | None
+
+
+@dataclass(frozen=True)
 class ConversionJob:
-    """Files to convert into one text, or a share of the rows of a single file."""
+    """Files to convert into one text, or a share of the rows of a single file, with what is known of it."""
 
     files: tuple[TableFile, ...]
     digests: tuple[str, ...]
     output: Path
     share: Share = WHOLE
+    known: SplitFile | None = None
     contents: Path | None = None
     """Where the contents of the tables go that an index is made from, if they are wanted."""
 
@@ -90,8 +102,13 @@ class Converted:
     records: tuple[FileRecord, ...]
 
 
-def plan_jobs(files: Sequence[tuple[TableFile, str]], folder: Path, workers: int) -> list[ConversionJob]:
-    """Jobs of about equal size in the order of the files; each writes to a file of its own in `folder`."""
+def plan_jobs(
+    files: Sequence[tuple[TableFile, str]], folder: Path, workers: int, limits: ReadLimits
+) -> list[ConversionJob]:
+    """Jobs of about equal size in the order of the files; each writes to a file of its own in `folder`.
+
+    A file whose rows are shared out is hashed and scanned here, once for all its jobs.
+    """
     sizes = [file.path.stat().st_size if file.path.exists() else 0 for file, _ in files]
     share = max(sum(sizes) // (workers * _BATCHES_A_WORKER), SMALLEST_JOB) if workers > 1 else SPLIT_ABOVE
     jobs: list[ConversionJob] = []
@@ -107,10 +124,12 @@ def plan_jobs(files: Sequence[tuple[TableFile, str]], folder: Path, workers: int
             size = 0
 
     for (file, digest), bytes_in_file in zip(files, sizes, strict=True):
-        if workers > 1 and bytes_in_file > SPLIT_ABOVE and file.media_type.startswith("text/"):
+        split = _split(file, digest, workers, limits) if workers > 1 and bytes_in_file > SPLIT_ABOVE else None
+        if split is not None:
             close()
             for part in range(workers):
-                jobs.append(ConversionJob((file,), (digest,), folder / str(len(jobs)), Share(part, workers)))
+                output = folder / str(len(jobs))
+                jobs.append(ConversionJob((file,), (digest,), output, Share(part, workers), split))
             continue
         batch.append((file, digest))
         size += bytes_in_file
@@ -118,6 +137,18 @@ def plan_jobs(files: Sequence[tuple[TableFile, str]], folder: Path, workers: int
             close()
     close()
     return jobs
+
+
+def _split(file: TableFile, digest: str, parts: int, limits: ReadLimits) -> SplitFile | None:
+    """What the jobs of a file need to know; None where it is not shared out or cannot be read."""
+    if not file.media_type.startswith("text/"):
+        return None
+    try:
+        sha256 = digest if digest and file.sidecar is None else hash_file(file)
+        streamed = file.suffix in DELIMITED and content_size(file, limits) > limits.stream_above
+        return SplitFile(sha256, scan_delimited(file, limits, parts) if streamed else None)
+    except (TableError, OSError):
+        return None
 
 
 def run_jobs(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int) -> Iterator[Converted]:
@@ -174,15 +205,12 @@ def run_job(job: ConversionJob, settings: ConversionOptions) -> Converted:
             return Converted(job, tuple(write_job(job, settings, output, contents=contents)))
 
 
-@contextmanager
-def few_collections() -> Iterator[None]:
+_COLLECTOR = ProcessSetting(gc.get_threshold, lambda thresholds: gc.set_threshold(*thresholds))
+
+
+def few_collections() -> AbstractContextManager[None]:
     """Has Python look for cyclic garbage a hundred times less: millions of small tuples hold none."""
-    threshold, *others = gc.get_threshold()
-    gc.set_threshold(100 * threshold, *others)
-    try:
-        yield
-    finally:
-        gc.set_threshold(threshold, *others)
+    return _COLLECTOR.changed(lambda thresholds: (100 * thresholds[0], *thresholds[1:]))
 
 
 def write_job(
@@ -203,9 +231,9 @@ def write_job(
         tables: list[TableRecord] = []
         error = None
         try:
-            for grid in read_file(file, settings.limits):
-                size = 0 if job.share.parts == 1 else content_size(file, settings.limits)
-                conversion = TableConversion(grid, settings, job.share, size, contents)
+            for grid in _grids(file, digest, job.known, settings.limits):
+                scan = None if job.known is None else job.known.scan
+                conversion = TableConversion(grid, settings, job.share, scan, contents)
                 if output.tell() > beginning:
                     output.write(conversion.between)
                 for piece in conversion:
@@ -225,12 +253,11 @@ def write_job(
         )
 
 
-def _rows_about(rows: Iterable[Row], size: int) -> int:
-    """How many rows a file of so many bytes holds, by its first ones: counting would read it once more."""
-    first = list(islice(rows, _ROWS_WEIGHED))
-    weighed = io.StringIO()
-    csv.writer(weighed, lineterminator="\n").writerows(first)
-    return len(first) * size // max(len(weighed.getvalue().encode("utf-8", "replace")), 1)
+def _grids(file: TableFile, digest: str, known: SplitFile | None, limits: ReadLimits) -> list[Grid]:
+    """The tables of a file, without reading anew what is known of it."""
+    if known is not None:
+        return read_file(file, limits, sha256=known.sha256, scan=known.scan)
+    return read_file(file, limits, sha256=digest if file.sidecar is None else "")
 
 
 class TableConversion:
@@ -241,15 +268,15 @@ class TableConversion:
         grid: Grid,
         settings: ConversionOptions,
         share: Share = WHOLE,
-        size: int = 0,
+        scan: DelimitedScan | None = None,
         contents: IO[str] | None = None,
     ) -> None:
-        """`size` is that of the file in bytes; only a share of a streamed table needs it.
+        """`scan` tells where a share of a streamed table begins.
 
         `contents` is where the content for an index goes, if it is wanted.
         """
         self._grid = grid
-        self._size = size
+        self._scan = scan
         self._share = share
         self._shape = TableShape(annotate(make_table(grid), settings.mapping), settings.names)
         self._writer = writer_for(settings.format, settings.names)
@@ -283,17 +310,19 @@ class TableConversion:
         self._contents.flush()
 
     def _shared_rows(self) -> Iterator[tuple[int, Row]]:
-        for index, row in islice(enumerate(self._grid.rows), *self._bounds()):
+        for index, row in self._numbered_rows():
             self._rows += 1
             yield index, row
 
-    def _bounds(self) -> tuple[int, int | None]:
-        """The first row of the share and the one after its last; the last share takes all that is left."""
+    def _numbered_rows(self) -> Iterator[tuple[int, Row]]:
+        """The rows of the share with their grid indexes."""
         part, parts, rows = self._share.part, self._share.parts, self._grid.rows
         if parts == 1:
-            return 0, None
-        total = len(rows) if isinstance(rows, Sequence) else _rows_about(rows, self._size)
-        return total * part // parts, None if self._share.is_last else total * (part + 1) // parts
+            return enumerate(rows)
+        if self._scan is not None:
+            return self._scan.piece(part)
+        assert isinstance(rows, Sequence)
+        return islice(enumerate(rows), len(rows) * part // parts, len(rows) * (part + 1) // parts)
 
     def record(self) -> TableRecord:
         """What was converted; rows and counts are those of this share."""

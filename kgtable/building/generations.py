@@ -1,11 +1,16 @@
-"""What a graph on disk holds, from its catalogue."""
+"""The directory of a graph: complete generations, the pointer to the current one, leases of readers.
+
+A build fills a new generation beside the current one and then switches the pointer. Whoever reads a
+graph holds a lease on its generation (`GraphDirectory.lease`); builds remove the generations that
+are neither current nor leased.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +20,18 @@ from kgtable.errors import GraphNotFoundError, GraphVersionError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE
-from kgtable.storage import exclusive_lock, storage_errors, whole_file
+from kgtable.storage import (
+    LEASE,
+    Lease,
+    exclusive_lock,
+    link_tree,
+    make_folder,
+    remove_unread,
+    storage_errors,
+    sync_folder,
+    sync_tree,
+    whole_file,
+)
 
 FORMAT = "kgtable graph"
 FORMAT_VERSION = 1
@@ -25,13 +41,17 @@ LOCK = ".kgtable.lock"
 
 @dataclass(frozen=True)
 class Generation:
-    """One complete state of the graph. `previous` is the generation it was made from, if any."""
+    """One complete state of the graph. `previous` is the generation it was made from, if any.
+
+    `lease` is what keeps the generation on disk for whoever reads it.
+    """
 
     number: int
     path: Path
     base: str = DEFAULT_BASE
     previous: Generation | None = None
     changes: Changes = field(default_factory=Changes)
+    lease: Lease | None = field(default=None, compare=False, repr=False)
 
     @property
     def store_path(self) -> Path:
@@ -70,8 +90,27 @@ class GraphDirectory:
         """The folder of the generations."""
         return self.path / "generations"
 
+    def lease(self) -> Generation:
+        """The current generation with a lease on it: no build removes it while the lease is held.
+
+        Raises what `current` does.
+        """
+        gone: int | None = None
+        while True:
+            pointer = self._pointer()
+            number = pointer.get("generation")
+            with suppress(FileNotFoundError):
+                if isinstance(number, int):
+                    path = self.generations_path / str(number)
+                    lease = Lease(path)
+                    return Generation(number, path, str(pointer.get("base", DEFAULT_BASE)), lease=lease)
+            # A build switched the pointer and removed that generation meanwhile, or it never was there.
+            if number == gone:
+                return self.current()
+            gone = number
+
     def current(self) -> Generation:
-        """The complete generation readers should use.
+        """The complete generation the pointer names, without a lease: for builds, which keep it anyway.
 
         Raises `GraphNotFoundError` where there is none and `GraphVersionError` for a directory of
         another kind or version.
@@ -153,7 +192,7 @@ class GraphDirectory:
                 hint="Choose a new or empty directory for the graph.",
             )
         with storage_errors(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
         with exclusive_lock(self.path / LOCK):
             if not (self.path / POINTER).exists():
                 self.point_to(None, DEFAULT_BASE)
@@ -161,20 +200,21 @@ class GraphDirectory:
             with storage_errors(self.path):
                 self._clean(current)
             yield current
+            with suppress(OSError):  # the build is complete; the next one cleans what is left
+                self._clean(self._pointed_generation(self._pointer()))
 
     def _clean(self, current: Generation | None) -> None:
-        """Removes what unfinished builds left and generations older than the one before the current."""
-        self.generations_path.mkdir(exist_ok=True)
+        """Removes what unfinished builds left, and earlier generations that nobody reads."""
+        make_folder(self.generations_path)
         for stray in self.path.glob(".*.tmp"):
             stray.unlink(missing_ok=True)
-        kept = set() if current is None else {str(current.number), str(current.number - 1)}
         for entry in sorted(self.generations_path.iterdir()):
-            if entry.name not in kept:
-                # Renamed first: a process that outlived its killed build for a moment may still write there.
-                unwanted = entry.with_name(f".{entry.name.strip('.')}.removed")
-                shutil.rmtree(unwanted, ignore_errors=True)
-                entry.rename(unwanted)
-                shutil.rmtree(unwanted, ignore_errors=True)
+            if not entry.is_dir():
+                entry.unlink(missing_ok=True)
+            elif entry.name.startswith("."):
+                shutil.rmtree(entry, ignore_errors=True)
+            elif current is None or entry.name != str(current.number):
+                remove_unread(entry)
 
     def begin(self, current: Generation | None, base: str) -> Generation:
         """An empty folder for the generation after the current one."""
@@ -182,10 +222,32 @@ class GraphDirectory:
         path = self.generations_path / str(number)
         with storage_errors(path):
             path.mkdir()
+            (path / LEASE).touch()
         return Generation(number, path, base, current)
 
+    def begin_copy(self, current: Generation) -> Generation:
+        """A folder for the next generation with all that is in the current one but its index.
+
+        The store's data files are shared by hard links.
+        """
+        copy = self.begin(current, current.base)
+        with storage_errors(copy.path):
+            link_tree(current.store_path, copy.store_path)
+            for entry in sorted(current.path.iterdir()):
+                if entry.is_file() and entry.name != LEASE:
+                    shutil.copyfile(entry, copy.path / entry.name)
+        return copy
+
     def point_to(self, generation: Generation | None, base: str) -> None:
-        """Makes a complete generation the current one, in one step."""
+        """Makes a complete generation the current one, in one step.
+
+        Everything in the generation is on disk before the pointer names it, also after a power cut.
+        Raises `StorageError`.
+        """
+        if generation is not None:
+            with storage_errors(generation.path):
+                sync_tree(generation.path)
+                sync_folder(self.generations_path)
         content = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -204,7 +266,7 @@ class GraphDirectory:
                 f"{self.path} is not empty.", hint="Choose a new or empty directory for the connection."
             )
         with storage_errors(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
         parts = {
             "query": endpoint.url,
             "store": endpoint.store,

@@ -25,7 +25,7 @@ from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import by_name
 from kgtable.ontology.equivalents import Propose, propose
 from kgtable.ontology.mapping import UserMapping
-from kgtable.ontology.mapping_files import load_edits, save_mapping
+from kgtable.ontology.mapping_files import EditedMapping, is_saved, load_edits, save_mapping
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import walk
 from kgtable.tables.limits import ReadLimits
@@ -100,6 +100,7 @@ def build_graph(
     base: str | None = None,
     limits: ReadLimits | None = None,
     workers: int = 1,
+    before: Callable[[], object] = lambda: None,
     after: Sequence[BuildStep] = (),
     propose: Propose = propose,
     progress: Progress = silent,
@@ -109,7 +110,8 @@ def build_graph(
     The decisions in `mapping` win over those edited in the directory's own ``ontology.csv``, and these
     over the generator. Without `base` the one the graph was built with counts, or `DEFAULT_BASE`.
     `propose` finds the column names that may mean the same, for the mapping and the ontology.
-    `after` are further steps on the new generation before readers see it. A table that cannot be read
+    `before` is called once there is something to do, `after` are further steps on the new generation
+    before readers see it. A build with nothing to do calls none of them. A table that cannot be read
     is reported and the others are built. Killed at any instant, the directory still holds the last
     complete graph, and the next build does the work.
 
@@ -130,18 +132,18 @@ def build_graph(
         settings = ConversionOptions(names, Format.NQUADS, edited.mapping, limits or ReadLimits())
         watch = Stopwatch()
         with watch.stage("finding changes"):
-            before = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
-            plan = make_plan(found.files, before, settings)
-        if current is not None and plan.is_done(before):
-            changes = Changes(unchanged=len(before.tables))
-            report = ConversionReport.of(before.files.values(), found.notices)
-            summaries = by_name(before.facts())
-            messages = save_mapping(place.path, edited, summaries, propose(summaries))
+            known = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
+            plan = make_plan(found.files, known, settings)
+        if current is not None and plan.is_done(known):
+            changes = Changes(unchanged=len(known.tables))
+            report = ConversionReport.of(known.files.values(), found.notices)
+            messages = _bring_mapping_up_to_date(place.path, edited, known, propose)
             return BuildReport(replace(current, changes=changes), changes, report, messages)
+        before()
         generation = place.begin(current, names.base)
         try:
             assembly = GenerationContent(plan, settings, workers, progress, propose)
-            made = _make(generation, before, assembly, found.notices, watch)
+            made = _make(generation, known, assembly, found.notices, watch)
             with watch.stage("indexing"):
                 for step in after:
                     step(made.generation)
@@ -152,6 +154,27 @@ def build_graph(
         with watch.stage("saving the mapping"):
             messages = save_mapping(place.path, edited, assembly.summaries, assembly.proposals)
         return replace(made, messages=messages, seconds=watch.seconds)
+
+
+def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:
+    """Writes the mapping of the current graph with new proposals; gives messages as `save_mapping` does.
+
+    Raises `GraphLockedError`, `GraphNotFoundError`, `MappingError`, `OntologyError`.
+    """
+    place = GraphDirectory(directory)
+    with place.building():
+        summaries = by_name(Catalogue.load(place.current().catalogue_path).facts())
+        return save_mapping(place.path, load_edits(place.path), summaries, propose(summaries))
+
+
+def _bring_mapping_up_to_date(
+    place: Path, edited: EditedMapping, catalogue: Catalogue, propose: Propose
+) -> tuple[str, ...]:
+    """Writes the mapping where a build was killed before it could, or decisions were given explicitly."""
+    summaries = by_name(catalogue.facts())
+    if is_saved(place, edited, summaries):
+        return ()
+    return save_mapping(place, edited, summaries, propose(summaries))
 
 
 def start_empty(directory: Path | str, base: str | None = None) -> Generation:

@@ -1,4 +1,4 @@
-"""Tables of a graph as people look at them: frames, CSV, HTML in a notebook."""
+"""Tables of a graph as data frames, CSV, and HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ class TableView:
         """The table as CSV, every cell as it was read."""
         return csv_text(self.table)
 
+    def __repr__(self) -> str:
+        return f"TableView({self.id!r}, {self.record.rows:,} rows, {self.record.width:,} columns)"
+
     def _repr_html_(self) -> str:
         title = html.escape(self.record.title or self.id)
         return (
@@ -68,8 +71,13 @@ class Tables(Mapping[str, TableView]):
     def __len__(self) -> int:
         return len(self._records)
 
+    def __repr__(self) -> str:
+        ids = [repr(id) for id, _ in zip(self._records, range(3), strict=False)]
+        more = ", …" if len(self) > len(ids) else ""
+        return f"Tables({len(self):,}: {', '.join(ids)}{more})"
+
     def to_frame(self) -> pd.DataFrame:
-        """One row a table: id, title, file, sheet, rows, columns, cells."""
+        """One row for each table: id, title, file, sheet, rows, columns, cells."""
         import pandas as pd
 
         records = self._records.values()

@@ -8,38 +8,53 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from kgtable import api
-from kgtable.answering.answer import Answer, as_text, evidence_text, printable
-from kgtable.answering.context import local_name, one_line
-from kgtable.cli.graph_commands import kg_option
-from kgtable.config import load_settings
+import kgtable
+from kgtable.cli.common import (
+    Command,
+    complete_methods,
+    kg_option,
+    method_option,
+    note,
+    presentation_option,
+    prompt_option,
+)
+from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import UsageError
-from kgtable.llm import connect
-from kgtable.retrieval.result import Retrieval, ScoredTriple
+
+if TYPE_CHECKING:
+    from kgtable.answering.answer import Answer
+    from kgtable.api import KnowledgeGraph
+    from kgtable.retrieval.result import Retrieval
 
 FORMATS = ("table", "json", "jsonl", "csv", "turtle")
 NOTHING_FOUND = 1
-COLUMNS = ScoredTriple._fields
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("question", required=False)
 @click.option(
     "--questions",
     type=click.File("r", encoding="utf-8"),
-    help='JSON Lines with "question" and maybe "id"; - for standard input.',
+    help='JSON Lines with "question" and, if wanted, "id"; - for standard input.',
 )
 @kg_option
-@click.option("--method", default="hybrid", show_default=True, help="hybrid, bm25 or dense.")
-@click.option("-k", type=click.IntRange(0), default=100, show_default=True, help="How many triples at most.")
-@click.option("--model", help="A language model that names the labels for hybrid; by default none is asked.")
+@method_option
+@click.option(
+    "-k", type=click.IntRange(0), default=DEFAULT_K, show_default=True, help="How many triples at most."
+)
+@click.option("--model", help="A language model that names the labels for hybrid.  [default: none]")
 @click.option("--base-url", help="The endpoint of the model.")
-@click.option("--rerank/--no-rerank", default=True, help="Whether the model orders the best tables too.")
-@click.option("-f", "--format", type=click.Choice(FORMATS), help="By default table; jsonl for --questions.")
+@click.option("--rerank/--no-rerank", default=True, help="Let the model order the best tables too.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Show labels, expansion, candidates and scores, with the time of each step.",
+)
+@click.option("-f", "--format", type=click.Choice(FORMATS), help="[default: table; with --questions jsonl]")
 @click.option("-o", "--output", default="-", help="The file to write; - for standard output.")
 def retrieve(
     question: str | None,
@@ -50,62 +65,75 @@ def retrieve(
     model: str | None,
     base_url: str | None,
     rerank: bool,
+    explain: bool,
     format: str | None,
     output: str,
 ) -> None:
-    """Find the triples of a graph that may answer a question, the best first.
+    """Find the triples that may answer a question.
 
-    The exit status is 1 where nothing was found. With --questions one result a question is printed,
-    in the order of the file.
+    A question of - is read from standard input. With --questions one result is printed for each, in the
+    order of the file. --explain stands above a table, in the key "explanation" of JSON, and otherwise on
+    standard error. The exit status is 1 where nothing was found.
     """
     if (question is None) == (questions is None):
         raise UsageError("Give a question, or a file with --questions.", hint="Not both.")
-    graph = api.open(kg)
-    llm = None if model is None else connect(load_settings(model=model, base_url=base_url))
+    with kgtable.open(kg) as graph:
+        llm = None
+        if model is not None or base_url is not None:
+            from kgtable.llm import connect
 
-    def found(text: str) -> Retrieval:
-        return graph.retrieve(text, k, method, llm=llm, rerank=rerank)
+            llm = connect(load_settings(model=model, base_url=base_url))
 
-    with click.open_file(output, "w", encoding="utf-8") as out:
-        if questions is None:
+        def found(text: str) -> Retrieval:
+            return graph.retrieve(text, k, method, llm=llm, rerank=rerank)
+
+        with click.open_file(output, "w", encoding="utf-8") as out:
+            if questions is not None:
+                for piece in batch(questions, format or "jsonl", found, explain=explain):
+                    out.write(piece)
+                return
             text = sys.stdin.read() if question == "-" else str(question)
             retrieval = found(text.strip())
-            out.write(printed(retrieval, format or "table", graph))
+            out.write(printed(retrieval, format or "table", graph, explain=explain))
             if not retrieval.triples:
-                click.echo("Nothing in the graph fits the question.", err=True)
+                note("Nothing in the graph fits the question.")
                 sys.exit(NOTHING_FOUND)
-            return
-        for piece in batch(questions, format or "jsonl", found):
-            out.write(piece)
 
 
-def printed(retrieval: Retrieval, format: str, graph: api.KnowledgeGraph) -> str:
+def printed(retrieval: Retrieval, format: str, graph: KnowledgeGraph, *, explain: bool = False) -> str:
     """One question's triples in a format of `FORMATS`."""
+    if format in ("json", "jsonl"):
+        return _json(retrieval, None, explain=explain, indent=2 if format == "json" else None)
+    if explain:
+        click.echo(f"{retrieval.explain()}\n", err=format != "table")
     if format == "table":
         return "".join(_table(retrieval))
     if format == "turtle":
         return graph.rdf_of(retrieval.triples)
-    if format == "csv":
-        return _csv(COLUMNS, (triple._asdict() for triple in retrieval.triples))
-    return _json_line(retrieval, None, indent=2 if format == "json" else None)
+    return _csv(_columns(), (triple._asdict() for triple in retrieval.triples))
 
 
-def batch(lines: IO[str], format: str, found: Callable[[str], Retrieval]) -> Iterator[str]:
+def batch(
+    lines: IO[str], format: str, found: Callable[[str], Retrieval], *, explain: bool = False
+) -> Iterator[str]:
     """The results for the questions of a JSON Lines file, piece by piece, each with its id."""
     if format not in ("json", "jsonl", "csv"):
         raise UsageError(f"Several questions cannot be printed as {format}.", hint="Use jsonl or csv.")
+    columns = ("id", *_columns())
     if format == "csv":
-        yield _csv(("id", *COLUMNS), ())
+        yield _csv(columns, ())
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         id, question = _question(line, number, lines.name)
         retrieval = found(question)
         if format == "csv":
+            if explain:
+                click.echo(f"{id}: {retrieval.explain()}\n", err=True)
             rows = ({"id": id, **triple._asdict()} for triple in retrieval.triples)
-            yield _csv(("id", *COLUMNS), rows, header=False)
+            yield _csv(columns, rows, header=False)
         else:
-            yield _json_line(retrieval, id)
+            yield _json(retrieval, id, explain=explain)
 
 
 def _question(line: str, number: int, file: str) -> tuple[str, str]:
@@ -118,12 +146,21 @@ def _question(line: str, number: int, file: str) -> tuple[str, str]:
             hint='Each line is like {"id": "1", "question": "…"}.',
         ) from error
     if not isinstance(question, str):
-        raise UsageError(f"{file}, line {number}: the question is no text.")
+        raise UsageError(f"{file}, line {number}: the question is not text.")
     return str(given.get("id", number)), question
 
 
-def _json_line(retrieval: Retrieval, id: str | None, indent: int | None = None) -> str:
-    return json.dumps(retrieval.to_json(id), ensure_ascii=False, indent=indent) + "\n"
+def _json(retrieval: Retrieval, id: str | None, *, explain: bool, indent: int | None = None) -> str:
+    content = retrieval.to_json(id)
+    if explain:
+        content["explanation"] = retrieval.explain().to_json()
+    return json.dumps(content, ensure_ascii=False, indent=indent) + "\n"
+
+
+def _columns() -> tuple[str, ...]:
+    from kgtable.retrieval.result import ScoredTriple
+
+    return ScoredTriple._fields
 
 
 def _csv(columns: tuple[str, ...], rows: Any, *, header: bool = True) -> str:
@@ -136,6 +173,8 @@ def _csv(columns: tuple[str, ...], rows: Any, *, header: bool = True) -> str:
 
 
 def _table(retrieval: Retrieval) -> Iterator[str]:
+    from kgtable.answering.context import local_name, one_line
+
     for triple in retrieval.triples:
         measure = " ".join(filter(None, (triple.scale, triple.unit)))
         words = [
@@ -153,44 +192,51 @@ def _table(retrieval: Retrieval) -> Iterator[str]:
 SHOWN = ("prompt", "triples", "sparql")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("question")
 @kg_option
-@click.option("--method", help="The retrieval method; by default hybrid.")
-@click.option("-k", type=click.IntRange(1), help="How many triples to answer from.")
+@click.option("--method", shell_complete=complete_methods, help="The retrieval method.  [default: hybrid]")
+@click.option("-k", type=click.IntRange(1), help=f"How many triples to answer from.  [default: {DEFAULT_K}]")
 @click.option("--model", help="The language model; none answers by rules.")
 @click.option(
-    "--base-url", help="The endpoint of the model; its key is KGTABLE_API_KEY's with KGTABLE_BASE_URL."
+    "--base-url",
+    help="The endpoint of the model. A key is sent only to the endpoint it was set for: "
+    "KGTABLE_API_KEY to KGTABLE_BASE_URL.",
 )
-@click.option("--rerank/--no-rerank", default=None, help="Whether the model orders the best tables.")
-@click.option("--presentation", help="How triples are shown to the model.")
-@click.option("--prompt", help="The prompt setting.")
+@click.option("--rerank/--no-rerank", default=None, help="Let the model order the best tables.")
+@presentation_option
+@prompt_option
 @click.option("--trace", type=click.Path(path_type=Path), help="Write each prompt and reply to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 @click.option("--show", type=click.Choice(SHOWN), multiple=True, help="Show what the answer was made from.")
 def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options: Any) -> None:
-    """Answer a question from the graph; - reads it from standard input.
+    """Answer a question, citing the cells it rests on.
 
-    The exit status is 1 where nothing was found.
+    A question of - is read from standard input. Where no language model is configured, the answer is computed
+    by rules. The exit status is 1 where nothing was found.
     """
+    from kgtable.answering.answer import as_text
+
     asked = sys.stdin.read() if question == "-" else question
-    graph = api.open(kg)
-    if as_json:
-        answer = graph.ask(asked, **options)
-        click.echo(json.dumps(answer.to_json(), ensure_ascii=False))
-    elif sys.stdout.isatty():
-        answer = _stream(graph, asked, options)
-    else:
-        answer = graph.ask(asked, **options)
-        click.echo(as_text(answer))
-    for name in show:
-        click.echo(f"\n{name}:\n{shown(answer, name)}", err=as_json)
+    with kgtable.open(kg) as graph:
+        if as_json:
+            answer = graph.ask(asked, **options)
+            click.echo(json.dumps(answer.to_json(), ensure_ascii=False))
+        elif sys.stdout.isatty():
+            answer = _stream(graph, asked, options)
+        else:
+            answer = graph.ask(asked, **options)
+            click.echo(as_text(answer))
+        for name in show:
+            click.echo(f"\n{name}:\n{shown(answer, name)}", err=as_json)
     if not answer.found:
         sys.exit(NOTHING_FOUND)
 
 
-def _stream(graph: api.KnowledgeGraph, question: str, options: dict[str, Any]) -> Answer:
-    """Prints the answer as it arrives, then what it rests on."""
+def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> Answer:
+    """Print the answer as it arrives, then its evidence."""
+    from kgtable.answering.answer import as_text, evidence_text, printable
+
     said: list[str] = []
 
     def tell(piece: str) -> None:
@@ -209,6 +255,8 @@ def _stream(graph: api.KnowledgeGraph, question: str, options: dict[str, Any]) -
 
 def shown(answer: Answer, name: str) -> str:
     """What an answer was made from: its prompt, its triples by score, or the queries that found them."""
+    from kgtable.answering.context import local_name, one_line
+
     if name == "prompt":
         return answer.prompt or "No prompt: no language model was asked."
     if answer.retrieval is None:

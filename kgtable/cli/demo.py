@@ -1,4 +1,4 @@
-"""The command that shows everything in one go: demo."""
+"""`kgtable demo`: the whole flow over the sample tables."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from kgtable import api
-from kgtable.answering.answer import as_text
+import kgtable
+from kgtable.cli.common import Command
 from kgtable.errors import UsageError
 from kgtable.resources import PACKAGE, read_shipped
 
@@ -36,35 +36,36 @@ def steps(folder: Path | str) -> Iterator[DemoStep]:
 
     Raises what `kgtable.build` raises, `StorageError` where the folder cannot be written.
     """
+    from kgtable.answering.answer import as_text
+
     home = Path(folder)
     tables, graph = home / "samples", home / "graph"
     shutil.copytree(SAMPLES, tables, dirs_exist_ok=True)
     yield DemoStep("Six tables as people make them", "ls samples", "\n".join(_files(tables)))
 
-    kg = api.build(tables, graph)
-    assert kg.built is not None
-    yield DemoStep(
-        "Read, typed and stored as a graph",
-        "kgtable build samples --kg graph",
-        kg.built.conversion.to_text(),
-    )
-    yield DemoStep(
-        "A row and its first number as Turtle",
-        "kgtable convert samples/norrvik-income-statement.csv -o - --format turtle",
-        _row_of_turtle(tables / "norrvik-income-statement.csv"),
-    )
-    query = "queries/examples/largest-amounts.rq"
-    yield DemoStep(
-        "Asked in SPARQL", f"kgtable sparql -f {query} --kg graph", kg.sparql_text(read_shipped(query))
-    )
-    for question in QUESTIONS:
-        answer = kg.ask(question, model="none")
-        yield DemoStep("Asked in plain words", f"kgtable ask '{question}' --kg graph", as_text(answer))
-    yield DemoStep(
-        "And back: every cell as it was",
-        "kgtable export --kg graph --table halden-segments --as csv -o -",
-        kg.tables["halden-segments"].to_csv(),
-    )
+    with kgtable.build(tables, graph) as kg:
+        assert kg.built is not None
+        yield DemoStep(
+            "Read, typed and stored as a graph",
+            "kgtable build samples --kg graph",
+            kg.built.conversion.to_text(),
+        )
+        yield DemoStep(
+            "A row and its first number as Turtle",
+            "kgtable convert samples/norrvik-income-statement.csv -o - --format turtle",
+            _row_of_turtle(tables / "norrvik-income-statement.csv"),
+        )
+        query = "queries/examples/largest-amounts.rq"
+        found = kg.sparql_text(read_shipped(query))
+        yield DemoStep("Queried in SPARQL", f"kgtable sparql --file {query} --kg graph", found)
+        for question in QUESTIONS:
+            answer = kg.ask(question, model="none")
+            yield DemoStep("Asked in plain words", f"kgtable ask '{question}' --kg graph", as_text(answer))
+        yield DemoStep(
+            "And back: every cell as it was",
+            "kgtable export --kg graph --table halden-segments --format csv -o -",
+            kg.tables["halden-segments"].to_csv(),
+        )
 
 
 def _files(folder: Path) -> list[str]:
@@ -73,20 +74,20 @@ def _files(folder: Path) -> list[str]:
 
 def _row_of_turtle(path: Path) -> str:
     out = BytesIO()
-    api.convert(path, out, format="turtle")
+    kgtable.convert(path, out, format="turtle")
     blocks = out.getvalue().decode().split("\n\n")
     first = next(index for index, block in enumerate(blocks) if block.startswith(SHOWN_ROW))
     return "\n\n".join(blocks[first : first + 2])
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--keep",
     type=click.Path(path_type=Path),
     help="Leave the sample tables and the graph in this new or empty folder.",
 )
 def demo(keep: Path | None) -> None:
-    """Turn the sample tables into a graph and look into it: the whole flow in one go."""
+    """Show the whole flow over the sample tables."""
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise UsageError(f"{keep} is not an empty folder.", hint="Name a folder that is not there yet.")
     with _folder(keep) as folder:

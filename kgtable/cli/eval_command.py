@@ -1,37 +1,51 @@
-"""``kgtable eval``: how well questions with known answers are retrieved for and answered."""
+"""`kgtable eval`: evaluate retrieval and answers on questions with known answers."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-import kgtable.api
-from kgtable.cli.graph_commands import ProgressLine
+import kgtable
+from kgtable.cli.common import Command, ProgressLine, complete_methods
 from kgtable.config import load_settings
 from kgtable.errors import UsageError
-from kgtable.evaluation.benchmark import Benchmark, check_benchmark
-from kgtable.evaluation.cost import estimate
-from kgtable.evaluation.evaluated_systems import systems
-from kgtable.evaluation.report import write_report
-from kgtable.evaluation.run_plan import TRIPLES, RunPlan, make_plan, read_grid, shapes
-from kgtable.evaluation.session import Batches, evaluate, read_result, write_result
-from kgtable.evaluation.summary import comparison_lines, run_lines
+
+if TYPE_CHECKING:
+    from kgtable.api import KnowledgeGraph
+    from kgtable.evaluation.benchmark import Benchmark
+    from kgtable.evaluation.run_plan import RunPlan
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("eval")
+@click.command("eval", cls=Command)
 @click.argument("benchmark", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
-    "--kg", "graph", required=True, type=click.Path(path_type=Path), help="The graph of its tables."
+    "--kg",
+    "graph",
+    required=True,
+    type=click.Path(path_type=Path),
+    envvar="KGTABLE_KG",
+    show_envvar=True,
+    help="The graph of its tables.",
 )
 @click.option(
-    "--method", "methods", multiple=True, help="A retrieval method, or zero-shot; repeat for several."
+    "--method",
+    "methods",
+    multiple=True,
+    shell_complete=complete_methods,
+    help="A retrieval method, or zero-shot; repeat for several.",
 )
-@click.option("--format", "formats", multiple=True, help="Text form of whole tables, for bm25 and dense.")
+@click.option(
+    "--table-format",
+    "--format",
+    "formats",
+    multiple=True,
+    help="Text form of whole tables, for bm25 and dense.",
+)
 @click.option("--embedding", "embeddings", multiple=True, help="Embedding model, for dense.")
 @click.option("--presentation", "presentations", multiple=True, help="How context is laid out in a prompt.")
 @click.option("--prompt", "prompts", multiple=True, help="Prompt setting.")
@@ -40,20 +54,20 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "--assist",
     "assists",
     multiple=True,
-    help="What the model does in retrieval by hybrid: rules (nothing), labels, labels+rerank.",
+    help="What the model does for hybrid: rules (nothing), labels, labels+rerank.",
 )
 @click.option("--config", type=FILE, help="TOML file with a grid of all these.")
 @click.option("--split", help="Which questions; the default is the only split, or dev.")
 @click.option("--limit", type=click.IntRange(1), help="The first so many questions only.")
-@click.option("-k", "--k", "k", type=click.IntRange(1), help=f"Triples asked for.  [default: {TRIPLES}]")
+@click.option("-k", "--k", "k", type=click.IntRange(1), help="Triples retrieved.  [default: 1000]")
 @click.option("--answers", is_flag=True, help="Answer the questions too, with the language model.")
 @click.option("--judge", is_flag=True, help="Let the language model judge the answers too.")
 @click.option("--temperature", type=float, help="For answers.  [default: 0.3, zero-shot 0.9]")
-@click.option("--json", "json_file", type=FILE, help="Write the result here; the same for the same run.")
-@click.option("--report", type=FILE, help="Write a report for the browser here, in one file.")
-@click.option("--resume", is_flag=True, help="Continue the run that was to write the --json file.")
-@click.option("--compare", "compared", type=FILE, help="An earlier --json file to compare with, in pairs.")
-@click.option("--dry-run", is_flag=True, help="Tell what it would cost, and ask no model.")
+@click.option("--json", "json_file", type=FILE, help="Write the result here; equal runs give equal files.")
+@click.option("--report", type=FILE, help="Write an HTML report here, in one file.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run that writes the --json file.")
+@click.option("--compare", "compared", type=FILE, help="An earlier --json file to compare with.")
+@click.option("--dry-run", is_flag=True, help="Estimate the cost, and ask no model.")
 @click.option("--check", is_flag=True, help="List the faults of the benchmark folder, and do nothing else.")
 @click.option("--batch-export", type=FILE, help="Write the requests as OpenAI Batch JSONL, and send none.")
 @click.option("--batch-import", "batch_results", type=FILE, multiple=True, help="Results of a batch.")
@@ -61,13 +75,24 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
     """Evaluate retrieval and answers on a BENCHMARK folder.
 
     A benchmark is a folder with tables/ and questions.<split>.jsonl. Build the graph from its tables
-    first. Failures count as wrong and are listed by cause.
+    first. Failures count as wrong and are listed by cause. The exit status is 1 where --check finds a fault.
     """
-    kg = kgtable.api.open(graph)
-    folder = Benchmark(benchmark)
-    if options["check"]:
-        _check(folder, kg)
-        return
+    from kgtable.evaluation.benchmark import Benchmark
+
+    with kgtable.open(graph) as kg:
+        folder = Benchmark(benchmark)
+        if options["check"]:
+            _check(folder, kg)
+        else:
+            _evaluate(folder, kg, options)
+
+
+def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
+    from kgtable.evaluation.cost import estimate
+    from kgtable.evaluation.report import write_report
+    from kgtable.evaluation.session import Batches, evaluate, read_result, write_result
+    from kgtable.evaluation.summary import comparison_lines, run_lines
+
     settings = load_settings()
     plan = _plan(kg, folder, options)
     if options["dry_run"]:
@@ -108,17 +133,20 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
 
 
 def _put_away(keep: Path, again: int) -> None:
-    """Removes the records of a run whose result is written, unless the endpoint still owes some of it."""
+    """Remove the records of a run whose result is written, unless some questions are to be asked again."""
     if not again:
         keep.unlink(missing_ok=True)
         return
     click.echo(
         f"\nThe model could not be reached for {again:,} questions, which count as wrong here. The same "
-        f"command with --resume asks them again; {keep} holds the rest till then."
+        f"command with --resume asks them again; {keep} keeps the other records until then."
     )
 
 
-def _plan(kg: kgtable.api.KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> RunPlan:
+def _plan(kg: KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> RunPlan:
+    from kgtable.evaluation.evaluated_systems import systems
+    from kgtable.evaluation.run_plan import make_plan, read_grid
+
     chosen = {
         name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None
     }
@@ -133,7 +161,10 @@ def _plan(kg: kgtable.api.KnowledgeGraph, folder: Benchmark, options: dict[str, 
     return make_plan(kg, folder, systems(options["methods"], **lists), **chosen)
 
 
-def _check(folder: Benchmark, kg: kgtable.api.KnowledgeGraph) -> None:
+def _check(folder: Benchmark, kg: KnowledgeGraph) -> None:
+    from kgtable.evaluation.benchmark import check_benchmark
+    from kgtable.evaluation.run_plan import shapes
+
     faults = check_benchmark(folder, shapes(kg))
     for fault in faults:
         click.echo(str(fault))

@@ -1,70 +1,53 @@
-"""The commands about graphs in other engines: connect, push."""
+"""The commands that make, query, write, check and move graphs."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from kgtable import api
-from kgtable.building.conversion_report import ConversionReport
+import kgtable
+from kgtable.cli.common import (
+    FORMATS,
+    Command,
+    ProgressLine,
+    dialect_option,
+    kg_option,
+    mapping_option,
+    note,
+    refuse_standard_input,
+    report_option,
+    standard_input,
+    table_option,
+    workers_option,
+)
 from kgtable.errors import UsageError
-from kgtable.graph.remote.dialects import DIALECTS
 from kgtable.graph.terms import DEFAULT_BASE
-from kgtable.graph.writers import Format
 from kgtable.storage import whole_file
 
-
-class ProgressLine:
-    """One line that is written over again; silent where standard error is not a terminal."""
-
-    def __init__(self) -> None:
-        self._shown = False
-        self._watched = sys.stderr.isatty()
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if self._watched:
-            self._shown = True
-            click.echo(f"\r{stage}: {done:,} of {total:,}\x1b[K", nl=False, err=True)
-
-    def close(self) -> None:
-        """Removes the line."""
-        if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
-
-    def __enter__(self) -> ProgressLine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
+if TYPE_CHECKING:
+    from kgtable.building.conversion_report import ConversionReport
 
 MOST_NOTES = 10
 """Notes on odd places in files that are printed; the report has all."""
 
+MOST_TABLES = 50
+"""Tables that `info` lists as text; its JSON has all."""
+
 paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-kg_option = click.option(
-    "--kg", required=True, type=click.Path(path_type=Path), help="The directory of the graph."
-)
-mapping_option = click.option(
-    "--mapping", type=click.Path(path_type=Path), help="A CSV or XLSX file of decisions about columns."
-)
-workers_option = click.option(
-    "--workers", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes that convert tables."
-)
-report_option = click.option(
-    "--report", type=click.Path(path_type=Path), help="Write the conversion report here: .json, or text."
-)
 
 
-@click.command()
+@click.command(cls=Command)
 @paths_argument
 @click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
-@click.option("-f", "--format", help=f"{', '.join(Format)}; by default the suffix of the output tells.")
+@click.option("-f", "--format", help=f"{FORMATS}; by default the suffix of the output tells.")
+@click.option(
+    "--format-in", help="What standard input holds: csv, xlsx, html, …; by default its content tells."
+)
 @mapping_option
 @click.option(
     "--base", default=DEFAULT_BASE, show_default=True, help="The IRI that generated IRIs begin with."
@@ -75,23 +58,35 @@ def convert(
     paths: tuple[Path, ...],
     output: str,
     format: str | None,
+    format_in: str | None,
     mapping: Path | None,
     base: str,
     workers: int,
     report: Path | None,
 ) -> None:
-    """Write the tables in files and folders as RDF."""
+    """Write tables as RDF.
+
+    The tables are in files and folders, or one file is on standard input (-). The exit status is 1 where a
+    file could not be read as a table.
+    """
     if output == "-" and format is None:
         raise UsageError("Standard output has no suffix.", hint="Say --format turtle, or another one.")
     target: Path | IO[bytes] = sys.stdout.buffer if output == "-" else Path(output)
     with ProgressLine() as progress:
-        done = api.convert(
-            paths, target, format=format, mapping=mapping, base=base, workers=workers, progress=progress
+        done = kgtable.convert(
+            standard_input(paths),
+            target,
+            format=format,
+            format_in=format_in,
+            mapping=mapping,
+            base=base,
+            workers=workers,
+            progress=progress,
         )
     _finish(done, report)
 
 
-@click.command()
+@click.command(cls=Command)
 @paths_argument
 @kg_option
 @mapping_option
@@ -110,28 +105,32 @@ def build(
     workers: int,
     report: Path | None,
 ) -> None:
-    """Bring a graph up to date with the tables in files and folders.
+    """Build a graph from tables, or bring it up to date.
 
-    Only what changed is read again. A build that is interrupted leaves the graph as it was.
+    Only what changed is read again. A build that is interrupted leaves the graph as it was. The exit
+    status is 1 where a file could not be read as a table.
     """
-    with ProgressLine() as progress:
-        built = api.build(
+    refuse_standard_input(paths)
+    with (
+        ProgressLine() as progress,
+        kgtable.build(
             paths, kg, mapping=mapping, base=base, embedding=embedding, workers=workers, progress=progress
-        ).built
+        ) as graph,
+    ):
+        built = graph.built
     assert built is not None
     changes = built.changes
-    click.echo(
+    note(
         f"{kg}: {len(changes.added):,} tables added, {len(changes.changed):,} changed, "
-        f"{len(changes.removed):,} removed, {changes.unchanged:,} unchanged.",
-        err=True,
+        f"{len(changes.removed):,} removed, {changes.unchanged:,} unchanged."
     )
     for message in built.messages:
-        click.echo(f"Warning: {message}", err=True)
+        note(f"Warning: {message}")
     _finish(built.conversion, report)
 
 
 def _finish(done: ConversionReport, path: Path | None) -> None:
-    """Writes the report where one is wanted; tells what is odd in files, and what could not be read.
+    """Write the report where one is wanted, and print notes and what could not be read.
 
     Ends with 1 where a file could not be read.
     """
@@ -140,149 +139,165 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
         with whole_file(path) as handle:
             handle.write((text if path.suffix == ".json" else done.to_text()).encode("utf-8"))
     for notice in done.notices[:MOST_NOTES]:
-        click.echo(f"Note: {notice}.", err=True)
+        note(f"Note: {notice}.")
     if len(done.notices) > MOST_NOTES:
-        click.echo(f"Note: {len(done.notices) - MOST_NOTES:,} more; --report FILE has them all.", err=True)
+        note(f"Note: {len(done.notices) - MOST_NOTES:,} more; --report FILE has them all.")
     for error in done.errors:
-        click.echo(f"Warning: {error}", err=True)
+        note(f"Warning: {error}")
     if done.errors and not done.tables:
         raise UsageError("None of the files could be read as a table.")
     if done.errors:
         sys.exit(1)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("query", required=False)
-@click.option(
-    "-f",
-    "--file",
-    type=click.File("r", encoding="utf-8"),
-    help="Read the query from a file; - for standard input.",
-)
+@click.option("--file", type=click.File("r", encoding="utf-8"), help="Read the query from a file.")
 @kg_option
-@click.option("--format", help="table, json, csv, tsv, xml; turtle for triples.")
+@click.option(
+    "-f", "--format", help="table, json, csv, tsv, xml; turtle for triples.  [default: table, turtle]"
+)
 def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None) -> None:
-    """Ask a graph in SPARQL.
+    """Query a graph in SPARQL.
 
-    The prefixes csvw, data, dcterms, ex, kgt, qudt, rdfs, unit and xsd need no declaration.
+    A query of - is read from standard input. The prefixes csvw, data, dcterms, ex, kgt, qudt, rdfs, unit and
+    xsd need no declaration.
     """
     if (query is None) == (file is None):
-        raise UsageError("Give a query, or a file with one.", hint="Use - to read it from standard input.")
+        hint = "Use - to read it from standard input."
+        if format is not None and Path(format).is_file():
+            hint = f"-f is the format: name the file with --file {format}"
+        raise UsageError("Give a query, or a file with one.", hint=hint)
     text = file.read() if file is not None else sys.stdin.read() if query == "-" else str(query)
-    click.echo(api.open(kg).sparql_text(text, format), nl=False)
+    with kgtable.open(kg) as graph:
+        click.echo(graph.sparql_text(text, format), nl=False)
 
 
-@click.command()
+@click.command(cls=Command)
 @kg_option
 @click.option("-o", "--output", required=True, help="The file or folder to write; - for standard output.")
-@click.option("--table", help="One table, by its id.")
-@click.option("--as", "format", help=f"csv, {', '.join(Format)}; by default the suffix of the output tells.")
+@table_option
+@click.option(
+    "-f", "--format", "--as", "format", help=f"csv, {FORMATS}; by default the suffix of the output tells."
+)
 def export(kg: Path, output: str, table: str | None, format: str | None) -> None:
-    """Write a graph, or one table of it, to files: as RDF, or back to CSV."""
-    graph = api.open(kg)
-    if output != "-":
-        graph.export(output, table=table, format=format)
-        return
-    if format is None:
-        raise UsageError("Standard output has no suffix.", hint="Say --as turtle, or another format.")
-    if format == "csv":
-        if table is None:
-            raise UsageError("Standard output takes one table as CSV.", hint="Name it with --table.")
-        click.echo(graph.tables[table].to_csv(), nl=False)
-        return
-    for piece in graph.rdf(format, table=table):
-        click.echo(piece, nl=False)
+    """Write a graph, or one table, as RDF or CSV.
+
+    As CSV each table is a file: the output is a folder for all, or a file for one.
+    """
+    with kgtable.open(kg) as graph:
+        if output != "-":
+            graph.export(output, table=table, format=format)
+            return
+        if format is None:
+            raise UsageError("Standard output has no suffix.", hint="Say --format turtle, or another one.")
+        if format.lower() in ("csv", "text/csv"):
+            if table is None and len(graph.tables) != 1:
+                raise UsageError("Standard output takes one table as CSV.", hint="Name it with --table.")
+            click.echo(graph.tables[table or next(iter(graph.tables))].to_csv(), nl=False)
+            return
+        for piece in graph.rdf(format, table=table):
+            click.echo(piece, nl=False)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--kg", type=click.Path(path_type=Path), help="The directory of the graph.")
+@click.option(
+    "--kg",
+    type=click.Path(path_type=Path),
+    envvar="KGTABLE_KG",
+    show_envvar=True,
+    help="The directory of the graph.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def validate(path: Path | None, kg: Path | None, as_json: bool) -> None:
-    """Check a graph, an RDF file, or what tables become, with QUDT's shapes and kgtable's (SHACL)."""
+@click.pass_context
+def validate(context: click.Context, path: Path | None, kg: Path | None, as_json: bool) -> None:
+    """Check a graph, an RDF file or tables by SHACL.
+
+    The shapes are QUDT's and kgtable's. The exit status is 1 where a shape is violated.
+    """
+    if path is not None and context.get_parameter_source("kg") is ParameterSource.ENVIRONMENT:
+        kg = None
     if (path is None) == (kg is None):
         raise UsageError("Give a file or folder, or a graph.", hint="Name the graph with --kg.")
-    report = api.open(kg).validate() if kg is not None else api.validate(str(path))
+    if kg is None:
+        report = kgtable.validate(str(path))
+    else:
+        with kgtable.open(kg) as graph:
+            report = graph.validate()
     click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=1) if as_json else report)
     if not report.conforms:
         sys.exit(1)
 
 
-@click.command()
+@click.command(cls=Command)
 @kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(kg: Path, as_json: bool) -> None:
-    """Tell what a graph holds."""
-    facts = api.open(kg).info()
+    """Show what a graph holds: counts, units and its tables."""
+    with kgtable.open(kg) as graph:
+        facts = graph.info()
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
         return
-    shown = (
-        "path",
-        "endpoint",
-        "dialect",
-        "tables",
-        "rows",
-        "cells",
-        "quads_of_tables",
-        "base",
-        "generation",
-    )
-    for name in shown:
-        if name not in facts:
-            continue
-        value = facts[name]
-        click.echo(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+    for name in _FACTS:
+        value = facts.get(name)
+        if value is not None:
+            shown = f"{value:,}" if isinstance(value, int) else value
+            click.echo(f"{name.replace('_', ' ')}: {shown}")
     for name in ("kinds", "units"):
-        if name not in facts:
-            continue
-        counts = ", ".join(f"{key} {count:,}" for key, count in list(facts[name].items())[:12])
-        click.echo(f"{name}: {counts}")
+        if name in facts:
+            counts = ", ".join(f"{key} {count:,}" for key, count in list(facts[name].items())[:12])
+            click.echo(f"{name}: {counts}")
     for error in facts.get("errors", ()):
         click.echo(f"not read: {error}")
     for notice in facts.get("notices", ()):
         click.echo(f"note: {notice}")
+    for table in facts["table_list"][:MOST_TABLES]:
+        click.echo(f"table {_described(table)}")
+    if len(facts["table_list"]) > MOST_TABLES:
+        click.echo(f"… and {len(facts['table_list']) - MOST_TABLES:,} more tables; --json lists them all")
 
 
-dialect_option = click.option(
-    "--dialect",
-    type=click.Choice(list(DIALECTS), case_sensitive=False),
-    default="generic",
-    show_default=True,
-    help="The engine behind the address.",
-)
+_FACTS = ("path", "endpoint", "dialect", "tables", "rows", "cells", "quads_of_tables", "base", "generation")
 
 
-@click.command()
+def _described(table: dict[str, Any]) -> str:
+    """One line on a table: id, size, where it comes from, title."""
+    source = table["file"] if table["sheet"] is None else f"{table['file']} [{table['sheet']}]"
+    title = f", {' '.join(table['title'].split())}" if table["title"] else ""
+    return f"{table['id']}: {table['rows']:,} rows, {table['columns']:,} columns, from {source}{title}"
+
+
+@click.command(cls=Command)
 @click.argument("url")
 @kg_option
 @click.option("--store", metavar="URL", help="Its Graph Store Protocol address, to read whole graphs from.")
 @dialect_option
 @click.option("--base", help="The IRI that generated IRIs begin with; by default the endpoint is asked.")
 def connect(url: str, kg: Path, store: str | None, dialect: str, base: str | None) -> None:
-    """Make a directory stand for the graph behind a SPARQL endpoint.
+    """Connect a directory to a SPARQL endpoint.
 
-    The commands that read a graph then ask the endpoint. KGTABLE_SPARQL_TOKEN holds the token it may
-    want, KGTABLE_SPARQL_ORIGIN the origins (https://host) the token may be sent to.
+    The commands that read a graph then ask the endpoint. KGTABLE_SPARQL_TOKEN is the token for it, if
+    it needs one, KGTABLE_SPARQL_ORIGIN the origins (https://host) the token may be sent to.
     """
-    graph = api.connect(url, kg, store=store, dialect=dialect, base=base)
-    click.echo(f"{kg}: {len(graph.tables):,} tables at {url}.", err=True)
+    with kgtable.connect(url, kg, store=store, dialect=dialect, base=base) as graph:
+        note(f"{kg}: {len(graph.tables):,} tables at {url}.")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("url")
 @kg_option
 @dialect_option
 def push(url: str, kg: Path, dialect: str) -> None:
-    """Copy a graph to another engine, at its Graph Store Protocol address.
+    """Copy a graph to another engine.
 
-    Each table's graph and the description take the place of what was there under their names. A push
-    that was broken off is simply run again.
+    URL is its Graph Store Protocol address. Each table's graph and the description replace what is there
+    under their names. A push that was interrupted is run again.
     """
-    graph = api.open(kg)
-    with ProgressLine() as progress:
+    with kgtable.open(kg) as graph, ProgressLine() as progress:
         sent = graph.push(url, dialect=dialect, progress=progress)
-    click.echo(f"{url}: {len(graph.tables):,} tables and the description, {sent:,} triples.", err=True)
+        note(f"{url}: {len(graph.tables):,} tables and the description, {sent:,} triples.")
 
 
 COMMANDS = (convert, build, sparql, export, validate, info, connect, push)

@@ -1,14 +1,16 @@
-"""The command line: thin twins of the Python calls in `kgtable.api`."""
+"""The command line: each command is a thin twin of a call in `kgtable`."""
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from importlib import import_module
 from typing import Any
 
 import click
 
+from kgtable.cli.common import DEBUG, verbosity, verbosity_options
 from kgtable.errors import KgtableError
 from kgtable.version import __version__
 
@@ -27,7 +29,10 @@ MODULES = {
     "sparql": "graph_commands",
     "validate": "graph_commands",
 }
-"""The module of `kgtable.cli` that each command is in: only the one that is called is imported."""
+"""The module of `kgtable.cli` that each command is in. They import what they run when they run it."""
+
+FAILED = 2
+INTERRUPTED = 130
 
 
 class _Commands(click.Group):
@@ -43,24 +48,30 @@ class _Commands(click.Group):
         command: click.Command = next(found for found in module.COMMANDS if found.name == cmd_name)
         return command
 
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().main(*args, **kwargs)
-        except KgtableError as error:
-            click.echo(f"Error: {error}", err=True)
-            sys.exit(2)
-
     def invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
+        except KgtableError as error:
+            if verbosity() >= DEBUG:
+                traceback.print_exception(error)
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(FAILED)
+        except KeyboardInterrupt:  # here, since click would end with 1, which means something else
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
         except BrokenPipeError:  # here, since click would end with 1
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         return result
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    params=list(verbosity_options()),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Each command has --help of its own. KGTABLE_KG names the graph for all of them.",
+)
 @click.version_option(__version__, prog_name="kgtable")
 def main() -> None:
     """Turn folders of tables into a QUDT knowledge graph and ask it questions."""

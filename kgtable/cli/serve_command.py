@@ -1,25 +1,29 @@
-"""``kgtable serve``: the SPARQL endpoint, the pages and the HTTP API of a graph."""
+"""`kgtable serve`: the SPARQL endpoint, the web pages and the HTTP API of a graph."""
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from kgtable.cli.graph_commands import kg_option
-from kgtable.server.options import DefaultGraph, Lanes, ServerLimits, ServerSettings
-from kgtable.server.running import serve_directory
-
-MEBIBYTE = 1 << 20
+import kgtable
+from kgtable.cli.common import Command, kg_option
+from kgtable.server.options import DefaultGraph
 
 
-@click.command()
+@click.command(cls=Command)
 @kg_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=7878, show_default=True, type=click.IntRange(0, 65_535), help="0 for any.")
 @click.option("--writable", is_flag=True, help="Take SPARQL updates and graphs, with the bearer token.")
-@click.option("--token", envvar="KGTABLE_TOKEN", help="The bearer token; made up where one is needed.")
+@click.option(
+    "--token",
+    envvar="KGTABLE_TOKEN",
+    show_envvar=True,
+    help="The bearer token; generated where one is needed and none is given.",
+)
 @click.option(
     "--default-graph",
     type=click.Choice([graph.value for graph in DefaultGraph]),
@@ -30,9 +34,23 @@ MEBIBYTE = 1 << 20
 @click.option(
     "--cors", multiple=True, metavar="ORIGIN", help="A web origin that may call this server; * for all."
 )
-@click.option("--allow-host", multiple=True, metavar="NAME", help="A further name this server answers to.")
-@click.option("--allow-service", multiple=True, metavar="IRI", help="An endpoint that SERVICE may ask.")
-@click.option("--allow-load", multiple=True, metavar="IRI", help="A document that LOAD may fetch.")
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A further name this server answers to.",
+)
+@click.option(
+    "--allow-service",
+    "allow_services",
+    multiple=True,
+    metavar="IRI",
+    help="An endpoint that SERVICE may ask.",
+)
+@click.option(
+    "--allow-load", "allow_loads", multiple=True, metavar="IRI", help="A document that LOAD may fetch."
+)
 @click.option(
     "--timeout", default=30.0, show_default=True, type=click.FloatRange(0.1), help="Seconds a query may take."
 )
@@ -42,43 +60,19 @@ MEBIBYTE = 1 << 20
 @click.option(
     "--result-size", default=64, show_default=True, type=click.IntRange(1), help="MiB a result may have."
 )
-@click.option("--workers", default=None, type=click.IntRange(1), help="Queries that run side by side.")
 @click.option(
-    "--access-log/--no-access-log", default=True, help="One JSON object a request on standard output."
+    "--workers",
+    type=click.IntRange(1),
+    help="Queries that run side by side.  [default: two for each processor]",
 )
-def serve(
-    kg: Path,
-    host: str,
-    port: int,
-    writable: bool,
-    token: str | None,
-    default_graph: str,
-    cors: tuple[str, ...],
-    allow_host: tuple[str, ...],
-    allow_service: tuple[str, ...],
-    allow_load: tuple[str, ...],
-    timeout: float,
-    memory: int,
-    result_size: int,
-    workers: int | None,
-    access_log: bool,
-) -> None:
+@click.option(
+    "--access-log/--no-access-log",
+    default=True,
+    help="Write one JSON object for each request to standard output.",
+)
+def serve(kg: Path, **options: Any) -> None:
     """Serve a graph: SPARQL endpoint, web pages and HTTP API."""
-    settings = ServerSettings(
-        host=host,
-        port=port,
-        writable=writable,
-        token=token,
-        default_graph=DefaultGraph(default_graph),
-        origins=cors,
-        hosts=tuple(name.lower() for name in allow_host),
-        services=allow_service,
-        loads=allow_load,
-        limits=ServerLimits(query_seconds=timeout, memory=memory * MEBIBYTE, result=result_size * MEBIBYTE),
-        lanes=Lanes() if workers is None else Lanes(fast=workers),
-        access_log=access_log,
-    )
-    serve_directory(kg, settings, log=sys.stdout, say=lambda line: click.echo(line, err=True))
+    kgtable.serve(kg, **options, say=partial(click.echo, err=True))
 
 
 COMMANDS = (serve,)

@@ -1,9 +1,9 @@
-"""Whether an answer is right, without a model: exact match, containment, token F1, number match.
+"""Metrics that compare an answer with the gold without a model: exact match, containment, token F1, numbers.
 
 `exact_match` follows the rules of WikiTableQuestions' evaluator: texts are normalised (accents, quotes,
-dashes, footnotes, trailing detail in brackets), numbers compare as numbers and dates as dates, and
-lists compare as sets without regard to order. What its gold gets from CoreNLP is not at hand: of the
-gold alone, thousands separators are taken out.
+dashes, footnotes, trailing detail in brackets), numbers compare as numbers and dates as dates, and lists
+compare as sets. One difference: that evaluator normalises its gold with CoreNLP; here only the thousands
+separators of the gold are removed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def normalized(text: str) -> str:
 
 
 def number_of(text: str) -> Decimal | None:
-    """The number a text is, if it is one and nothing else.
+    """The value of a text that is a single number, else None.
 
     >>> number_of("1,234.50")
     Decimal('1234.50')
@@ -67,7 +67,7 @@ def number_of(text: str) -> Decimal | None:
 
 
 def exact_match(answers: Sequence[str], gold: Sequence[str]) -> bool:
-    """Whether the two lists hold the same values, each matched once, in any order.
+    """Whether two lists hold the same values in any order, each matched once.
 
     >>> exact_match(["2", "Norway"], ["norway", "2.0"])
     True
@@ -80,13 +80,13 @@ def exact_match(answers: Sequence[str], gold: Sequence[str]) -> bool:
 
 
 def contained(answer: str, gold: Sequence[str]) -> bool:
-    """Whether every gold value stands in the answer as words of its own."""
+    """Whether every gold value occurs in the answer as whole words."""
     text = f" {_tokens_text(answer)} "
     return bool(gold) and all(f" {_tokens_text(value)} " in text for value in gold)
 
 
 def token_f1(answer: str, gold: Sequence[str]) -> float:
-    """The F1 of the answer's tokens against those of the gold values, articles and punctuation aside.
+    """Token F1 of the answer against the gold values, without articles and punctuation.
 
     >>> round(token_f1("the red car", ["red bus"]), 2)
     0.5
@@ -100,7 +100,7 @@ def token_f1(answer: str, gold: Sequence[str]) -> float:
 
 
 def numbers_match(answer: str, gold: str, scale: str = "") -> bool:
-    """Whether a printed number equals the gold number once scale, percent and rounding are allowed for.
+    """Whether a printed number equals the gold number up to scale, percent and rounding.
 
     `scale` is the gold's scale word (``thousand``, ``million``, ``billion``, ``percent``). The answer
     may be written out in full or in the scale, a percentage as such or as a fraction; it may be
@@ -141,7 +141,7 @@ AnswerValue: TypeAlias = tuple[str, Decimal | tuple[int, int, int] | None]
 
 
 def _value(text: str, printed: str | None = None) -> AnswerValue:
-    """A single value; `printed` is the text as it was, where `text` is not."""
+    """Parse a single value; `printed` is the original text if `text` was normalised."""
     form = normalized(text if printed is None else printed)
     with suppress(InvalidOperation):
         number = Decimal(text)
@@ -175,7 +175,7 @@ def _without_separators(text: str) -> str:
 
 
 def _distinct(values: Iterable[AnswerValue]) -> list[AnswerValue]:
-    """Each value once: numbers by their amount, dates by their parts, texts by their normal form."""
+    """Remove duplicates: equal numbers, equal dates, texts with the same normal form."""
     kept: dict[object, AnswerValue] = {}
     for value in values:
         kept.setdefault(_amount(value[1]) if isinstance(value[1], Decimal) else value[1] or value[0], value)
@@ -183,7 +183,7 @@ def _distinct(values: Iterable[AnswerValue]) -> list[AnswerValue]:
 
 
 def _amount(number: Decimal) -> Decimal | float:
-    """The number, or the whole number that it all but is."""
+    """The number, rounded to an integer if it is one up to floating-point error."""
     whole = number.to_integral_value()
     return whole if abs(number - whole) < TOLERANCE else float(number)
 

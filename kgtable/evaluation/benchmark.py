@@ -1,6 +1,6 @@
-"""Benchmark folders: ``tables/``, and one ``questions.<split>.jsonl`` a split.
+"""Benchmark folders: ``tables/``, and one ``questions.<split>.jsonl`` for each split.
 
-The files count a table's rows from the line below the first; here every row is a grid row.
+In the files, row 0 is the line below the first; in Python, every row is a grid row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgtable.errors import BenchmarkError, MissingExtraError
 
 
 class BenchmarkFolder:
-    """A benchmark folder being written. Rows of `cells` count from the line below the first."""
+    """Writer of a benchmark folder. Rows of `cells` count from the line below the first."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,10 +26,11 @@ class BenchmarkFolder:
         (folder / "tables").mkdir(parents=True, exist_ok=True)
 
     def add_table(self, id: str, rows: Iterable[Sequence[object]], **sidecar: object) -> None:
-        """Write one table and what surrounds it; a second table of that id must be the same.
+        """Write a table and its context; a second table with the same id must be identical.
 
-        The id is the file's stem, so make it one with `file_name` where it may hold a slash. Raises
-        `BenchmarkError` where two different tables share an id.
+        The id is the file's stem: make it with `file_name` if it may contain a slash.
+
+        Raises `BenchmarkError` if two different tables share an id.
         """
         texts = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
         name = file_name(id)
@@ -46,7 +47,7 @@ class BenchmarkFolder:
             path.with_suffix(".json").write_text(json.dumps(known, ensure_ascii=False), encoding="utf-8")
 
     def write_questions(self, split: str, questions: Iterable[Mapping[str, Any]]) -> int:
-        """Write a split; how many questions it has."""
+        """Write a split and return its number of questions."""
         count = 0
         with (self._folder / f"questions.{split}.jsonl").open("w", encoding="utf-8") as file:
             for question in questions:
@@ -56,7 +57,7 @@ class BenchmarkFolder:
 
 
 def file_name(id: str) -> str:
-    """The id as a file name that stays inside its folder.
+    """Turn an id into a file name that cannot leave its folder.
 
     >>> file_name("csv/204-csv/590"), file_name("../x")
     ('csv_204-csv_590', '_x')
@@ -65,13 +66,13 @@ def file_name(id: str) -> str:
 
 
 def inner(source: Path, name: str) -> Path:
-    """The folder `name` of a distribution, or the distribution's own where that is the one given."""
+    """The folder `name` of a distribution, or `folder` itself if it is that folder already."""
     return source / name if (source / name).is_dir() else source
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[Path]:
-    """Turn what goes wrong while a distribution's file is read into a `BenchmarkError` that names it."""
+    """Turn errors while a distribution's file is read into a `BenchmarkError` that names the file."""
     try:
         yield path
     except FileNotFoundError as error:
@@ -86,12 +87,12 @@ def reading(path: Path) -> Iterator[Path]:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON in a file."""
+    """Read a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def read_json_lines(path: Path) -> Iterator[Any]:
-    """The JSON in each line of a file."""
+    """Read a JSON Lines file."""
     with path.open(encoding="utf-8") as file:
         for line in file:
             if line.strip():
@@ -108,8 +109,7 @@ Cell = tuple[str, int, int]
 class BenchmarkQuestion:
     """A question with its gold: answers, table ids, and cells as (table id, grid row, column).
 
-    `any_of` says that any one of the gold tables is enough. `extra` holds the fields of the
-    dataset's own.
+    `any_of`: any one of the gold tables is enough. `extra` holds the other fields of the data set.
     """
 
     id: str
@@ -123,7 +123,7 @@ class BenchmarkQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFault:
-    """Something wrong in a benchmark folder: the file, its 1-based line, and what it is."""
+    """A fault in a benchmark folder: file, 1-based line, and description."""
 
     path: str
     line: int
@@ -135,7 +135,7 @@ class QuestionFault:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark folder."""
+    """A benchmark folder, for reading."""
 
     folder: Path
 
@@ -146,7 +146,7 @@ class Benchmark:
 
     @property
     def tables(self) -> Path:
-        """The folder of the tables."""
+        """The folder with the tables."""
         return self.folder / "tables"
 
     def splits(self) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class Benchmark:
         return tuple(found)
 
     def questions(self, split: str) -> tuple[BenchmarkQuestion, ...]:
-        """The questions of a split in the order of the file.
+        """The questions of a split, in file order.
 
         Raises `BenchmarkError` for a split that is absent, and for the first faulty line.
         """
@@ -191,8 +191,8 @@ class Benchmark:
 def check_benchmark(
     benchmark: Benchmark, shapes: Mapping[str, Sequence[int]], split: str | None = None
 ) -> list[QuestionFault]:
-    """Every fault of the folder, or of one split: malformed lines, duplicate ids, unknown tables, cells
-    out of range.
+    """List the faults of the folder or of one split: malformed lines, duplicate ids, unknown tables,
+    cells out of range.
 
     `shapes` gives each table's number of grid rows and columns.
     """

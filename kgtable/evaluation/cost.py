@@ -1,4 +1,4 @@
-"""What a run would cost, before it is run: a sample is prepared, nothing is sent."""
+"""Estimate the cost of a run from a sample of its prompts; no request is sent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PER_TABLE = "schema"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Requests and tokens of a stage with a model, and dollars, None where the price is not known."""
+    """Requests, tokens and dollars of one stage with one model; dollars are None if the price is unknown."""
 
     model: str
     stage: str
@@ -56,14 +56,14 @@ class Estimate:
 
 @dataclass
 class CountedLLM:
-    """Notes what it is asked by stage and does not reply: stages do without, those of a table wait."""
+    """Counts the requests of each stage instead of sending them."""
 
     model: str
     requests: dict[str, list[Request]] = field(default_factory=lambda: defaultdict(list))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Raises `LLMPendingError` for what is asked once a table, else `LLMReplyError`."""
+        """Count a request. Raises `LLMPendingError` for once-per-table requests, else `LLMReplyError`."""
         with self._lock:
             self.requests[request.stage].append(request)
         if request.stage == PER_TABLE:
@@ -71,18 +71,18 @@ class CountedLLM:
         raise LLMReplyError("Nothing is asked while the cost is estimated.")
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """As `complete`."""
+        """Async twin of `complete`."""
         return self.complete(request, on_text=on_text)
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
 
 def estimate(kg: KnowledgeGraph, plan: RunPlan, settings: Settings) -> list[Estimate]:
-    """One estimate a model and stage; none where the plan asks no model.
+    """Estimates for each model and stage; empty if the plan uses no model.
 
-    Up to `SAMPLE` questions of each system are retrieved and prepared, and their prompts counted. A
-    model is taken to be there for what can be done by one, and no reply to be in the cache.
+    Up to `SAMPLE` questions of each system are retrieved and prepared, and their prompts counted. It is
+    assumed that a model is available and that no reply is cached.
     """
     plan = plan.settled(settings, reachable=True)
     found: dict[tuple[str, str], Estimate] = {}
@@ -136,7 +136,7 @@ def _together(one: Estimate, other: Estimate, settings: Settings) -> Estimate:
 
 
 def _judging(question: BenchmarkQuestion) -> Request:
-    """A request to judge, with the gold standing for an answer of its length."""
+    """A judge request in which the gold answer stands for an answer of its length."""
     return judge_request(asked(question), question.answers, "", "; ".join(question.answers))
 
 

@@ -1,4 +1,4 @@
-"""The systems of a run, their answers, and a model as judge of answers (thesis, section 3.5.2)."""
+"""The systems of a run, their answers, and a language model as judge (thesis, section 3.5.2)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DEFAULT_PROMPT = "context-first-separated"
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One configuration; None is the default, or that the choice does not apply."""
+    """One configuration. None means the default, or that the option does not apply."""
 
     method: str
     format: str | None = None
@@ -54,7 +54,7 @@ class System:
 
     @property
     def name(self) -> str:
-        """The choices joined by slashes.
+        """The options joined by slashes.
 
         >>> System("bm25", "markdown").name
         'bm25/markdown'
@@ -63,11 +63,11 @@ class System:
 
     @property
     def retrieves(self) -> bool:
-        """Whether it looks anything up at all."""
+        """Whether the system retrieves anything (zero-shot does not)."""
         return self.method != ZERO_SHOT
 
     def to_json(self) -> dict[str, Any]:
-        """The choices as plain JSON values."""
+        """The options as plain JSON values."""
         return {"name": self.name, **asdict(self)}
 
 
@@ -81,7 +81,7 @@ def systems(
     models: tuple[str, ...] = (),
     assists: tuple[str, ...] = (),
 ) -> tuple[System, ...]:
-    """Every combination that makes sense, each once, in a stable order.
+    """All valid combinations of the options, without duplicates, in a stable order.
 
     Formats go with `bm25` and `dense` only, embeddings with `dense`, assists with `hybrid`; presentations
     and prompts are for answers, and `zero-shot` has no context to present. Raises `UsageError` for
@@ -122,7 +122,7 @@ WHOLE_TABLES = "html"
 
 
 class Answerer(Protocol):
-    """Answers the question of a retrieval from what was retrieved."""
+    """Answers the question of a retrieval from its triples."""
 
     def __call__(self, found: Retrieval) -> Answer: ...
 
@@ -130,7 +130,7 @@ class Answerer(Protocol):
 def model_answerer(
     system: System, llm: LLM, source: TableSource, settings: Settings, temperature: float | None = None
 ) -> Answerer:
-    """The answerer of a system with a model; `temperature` None takes the thesis's."""
+    """Answer with a language model; without `temperature`, the thesis's temperatures are used."""
     if system.method == ZERO_SHOT:
         warmth = ZERO_SHOT_TEMPERATURE if temperature is None else temperature
         return lambda found: _zero_shot(llm, found.question, warmth)
@@ -152,7 +152,7 @@ def model_answerer(
 
 
 def rule_answerer(source: TableSource) -> Answerer:
-    """The answerer that computes answers by rules, without a model."""
+    """Answer by rules, without a model."""
     return lambda found: answer_by_rules(Evidence(found, source))
 
 
@@ -162,12 +162,12 @@ def _zero_shot(llm: LLM, question: str, temperature: float) -> Answer:
 
 
 def put(found: Retrieval, question: str) -> Retrieval:
-    """The retrieval with the question as it is put to an answerer."""
+    """The retrieval with the question as it is asked: a statement becomes a yes-or-no question."""
     return replace(found, question=question)
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """What a record keeps of an answer."""
+    """The fields of an answer that a record keeps."""
     return {
         "text": answer.text,
         "value": answer.value,
@@ -198,7 +198,7 @@ _REPLY: Mapping[str, Any] = {
 
 
 def judge_request(question: str, gold: Sequence[str], scale: str, answer: str) -> Request:
-    """The request that compares an answer with the gold; `scale` is the gold's scale word or empty."""
+    """Request to compare an answer with the gold; `scale` is the gold's scale word or empty."""
     facts = {"question": question, "gold": list(gold), "scale": scale or None, "answer": answer}
     text = json.dumps(facts, ensure_ascii=False, indent=1)
     prompt = Template(_PROMPT.read_text(encoding="utf-8")).substitute(facts=text)

@@ -1,4 +1,4 @@
-"""Official distributions of data sets as benchmark folders: TAT-QA, FinQA, HiTab, MultiTableQA, Spider."""
+"""Convert official distributions to benchmark folders: TAT-QA, FinQA, HiTab, MultiTableQA, Spider."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from kgtable.evaluation.wikipedia_loaders import (
 
 
 def load_tatqa(source: Path, out: Path) -> int:
-    """TAT-QA: ``dataset_raw/tatqa_dataset_<split>.json``. Gold cells from ``mapping`` where it is given.
+    """TAT-QA: ``dataset_raw/tatqa_dataset_<split>.json``; gold cells from ``mapping`` if present.
 
-    The test split is read with its answers (``…_test_gold.json``) where they are there.
+    The test split is read with its answers (``…_test_gold.json``) if they are there.
     """
     folder, count = BenchmarkFolder(out), 0
     for path in sorted(inner(source, "dataset_raw").glob("tatqa_dataset_*.json")):
@@ -67,7 +67,7 @@ def _tatqa(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def load_finqa(source: Path, out: Path) -> int:
-    """FinQA: ``dataset/<split>.json``. Gold cells are those of the rows named in ``gold_inds``."""
+    """FinQA: ``dataset/<split>.json``; gold cells are the cells of the rows in ``gold_inds``."""
     folder, count = BenchmarkFolder(out), 0
     for split in ("train", "dev", "test"):
         path = inner(source, "dataset") / f"{split}.json"
@@ -102,7 +102,7 @@ def _finqa(page: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_hitab(source: Path, out: Path) -> int:
-    """HiTab: ``data/<split>_samples.jsonl`` and ``data/tables/raw/``; cells of the answer are gold."""
+    """HiTab: ``data/<split>_samples.jsonl`` and ``data/tables/raw/``; gold cells are the answer's cells."""
     folder, count = BenchmarkFolder(out), 0
     data = inner(source, "data")
     for path in sorted(data.glob("*_samples.jsonl")):
@@ -144,11 +144,11 @@ FACTS = "tabfact"
 
 
 def load_multitableqa(source: Path, out: Path) -> int:
-    """Every data set of the collection in the folder is one split; all share the tables.
+    """MultiTableQA: each data set of the collection becomes a split; all splits share the tables.
 
-    The gold tables of a query are all sub-tables made from its source table, and all of them are needed,
-    as T-RAG counts it. The queries of ``tabfact`` are statements. The example queries that come with the
-    tables are left out: they are questions of the data set and would leak into retrieval.
+    The gold tables of a query are all sub-tables of its source table, and all are required, as in T-RAG's
+    evaluation. Queries of ``tabfact`` are statements. The example queries stored with the tables are left
+    out: they are questions of the data set and would leak into retrieval.
     """
     folder, count = BenchmarkFolder(out), 0
     for path in sorted(source.rglob("*_table.jsonl")):
@@ -188,7 +188,7 @@ def _query(item: Mapping[str, Any], name: str, number: int, parts: Mapping[str, 
 
 
 def _answers(label: object) -> list[str]:
-    """The answers in a query's ``label``: a list, a list written as text, or one value."""
+    """The answers in a query's ``label``: a list, a list written as text, or a single value."""
     if isinstance(label, str) and label.startswith("["):
         with suppress(ValueError, SyntaxError):
             label = ast.literal_eval(label)
@@ -209,7 +209,7 @@ MOST_STEPS = 50_000_000
 def load_spider(source: Path, out: Path) -> int:
     """Spider: ``dev.json``, ``train_spider.json`` and ``database/<db>/<db>.sqlite``.
 
-    The answers are what the gold SQL gives; the gold tables those it names.
+    Answers are the results of the gold SQL; gold tables are the tables it names.
     """
     folder, count = BenchmarkFolder(out), 0
     for split, name in (("dev", "dev.json"), ("train", "train_spider.json")):
@@ -293,7 +293,7 @@ LOADERS: Mapping[str, Callable[[Path, Path], int]] = MappingProxyType(
 
 
 def load_dataset(name: str, source: Path, out: Path) -> int:
-    """Write the benchmark folder `out` from the distribution in `source`; how many questions it has.
+    """Convert the distribution in `source` to a benchmark folder `out`; returns the number of questions.
 
     Raises `BenchmarkError` for an unknown name, a file that is absent or laid out otherwise, and where
     the distribution holds no question.

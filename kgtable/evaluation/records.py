@@ -1,4 +1,4 @@
-"""What a run has used, by stage: requests, tokens and dollars."""
+"""Records of a run: one for each question and system, kept on disk while it runs, and their usage."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ PREPARATION = ""
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a question has no result: the stage that failed, the kind of error, and its message.
+    """Why a question has no result: the failed stage, the kind of error, and its message.
 
-    `passing` says that it was the endpoint's doing and may go away when tried again; `table` names the
-    table it concerns, where it concerns one and no question.
+    `passing`: the endpoint failed, and a retry may succeed. `table` names the table, if the failure concerns
+    a table and not a question.
     """
 
     stage: str
@@ -38,11 +38,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One question under one system; or, with `PREPARATION` for a question, what was done before them all.
+    """The result of one question under one system; with question `PREPARATION`, of the system's preparation.
 
-    `tables` are the ids found, best first, `triples` the best few in words; `scores` the metrics by name;
-    `answer` what `answers.answer_json` makes of an answer; `verdict` the judge's; `ms` the time of each
-    stage; `usage` what a `UsageMeter` counted, tokens and dollars None where unknown.
+    `tables` are the ids found, best first; `triples` the best few as text; `scores` the metrics by name;
+    `answer` the output of `answer_json`; `verdict` the judge's verdict; `ms` the time of each stage; `usage`
+    the output of `UsageMeter`, with unknown tokens and dollars as None.
     """
 
     system: str
@@ -59,19 +59,19 @@ class Record:
 
     @classmethod
     def from_json(cls, item: Mapping[str, Any]) -> Record:
-        """The record that `asdict` gave."""
+        """The inverse of `asdict`."""
         failures = tuple(Failure(**failure) for failure in item["failures"])
         lists = {name: tuple(item[name]) for name in ("tables", "triples")}
         return cls(**{**item, **lists, "failures": failures})
 
     @property
     def to_be_tried_again(self) -> bool:
-        """Whether a resumed run asks this question again."""
+        """Whether a resumed run repeats this question."""
         return any(failure.passing for failure in self.failures)
 
 
 class RecordFile:
-    """The records of a run that has not ended, on disk. May be used from several threads."""
+    """The records of an unfinished run, on disk. Thread-safe."""
 
     def __init__(self, path: Path, fingerprint: str) -> None:
         self.path = path
@@ -81,7 +81,7 @@ class RecordFile:
         self._forced = 0.0
 
     def start(self) -> None:
-        """Begins a new file. Raises `UsageError` where an unfinished run left one."""
+        """Start a new file. Raises `UsageError` if an unfinished run left one."""
         if self.path.exists():
             raise UsageError(
                 f"{self.path} holds the records of a run that did not end.",
@@ -92,7 +92,7 @@ class RecordFile:
         self._write({"fingerprint": self._fingerprint})
 
     def resume(self) -> list[Record]:
-        """The records of the run so far, which goes on in the same file; a new file where there is none.
+        """The records of an unfinished run, which continues in the same file; otherwise a new file.
 
         Raises `UsageError` where the file belongs to other settings, `BenchmarkError` where it is damaged.
         """
@@ -125,17 +125,17 @@ class RecordFile:
         return [record for record in records.values() if not record.to_be_tried_again]
 
     def add(self, record: Record) -> None:
-        """Keeps a record for good. Raises `StorageError` where the disk does not take it."""
+        """Append a record durably. Raises `StorageError` if it cannot be written."""
         self._write(asdict(record), paid=bool(record.usage.get("requests")))
 
     def close(self) -> None:
-        """Closes the file; it stays."""
+        """Close the file and keep it."""
         if self._handle is not None:
             self._handle.close()
             self._handle = None
 
     def remove(self) -> None:
-        """Closes and removes the file: the run has ended."""
+        """Close and delete the file, once the run has finished."""
         self.close()
         self.path.unlink(missing_ok=True)
 
@@ -163,7 +163,7 @@ _COUNTED = ("requests", "prompt_tokens", "completion_tokens", "cost_usd")
 
 
 def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> Used:
-    """Two usages together, as `UsageMeter.to_json` gives them; what is not known of either stays None.
+    """The sum of two usages of `UsageMeter.to_json`; unknown values stay None.
 
     >>> added({"requests": 1, "cost_usd": 0.5}, {"requests": 1, "cost_usd": None})["cost_usd"] is None
     True
@@ -176,7 +176,7 @@ def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> Used:
 
 
 def spent(records: Iterable[Record]) -> Used:
-    """Requests, tokens and dollars of all records, and of each stage under ``stages``."""
+    """Requests, tokens and dollars of all records, in total and by stage (``stages``)."""
     total: Used = {**dict.fromkeys(_COUNTED, 0), "stages": {}}
     for record in records:
         if record.usage.get("requests"):

@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs no network, with every question to be looked at."""
+"""Report of a run as one self-contained HTML file, with charts and every question."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def line_chart(title: str, series: Mapping[str, Sequence[tuple[int, float]]]) -> str:
-    """A figure of values between 0 and 1 over whole numbers, each series with its name in a legend."""
+    """Line chart of values between 0 and 1 over integers, with a legend."""
     places = sorted({x for points in series.values() for x, _ in points})
     step = (_WIDTH - _LEFT - _RIGHT) / max(1, len(places) - 1)
     across = {x: _LEFT + step * index for index, x in enumerate(places)}
@@ -51,7 +51,7 @@ def line_chart(title: str, series: Mapping[str, Sequence[tuple[int, float]]]) ->
 
 
 def bar_chart(title: str, bars: Mapping[str, float], unit: str) -> str:
-    """A figure with one horizontal bar a name, its value behind it."""
+    """Horizontal bar chart with the values beside the bars."""
     most = max(bars.values(), default=0.0) or 1.0
     parts = []
     for index, (name, value) in enumerate(bars.items()):
@@ -105,13 +105,13 @@ _COLUMNS = (
 
 
 def write_report(run: Run, path: Path) -> None:
-    """Writes the report, whole or not at all. Raises `StorageError`."""
+    """Write the report atomically. Raises `StorageError`."""
     with whole_file(path) as file:
         file.write(report_html(run).encode("utf-8", "replace"))
 
 
 def report_html(run: Run) -> str:
-    """The report as HTML: whatever stands in questions, tables and answers is shown as text."""
+    """The report as HTML; all text from questions, tables and answers is escaped."""
     plan = run.plan
     counts = f"{len(plan.questions):,} questions over {plan.tables:,} tables, {plan.k:,} triples asked for"
     return Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
@@ -287,6 +287,6 @@ def _found(record: Record) -> dict[str, Any]:
 
 
 def _harmless(value: object) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """Escape JSON so that it cannot close its script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,4 +1,4 @@
-"""A run: every question under every system, kept as it goes, several at a time."""
+"""Execute a run: every question under every system, in parallel, recorded as it goes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Progress = Callable[[str, int, int, float | None], None]
 
 
 def quiet(system: str, done: int, total: int, dollars: float | None) -> None:
-    """Tells nobody."""
+    """No-op progress callback."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run found: records in the order of systems and questions.
+    """Results of a run: records ordered by system and question.
 
-    `preparations` tell what was done before a system's first question.
+    `preparations` hold the work done before the first question of a system.
     """
 
     plan: RunPlan
@@ -48,7 +48,7 @@ class Run:
         return tuple(record for record in self.records if record.system == system.name)
 
     def with_preparation(self, system: System) -> tuple[Record, ...]:
-        """The records of one system, that of its preparation the first."""
+        """The records of one system, its preparation first."""
         return tuple(r for r in self.preparations if r.system == system.name) + self.of(system)
 
 
@@ -62,11 +62,12 @@ def execute(
     resume: bool = False,
     progress: Progress = quiet,
 ) -> Run:
-    """Runs the plan; `keep` is the file that holds the records until the caller has the result.
+    """Execute the plan; `keep` is the file that holds the records until the caller has saved the result.
 
-    With `resume`, questions that `keep` holds are not asked again, except those the endpoint failed.
-    Raises `LLMError` where the endpoint keeps failing, `StorageError` where records cannot be kept, and
-    `UsageError` where `keep` exists or belongs to another run.
+    With `resume`, questions that `keep` holds are not repeated, except those that failed at the endpoint.
+
+    Raises `LLMError` if the endpoint keeps failing, `StorageError` if records cannot be written, and
+    `UsageError` if `keep` exists or belongs to another run.
     """
     if keep is None:
         return _run(plan, list(_records(plan, stages, {}, workers, progress, _forget)))
@@ -86,7 +87,7 @@ def _run(plan: RunPlan, found: Sequence[Record]) -> Run:
 
 
 def _forget(record: Record) -> None:
-    """Keeps nothing."""
+    """No-op record callback."""
 
 
 def _records(
@@ -141,14 +142,14 @@ def _dollars(total: float | None, record: Record) -> float | None:
 
 
 def _prepared_again(before: Record | None, now: Record) -> Record:
-    """The later preparation of a resumed run, with what the earlier one used."""
+    """The preparation of a resumed run, with the usage of the earlier one added."""
     return now if before is None else replace(now, usage=added(before.usage, now.usage))
 
 
 def _in_parallel(
     work: Callable[[BenchmarkQuestion], Record | None], questions: Sequence[BenchmarkQuestion], workers: int
 ) -> Iterator[Record | None]:
-    """The results as they come; only a few questions are ever begun beyond those that ended."""
+    """Results as they arrive; only a few questions are started ahead."""
     pool = ThreadPoolExecutor(workers)
     try:
         begun: set[Future[Record | None]] = set()
@@ -165,7 +166,7 @@ def _in_parallel(
 
 
 def _ranked(plan: RunPlan, records: Sequence[Record]) -> tuple[Record, ...]:
-    """The records with the metrics of ranking, which are computed for all questions of a system at once."""
+    """The records with ranking metrics, which are computed over all questions of a system at once."""
     done: list[Record] = []
     for system in plan.systems:
         own = [record for record in records if record.system == system.name]

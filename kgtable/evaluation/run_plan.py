@@ -1,4 +1,4 @@
-"""What a run is to do, and the fingerprint by which a later run knows the same work."""
+"""The plan of a run, and the fingerprint by which a resumed run recognises it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ SINGLE: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class SystemGrid:
-    """The systems of a grid, and the options that the file gives for the run."""
+    """The systems of a grid file, and its options for the run."""
 
     systems: tuple[System, ...]
     options: dict[str, Any]
 
 
 def read_grid(path: Path) -> SystemGrid:
-    """The grid in a file such as ``methods = ["bm25", "dense"]`` with ``formats = ["html", "csv"]``.
+    """Read a grid file such as ``methods = ["bm25", "dense"]`` with ``formats = ["html", "csv"]``.
 
     Raises `ConfigError` for a file that cannot be read and for unknown or ill-typed entries, `UsageError`
     for names that do not exist.
@@ -77,10 +77,10 @@ FAULTS_SHOWN = 3
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A run: questions of one split, and the systems that are to answer or only to find them.
+    """Plan of a run: the questions of one split, and the systems that retrieve or answer them.
 
-    `k` is the number of triples asked for; `temperature` None takes the thesis's temperatures; `model` and
-    `assist` stand for systems that name none, once `settled`.
+    `k` is the number of triples; `temperature` None means the thesis's temperatures; after `settled`, `model`
+    and `assist` apply to systems that name none.
     """
 
     benchmark: str
@@ -96,7 +96,7 @@ class RunPlan:
     assist: str = RULES
 
     def settings(self) -> dict[str, Any]:
-        """The settings as plain JSON values, questions aside."""
+        """The settings as plain JSON values, without the questions."""
         return {
             "kgtable": __version__,
             "benchmark": self.benchmark,
@@ -113,10 +113,10 @@ class RunPlan:
         }
 
     def settled(self, settings: Settings, *, reachable: bool) -> RunPlan:
-        """The plan with what the settings say of models; `reachable`: whether there is one.
+        """Fill in model and assist from the settings; `reachable`: whether a model is configured.
 
-        Where answers come from a model, `hybrid` is assisted by it as in `ask`. Retrieval alone is left
-        to the rules, so that it costs nothing unless a system says otherwise.
+        If a model answers, `hybrid` uses it as `ask` does. A run of retrieval alone uses rules, and so costs
+        nothing, unless a system asks for a model.
         """
         by_model = self.answers and reachable
         assist = RULES if not by_model else RERANK if settings.rerank else LABELS
@@ -125,15 +125,15 @@ class RunPlan:
         return replace(plan, model=settings.model if by_model or self.judge or guided else None)
 
     def assist_of(self, system: System) -> str:
-        """What a model does in the system's retrieval, one of `ASSISTS`."""
+        """The part of the model in the system's retrieval, one of `ASSISTS`."""
         return RULES if system.method != HYBRID else system.assist or self.assist
 
     def asks_in_retrieval(self, system: System) -> bool:
-        """Whether the system's retrieval asks a model, for questions or once for each table."""
+        """Whether the system's retrieval calls a model, for questions or once per table."""
         return self.assist_of(system) != RULES or system.format == WRITTEN_SCHEMA
 
     def fingerprint(self, graph: Mapping[str, Any]) -> str:
-        """A hash of the settings, the questions with their gold, and `graph`: what was indexed."""
+        """Hash of the settings, the questions with their gold, and the state of the graph."""
         questions = [asdict(question) for question in self.questions]
         content = [self.settings(), questions, dict(graph)]
         text = json.dumps(content, sort_keys=True, ensure_ascii=True, default=str)
@@ -152,10 +152,11 @@ def make_plan(
     judge: bool = False,
     temperature: float | None = None,
 ) -> RunPlan:
-    """The plan for a benchmark folder over a graph that holds its tables.
+    """Plan a run of a benchmark folder over a graph that holds its tables.
 
-    `split` None takes the only one there is, else ``dev``; `limit` the first questions. Raises
-    `BenchmarkError` for a split that is absent and for gold that the graph does not hold.
+    Without `split`, the only split or ``dev`` is used; `limit` takes the first questions.
+
+    Raises `BenchmarkError` for a missing split and for gold that the graph does not hold.
     """
     chosen = split or default_split(benchmark)
     questions = benchmark.questions(chosen)[:limit]
@@ -185,7 +186,7 @@ def make_plan(
 
 
 def default_split(benchmark: Benchmark) -> str:
-    """The only split, or ``dev``. Raises `BenchmarkError` where neither can be."""
+    """The only split, or ``dev``. Raises `BenchmarkError` if there is neither."""
     splits = benchmark.splits()
     if len(splits) > 1 and "dev" not in splits:
         raise BenchmarkError(
@@ -195,12 +196,12 @@ def default_split(benchmark: Benchmark) -> str:
 
 
 def shapes(kg: KnowledgeGraph) -> dict[str, tuple[int, int]]:
-    """Each table's number of grid rows and columns in the graph."""
+    """Number of grid rows and columns of each table of the graph."""
     return {id: (record.rows, record.width) for id, record in kg.catalogue.tables.items()}
 
 
 def graph_state(kg: KnowledgeGraph) -> dict[str, Any]:
-    """What tells one state of a graph from another: its base and the hash of every table's file."""
+    """Identity of a graph's state: its base IRI and the hash of each table's file."""
     return {
         "base": kg.names.base,
         "tables": {id: record.sha256 for id, record in kg.catalogue.tables.items()},

@@ -1,4 +1,4 @@
-"""The metrics of one question: what was retrieved against the gold, and the answer against the gold."""
+"""Metrics of one question: retrieval and answer against the gold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgtable.retrieval.result import Retrieval
 
 
 def recall(found: Sequence[str], gold: Sequence[str], k: int) -> float:
-    """The share of the gold tables among the first `k` found.
+    """Share of the gold tables among the first `k`.
 
     >>> recall(["a", "b", "c"], ["b", "d"], 2)
     0.5
@@ -22,7 +22,7 @@ def recall(found: Sequence[str], gold: Sequence[str], k: int) -> float:
 
 
 def precision(found: Sequence[str], gold: Sequence[str], k: int) -> float:
-    """The share of gold tables among the first `k` found; 0 where nothing was found.
+    """Share of gold tables among the first `k`; 0 if nothing was found.
 
     >>> precision(["a", "b", "c"], ["b", "d"], 2)
     0.5
@@ -32,21 +32,21 @@ def precision(found: Sequence[str], gold: Sequence[str], k: int) -> float:
 
 
 def any_found(found: Sequence[str], gold: Sequence[str], k: int) -> float:
-    """1 where at least one gold table is among the first `k`."""
+    """1 if at least one gold table is among the first `k`, else 0."""
     return float(not set(gold).isdisjoint(found[:k]))
 
 
 def all_found(found: Sequence[str], gold: Sequence[str], k: int) -> float:
-    """1 where every gold table is among the first `k`."""
+    """1 if every gold table is among the first `k`, else 0."""
     return float(bool(gold) and set(gold) <= set(found[:k]))
 
 
 def table_scores(
     question: BenchmarkQuestion, found: Sequence[str], cutoffs: Sequence[int]
 ) -> dict[str, float]:
-    """Recall, precision and accuracy in both readings at each cutoff.
+    """Recall, precision, `any` and `all` at each cutoff.
 
-    Where any one gold table is enough (`any_of`), finding one is full recall.
+    With `any_of`, one gold table is full recall.
     """
     scores: dict[str, float] = {}
     for k in cutoffs:
@@ -61,7 +61,7 @@ def table_scores(
 def cell_scores(
     question: BenchmarkQuestion, found: Sequence[Cell], budgets: Sequence[int]
 ) -> dict[str, float]:
-    """The share of the gold cells among the first triples, for each budget of triples.
+    """Share of the gold cells among the first triples, for each budget of triples.
 
     >>> question = BenchmarkQuestion("q", "?", cells=(("t", 1, 0), ("t", 1, 2)))
     >>> cell_scores(question, [("t", 1, 0), ("t", 2, 0), ("t", 1, 2)], [1, 3])
@@ -81,9 +81,10 @@ NDCG_AT = 10
 def ranking_scores(
     questions: Sequence[BenchmarkQuestion], found: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]]:
-    """``mrr`` and ``ndcg@10`` by question id, for the questions that have gold tables.
+    """``mrr`` and ``ndcg@10`` by question id, for questions with gold tables.
 
-    `found` are the table ids by question id, best first; a question that is absent found nothing.
+    `found` are the table ids by question id, best first; a missing question found nothing.
+
     Raises `MissingExtraError` without ir-measures.
     """
     try:
@@ -117,11 +118,11 @@ _FALSE = re.compile(r"^\W*(no|not|false|incorrect|refuted|unsupported|0)\b", re.
 
 
 def retrieval_scores(question: BenchmarkQuestion, found: Retrieval, k: int) -> dict[str, float]:
-    """Table metrics where there are gold tables, cell metrics where there are gold cells.
+    """Table metrics if there are gold tables, cell metrics if there are gold cells.
 
-    ``cells@n`` counts traced gold cells, ``matched_cells@n`` those that were only matched by text. Budgets
-    beyond `k` are left out, since the retriever was not asked for so many. ``no_table`` is 1 where none
-    of the gold tables is among the first 30, ``no_cell`` where no gold cell is among the k triples.
+    ``cells@n`` counts traced gold cells, ``matched_cells@n`` gold cells matched by text only. Budgets beyond
+    `k` are omitted. ``no_table`` is 1 if no gold table is among the first 30, ``no_cell`` if no gold cell is
+    among the k triples.
     """
     scores: dict[str, float] = {}
     if question.tables:
@@ -138,29 +139,29 @@ def retrieval_scores(question: BenchmarkQuestion, found: Retrieval, k: int) -> d
 
 
 def traced(question: BenchmarkQuestion) -> bool:
-    """Whether the question's gold cells are traced, all of them."""
+    """Whether all gold cells of the question are traced rather than matched by text."""
     kinds = str(question.extra.get("cells_from") or "").split("+")
     return all(kind in TRACED for kind in kinds)
 
 
 def is_fact(question: BenchmarkQuestion) -> bool:
-    """Whether the question is a statement to be verified."""
+    """Whether the question is a statement to verify."""
     return "label" in question.extra
 
 
 def asked(question: BenchmarkQuestion) -> str:
-    """The question as it is put to an answerer: statements are asked for their truth."""
+    """The question as it is asked: for a statement, whether it is true."""
     if is_fact(question):
         return f"Is this statement true? Answer yes or no. Statement: {question.text}"
     return question.text
 
 
 def answer_scores(question: BenchmarkQuestion, text: str, value: str | None = None) -> dict[str, float]:
-    """The metrics of an answer; all 0 for an empty one.
+    """Metrics of an answer; all 0 for an empty one.
 
-    A statement has ``fact`` alone. ``numeric`` is there where every gold value is a number. ``match`` is
-    the deterministic verdict: exact, or numerically right, or the right truth value. `value` is the
-    answer's number with unit and scale resolved, if it gives one.
+    A statement has ``fact`` only. ``numeric`` is present if every gold value is a number. ``match`` is the
+    deterministic verdict: exact match, numeric match, or the right truth value. `value` is the answer's
+    number with unit and scale resolved, if it has one.
     """
     if is_fact(question):
         right = verdict_of(text) == bool(question.extra["label"])
@@ -179,7 +180,7 @@ def answer_scores(question: BenchmarkQuestion, text: str, value: str | None = No
 
 
 def verdict_of(text: str) -> bool | None:
-    """The truth value an answer gives, None where it gives none.
+    """The truth value stated by an answer, or None.
 
     >>> verdict_of("No, it was 2014."), verdict_of("Perhaps")
     (False, None)
@@ -190,7 +191,7 @@ def verdict_of(text: str) -> bool | None:
 
 
 def readings(text: str, count: int) -> list[list[str]]:
-    """The lists of values a text may stand for, when the gold has `count` of them.
+    """The lists of values that a text may stand for, given the number of gold values.
 
     >>> readings("Oslo, Norway; Bergen", 2)
     [['Oslo, Norway; Bergen'], ['Oslo, Norway', 'Bergen']]

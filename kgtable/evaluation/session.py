@@ -1,4 +1,4 @@
-"""An evaluation from end to end: models connected, questions run, the result written."""
+"""An evaluation from start to end: connect models, run the questions, write the result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _ID_LENGTH = 40
 
 
 class BatchLLM:
-    """An `LLM` that replies from the results of batches and collects the requests that have none.
+    """Replies from batch results; collects the requests that have no result yet.
+
+    Raises `LLMReplyError` for an invalid result file.
 
     Raises `LLMReplyError` for a result file that is none.
     """
@@ -46,7 +48,7 @@ class BatchLLM:
                 self._results.update(raw_results(path))
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """The reply in the results. Raises `LLMPendingError` where there is none, or its `LLMError`."""
+        """The reply in the results. Raises `LLMPendingError` if there is none, or its `LLMError`."""
         identity = request.fingerprint(self.model, "batch:")[:_ID_LENGTH]
         result = self._results.get(identity)
         if result is None:
@@ -61,36 +63,36 @@ class BatchLLM:
         return outcome
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """As `complete`."""
+        """Async twin of `complete`."""
         return self.complete(request, on_text=on_text)
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
     def export(self, path: Path) -> int:
-        """Writes the pending requests as OpenAI Batch JSONL, in a stable order; how many they were."""
+        """Write the pending requests as OpenAI Batch JSONL, in a stable order; returns their number."""
         with storage_errors(path):
             return write_batch(sorted(self.pending.items()), self.model, path)
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Files of a run through the Batch API: results to read, and where to write what is still to be sent."""
+    """Files of a batch run: results to read, and the file for requests still to be sent."""
 
     results: tuple[Path, ...] = ()
     export: Path | None = None
 
     @property
     def used(self) -> bool:
-        """Whether the run goes through batches at all."""
+        """Whether the run uses batches at all."""
         return bool(self.results or self.export)
 
 
 @dataclass
 class Models:
-    """The models of a run by name, each connected once; what they use is counted by stage.
+    """The models of a run by name, each connected once; usage is counted by stage.
 
-    Replies are kept in the user's cache unless the settings say ``off`` or name a file.
+    Replies are kept in the user's cache, unless the settings say ``off`` or name a file.
     """
 
     settings: Settings
@@ -100,18 +102,18 @@ class Models:
 
     @property
     def reachable(self) -> bool:
-        """Whether there is a model where none is named."""
+        """Whether a default model is configured."""
         return self.settings.uses_llm or self.batches.used
 
     def get(self, name: str | None) -> LLM:
-        """The model of this name, None for the settings'. Raises `UsageError` where none can be reached."""
+        """The model of this name; None means the default. Raises `UsageError` if it is not configured."""
         wanted = name or self.settings.model
         if wanted not in self.connected:
             self.connected[wanted] = MeteredLLM(self._connect(wanted))
         return self.connected[wanted]
 
     def answering(self, system: System) -> LLM | None:
-        """The model of a system; None where its answers are computed by rules, no model being configured."""
+        """The model of a system, or None if rules answer because no model is configured."""
         by_rules = not self.reachable and system.model is None and system.retrieves
         return None if by_rules else self.get(system.model)
 
@@ -128,7 +130,7 @@ class Models:
         return found
 
     def pending(self) -> dict[str, BatchLLM]:
-        """The models that still have requests to be sent, by name."""
+        """The models with unsent requests, by name."""
         return {name: llm for name, llm in self.batching.items() if llm.pending}
 
 
@@ -142,11 +144,12 @@ def evaluate(
     resume: bool = False,
     progress: Progress = quiet,
 ) -> Run | int:
-    """Runs a plan; the run, or the number of requests that were written for a batch instead.
+    """Run a plan; returns the run, or the number of requests written for a batch.
 
-    See `run.execute` for `keep`, `resume` and the errors. Raises `UsageError` where a model is needed
-    and none is configured, or where a batch would need several models, and `BenchmarkError` where
-    batch results lack replies and no file is named to write the requests to.
+    See `run.execute` for `keep`, `resume` and further errors.
+
+    Raises `UsageError` if a model is needed and none is configured, or if a batch would need several models,
+    and `BenchmarkError` if batch results lack replies and there is no file to write the requests to.
     """
     models = Models(settings, batches or Batches())
     plan = plan.settled(settings, reachable=models.reachable)
@@ -187,14 +190,14 @@ def _answerers(
 
 
 def write_result(run: Run, path: Path) -> None:
-    """Writes the result as JSON, whole or not at all. Raises `StorageError`."""
+    """Write the result as JSON, atomically. Raises `StorageError`."""
     with whole_file(path) as file:
         text = json.dumps(result_json(run), ensure_ascii=False, indent=1)
         file.write(text.encode("utf-8", "surrogatepass") + b"\n")
 
 
 def read_result(path: Path) -> Mapping[str, Any]:
-    """A result that `write_result` wrote. Raises `UsageError` for another file."""
+    """Read a result written by `write_result`. Raises `UsageError` for any other file."""
     with storage_errors(path):
         content = path.read_bytes()
     try:

@@ -1,4 +1,4 @@
-"""What is done to one question: retrieve, answer, judge; each stage may fail without ending the run."""
+"""Stages of one question: retrieve, answer, judge; a stage may fail without ending the run."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ LONGEST_TRIPLE = 200
 class Stages:
     """The stages of a plan over a graph.
 
-    `answerers` gives a system's answerer, `judge` judges, `guides` are the models that retrieval asks, by
-    the system's name.
+    `answerers` make the answerer of a system, `judge` is the judging model, `guides` are the models used in
+    retrieval, by system name.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Stages:
         self._make, self._answerers = answerers, dict[str, Answerer]()
 
     def prepare(self, system: System) -> Record:
-        """Makes index and answerer, so that no question's time includes it; a record of what it took.
+        """Load index and answerer before the first question is timed; returns a record of the preparation.
 
         Tables whose schema the model did not write are among its failures. Raises a leaf of `LLMError`
         where the model that is to write them cannot be used, or `LLMPendingError`.
@@ -88,7 +88,7 @@ class Stages:
         )
 
     def record(self, system: System, question: BenchmarkQuestion) -> Record | None:
-        """The record of one question, or None where a request of it waits for a batch."""
+        """Process one question; None if one of its requests waits for a batch."""
         work = _Work(system, question)
         try:
             with measured() as meter:
@@ -160,7 +160,7 @@ class Stages:
 
 
 class _Work:
-    """What has become of a question so far."""
+    """State of a question between stages."""
 
     def __init__(self, system: System, question: BenchmarkQuestion) -> None:
         self.system, self.question = system, question
@@ -172,7 +172,7 @@ class _Work:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Times the block; its error becomes a failure of the question, whatever it is."""
+        """Time a block; an error becomes a failure of the question."""
         started = time.perf_counter()
         try:
             yield
@@ -185,11 +185,11 @@ class _Work:
             self.ms[name] = _ms_since(started)
 
     def reached(self, stage: str) -> bool:
-        """Whether the stage did not fail."""
+        """Whether no stage failed so far."""
         return all(failure.stage != stage for failure in self.failures)
 
     def record(self, found: Retrieval, meter: UsageMeter) -> Record:
-        """All of it as a record."""
+        """The record of the finished question."""
         return Record(
             system=self.system.name,
             question=self.question.id,

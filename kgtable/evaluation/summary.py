@@ -1,4 +1,4 @@
-"""Summary of a run: means with bootstrap intervals, failures by cause, two systems compared, as text."""
+"""Summary of a run: means with bootstrap intervals, failures by cause, comparison of two systems, as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DRAWS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its confidence interval, and over how many questions."""
+    """A mean with its confidence interval and number of questions."""
 
     mean: float
     low: float
@@ -33,7 +33,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The mean difference of two runs on the same questions, and how often a resample turned it.
+    """Mean difference of two runs on the same questions, with a paired bootstrap test.
 
     `p` is the two-sided bootstrap p-value; `wins`, `losses` and `ties` count questions.
     """
@@ -46,7 +46,7 @@ class Comparison:
 
 
 def mean_interval(scores: Sequence[float]) -> Interval:
-    """The mean of one score a question with its percentile bootstrap interval, seed fixed.
+    """Mean with its percentile bootstrap interval (fixed seed).
 
     >>> mean_interval([1.0, 1.0])
     Interval(mean=1.0, low=1.0, high=1.0, n=2)
@@ -59,7 +59,7 @@ def mean_interval(scores: Sequence[float]) -> Interval:
 
 
 def compare(first: Sequence[float], second: Sequence[float]) -> Comparison:
-    """How `second` differs from `first`, question by question.
+    """Compare two systems question by question (paired bootstrap).
 
     Raises `ValueError` where the runs do not have the same number of questions.
     """
@@ -108,7 +108,7 @@ NAMES: Mapping[str, str] = {
 
 
 def metric_name(metric: str) -> str:
-    """A metric's name for people.
+    """Display name of a metric.
 
     >>> metric_name("recall@30"), metric_name("matched_cells@100")
     ('Recall@30', 'matched cells@100')
@@ -120,7 +120,7 @@ def metric_name(metric: str) -> str:
 
 
 def means(records: Sequence[Record]) -> dict[str, Interval]:
-    """Each metric's mean over the questions that have it, in the order in which metrics appear."""
+    """Mean of each metric over the questions that have it, in order of first appearance."""
     names = dict.fromkeys(name for record in records for name in record.scores)
     return {
         name: mean_interval([record.scores[name] for record in records if name in record.scores])
@@ -129,7 +129,7 @@ def means(records: Sequence[Record]) -> dict[str, Interval]:
 
 
 def causes(records: Iterable[Record]) -> dict[str, list[str]]:
-    """The ids of the questions that failed, or of the tables, by stage and kind of error."""
+    """Ids of failed questions or tables, by stage and kind of error."""
     found: dict[str, list[str]] = {}
     for record in records:
         for failure in record.failures:
@@ -138,7 +138,7 @@ def causes(records: Iterable[Record]) -> dict[str, list[str]]:
 
 
 def compare_records(first: Sequence[Record], second: Sequence[Record]) -> dict[str, Comparison]:
-    """How `second` differs from `first` in each metric, over the questions that both have.
+    """Compare each metric of two systems over their common questions.
 
     Raises `UsageError` where they have no question in common.
     """
@@ -157,7 +157,7 @@ def compare_records(first: Sequence[Record], second: Sequence[Record]) -> dict[s
 
 
 def latency(records: Sequence[Record]) -> dict[str, dict[str, float]]:
-    """Median and 95th percentile of each stage in milliseconds."""
+    """Median and 95th percentile of each stage, in milliseconds."""
     stages = dict.fromkeys(stage for record in records for stage in record.ms)
     found: dict[str, dict[str, float]] = {}
     for stage in stages:
@@ -170,9 +170,9 @@ def latency(records: Sequence[Record]) -> dict[str, dict[str, float]]:
 
 
 def result_json(run: Run) -> dict[str, Any]:
-    """The result of a run: settings, means, failures and every question. No time, no cost, no date.
+    """The result of a run: settings, means, failures and every question; no times, costs or dates.
 
-    Two runs over the same graph give the same object, as far as the model says the same.
+    Two runs over the same graph give the same object, as far as the model replies the same.
     """
     found = []
     for system in run.plan.systems:
@@ -191,7 +191,7 @@ def result_json(run: Run) -> dict[str, Any]:
 
 
 def records_of(result: Mapping[str, Any], system: str | None = None) -> tuple[str, list[Record]]:
-    """The records in a result file, of the named system or else its first one, and its name."""
+    """Records of one system in a result file (default: the first), and that system's name."""
     try:
         systems = {item["name"]: item["questions"] for item in result["systems"]}
         name: str = system if system is not None and system in systems else next(iter(systems))
@@ -251,7 +251,7 @@ SHOWN = (
 
 
 def run_lines(run: Run) -> Iterator[str]:
-    """The means of each system with their intervals, then failures, time and cost."""
+    """Means of each system with intervals, then failures, time and cost, as text lines."""
     plan = run.plan
     counts = f"{len(plan.questions):,} questions, {plan.tables:,} tables, k = {plan.k:,}"
     yield f"{plan.benchmark}, {plan.split}: {counts}"
@@ -285,7 +285,7 @@ def _used(used: Mapping[str, Any]) -> str:
 
 
 def comparison_lines(earlier: Mapping[str, Any], run: Run) -> Iterator[str]:
-    """Each system of a run against the same one of an earlier result, or against its first."""
+    """Comparison of each system with the same one of an earlier result, or with its first."""
     for system in run.plan.systems:
         name, records = records_of(earlier, system.name)
         yield f"\n{system.name} against {name} of {earlier.get('benchmark')}, {earlier.get('split')}, before"

@@ -1,9 +1,9 @@
-"""kgtable's table retrievers as retrievers of the TARGET benchmark.
+"""Adapter of kgtable's table retrievers to the TARGET benchmark.
 
-TARGET hands a corpus over in batches, dicts of lists with the keys ``database_id``, ``table_id``,
-``table`` (rows as a nested array, the header first) and ``context``, and asks for ranked tables. Its
-package is not imported here: `TargetRetriever` has the two methods it calls, and `as_target_class`
-makes a subclass of its `AbsCustomEmbeddingRetriever` of it, for checks by type.
+TARGET passes a corpus in batches: dicts of lists with the keys ``database_id``, ``table_id``, ``table`` (rows
+as a nested array, the header first) and ``context``; it expects ranked tables. Its package is not imported
+here: `TargetRetriever` has the two methods that TARGET calls, and `as_target_class` makes a subclass of its
+`AbsCustomEmbeddingRetriever` for code that checks the type.
 
     from target_benchmark.retrievers import AbsCustomEmbeddingRetriever
     retriever = as_target_class(AbsCustomEmbeddingRetriever)(method="dense", format="markdown")
@@ -28,7 +28,9 @@ KEYS = ("database_id", "table_id", "table")
 
 
 class TargetRetriever:
-    """Retrieves by `bm25` or `dense` over TARGET's corpora, each indexed under its data set's name.
+    """Retriever by `bm25` or `dense` over TARGET's corpora, with one index per data set.
+
+    Raises `RetrievalError` for another method, an unknown format, or embedding `none`.
 
     Raises `RetrievalError` for another method, an unknown format, and an embedding that is none.
     """
@@ -45,7 +47,7 @@ class TargetRetriever:
         self._corpora: dict[str, tuple[TableTexts, Callable[[str], Scores], dict[str, tuple[Any, Any]]]] = {}
 
     def embed_corpus(self, dataset_name: str, corpus: Iterable[Batch]) -> None:
-        """Indexes a corpus; one of the same name is replaced.
+        """Index a corpus, replacing one of the same name.
 
         Raises `RetrievalError` for a batch without the keys or with lists of different lengths.
         """
@@ -62,7 +64,7 @@ class TargetRetriever:
     def retrieve(
         self, query: str, dataset_name: str, top_k: int, **_options: object
     ) -> list[tuple[Any, Any]]:
-        """The best tables as (database id, table id), at most `top_k`, in the ids' own types.
+        """The best tables as (database id, table id), at most `top_k`, with ids of their original type.
 
         Raises `RetrievalError` where no corpus of that name was given.
         """
@@ -83,7 +85,7 @@ class TargetRetriever:
 
 
 def as_target_class(base: type) -> type:
-    """A class that is both a `TargetRetriever` and a subclass of TARGET's retriever class `base`.
+    """Make a class that is both a `TargetRetriever` and a subclass of TARGET's class `base`.
 
     `base` is TARGET's ``AbsCustomEmbeddingRetriever``; it takes the arguments of `TargetRetriever`.
     """
@@ -108,7 +110,7 @@ def _entries(batch: Batch) -> Iterable[tuple[Any, Any, Any, Any]]:
 
 
 def _table(id: str, rows: Any, context: Any) -> Table:
-    """A nested array as a table; what TARGET knows of its surroundings becomes its context."""
+    """A table from a nested array, with TARGET's context."""
     texts = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
     width = max(map(len, texts), default=0)
     return make_table(Grid(id, Source(id), texts, width, _context(context)))

@@ -1,4 +1,4 @@
-"""WikiTableQuestions, FeTaQA, OTT-QA and TabFact: questions and statements about Wikipedia tables."""
+"""Convert WikiTableQuestions, FeTaQA, OTT-QA and TabFact (Wikipedia tables) to benchmark folders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ESCAPES = {"\\n": "\n", "\\p": "|", "\\\\": "\\"}
 
 
 def load_wikitablequestions(source: Path, out: Path) -> int:
-    """WikiTableQuestions: ``data/*.tsv`` and ``csv/*-csv/*.tsv``, page titles from ``page/`` if there."""
+    """WikiTableQuestions: ``data/*.tsv``, ``csv/*-csv/*.tsv``; titles from ``page/`` if present."""
     folder, count = BenchmarkFolder(out), 0
     with reading(source / "data"):
         for path in sorted((source / "data").glob("*.tsv")):
@@ -59,7 +59,7 @@ def _unescaped(text: str) -> str:
 
 
 def load_fetaqa(source: Path, out: Path) -> int:
-    """FeTaQA: ``data/fetaQA-v1_<split>.jsonl``; the highlighted cells are gold."""
+    """FeTaQA: ``data/fetaQA-v1_<split>.jsonl``; gold cells are the highlighted ones."""
     folder, count = BenchmarkFolder(out), 0
     for path in sorted(inner(source, "data").glob("fetaQA-v1_*.jsonl")):
         with reading(path):
@@ -88,9 +88,9 @@ def _fetaqa(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_ottqa(source: Path, out: Path) -> int:
-    """OTT-QA: ``released_data/<split>.traced.json`` and ``data/traindev_tables_tok/``; answer nodes are gold.
+    """OTT-QA: ``released_data/<split>.traced.json``, ``data/traindev_tables_tok/``; gold: answer nodes.
 
-    A split that is there without its traces (``<split>.json``) has no gold cells.
+    A split without traces (``<split>.json``) has no gold cells.
     """
     folder, count = BenchmarkFolder(out), 0
     for split in ("train", "dev"):
@@ -126,10 +126,10 @@ def _ottqa(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_tabfact(source: Path, out: Path) -> int:
-    """TabFact: ``collected_data/r1_training_all.json`` and ``r2_…``, tables in ``data/all_csv``.
+    """TabFact: ``collected_data/r1_training_all.json`` and ``r2_…``; tables in ``data/all_csv``.
 
-    A statement is a question whose answer is 1 (entailed) or 0 (refuted). Splits are read from
-    ``data/<split>_id.json`` where they are there; all statements are in the split ``all`` otherwise.
+    A statement is a question whose answer is 1 (entailed) or 0 (refuted). Splits come from
+    ``data/<split>_id.json`` if present; otherwise all statements form the split ``all``.
     """
     folder, statements = BenchmarkFolder(out), list[tuple[str, dict[str, Any]]]()
     counted: Counter[str] = Counter()

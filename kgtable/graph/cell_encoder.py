@@ -224,7 +224,7 @@ class CellShaper:
                 continue
             pairs.append((predicates[column], cell))
             if context is None:
-                context, number = self._row_context(index, label)
+                context, number = self._row_context(index, label, row)
             if simple is not None:
                 digits, note, unit, signed, printed = simple
                 key = (number, unit, note)
@@ -235,7 +235,7 @@ class CellShaper:
                     value = decimal_term(scaled_decimal(digits, note == "NEGATIVE", power))
                     below.append((cell, FilledBlock(form, (value, signed, printed))))
                     continue
-            below.append((cell, self._resolved(index, column, label, text)))
+            below.append((cell, self._resolved(index, column, label, text, row)))
         return below
 
     def contents(self, row: Row, below: Iterable[Block]) -> Iterator[tuple[int, CellContent]]:
@@ -254,9 +254,9 @@ class CellShaper:
                     next(blocks)
                 yield column, CellContent(text, differs, lexical)
 
-    def _row_context(self, index: int, label: str) -> tuple[RowContext, int]:
+    def _row_context(self, index: int, label: str, row: Row) -> tuple[RowContext, int]:
         """What the row says of its numbers, and the number under which that is remembered."""
-        context = self._quantities.row_context(index, label)
+        context = self._quantities.row_context(index, label, row)
         if len(self._contexts) > _MOST_REMEMBERED:
             self._contexts.clear()
             self._forget_forms()
@@ -284,10 +284,10 @@ class CellShaper:
             self._chosen[column][key] = chosen
         return chosen
 
-    def _resolved(self, index: int, column: int, label: str, text: str) -> FilledBlock:
+    def _resolved(self, index: int, column: int, label: str, text: str, row: Row) -> FilledBlock:
         number = self._seen[column][text][3] or type_cell(text, self._annotated.styles[column]).number
         assert number is not None
-        quantity = self._quantities.resolve(number, index, column, label)
+        quantity = self._quantities.resolve(number, index, column, label, row)
         period = self._quantities.period(index, column, label)
         filled = self._forms.filled(number, quantity, text, column, period)
         if self._forms.age != self._forms_age:

@@ -30,10 +30,14 @@ def write_rdf(
     """The graphs of the tables, and the default graph unless `description` is false, piece by piece."""
     writer = writer_for(format, names)
     yield writer.start()
+    between = ""
     for id in tables:
         iri = names.table_iri(id)
+        yield between
         yield from writer.graph(f"<{iri}>", table_blocks(store.graph(iri)))
+        between = writer.between
     if description:
+        yield between
         yield from writer.graph(None, plain_blocks(collect(store.graph(None))))
     yield writer.end()
 

@@ -1,4 +1,4 @@
-"""Query results as what people and programs want: frames, RDF graphs, text tables, standard formats."""
+"""Query results as data frames, RDF graphs, text tables and the standard formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from kgtable.errors import UsageError
-from kgtable.graph.store import Results
+from kgtable.graph.store import Results, query_errors
 from kgtable.graph.terms import XSD
 
 if TYPE_CHECKING:
@@ -101,19 +101,30 @@ def to_graph(triples: ox.QueryTriples, prefixes: Mapping[str, str]) -> rdflib.Gr
 
 
 def to_python(results: Results, prefixes: Mapping[str, str]) -> pd.DataFrame | bool | rdflib.Graph:
-    """A frame for SELECT, a bool for ASK, an rdflib graph for CONSTRUCT and DESCRIBE."""
-    if isinstance(results, ox.QuerySolutions):
-        return to_frame(results)
-    if isinstance(results, ox.QueryBoolean):
-        return bool(results)
-    return to_graph(results, prefixes)
+    """A frame for SELECT, a bool for ASK, an rdflib graph for CONSTRUCT and DESCRIBE.
+
+    Raises `QueryError` where the evaluation fails on the way.
+    """
+    with query_errors():
+        if isinstance(results, ox.QuerySolutions):
+            return to_frame(results)
+        if isinstance(results, ox.QueryBoolean):
+            return bool(results)
+        return to_graph(results, prefixes)
 
 
 def to_text(results: Results, format: ResultFormat | None, prefixes: Mapping[str, str]) -> str:
-    """The results printed in a format; None takes a table, or Turtle for triples.
+    """The results as text that ends with a newline; without a format as a table, or Turtle for triples.
 
-    Raises `UsageError` for a format that cannot hold this kind of result.
+    Raises `UsageError` for a format that cannot hold this kind of result, `QueryError` where the
+    evaluation fails on the way.
     """
+    with query_errors():
+        text = _printed(results, format, prefixes)
+    return text if text.endswith("\n") or not text else text + "\n"
+
+
+def _printed(results: Results, format: ResultFormat | None, prefixes: Mapping[str, str]) -> str:
     if isinstance(results, ox.QueryTriples):
         if format not in (None, ResultFormat.TURTLE):
             raise UsageError(f"Triples cannot be printed as {format}.", hint="Use --format turtle.")

@@ -1,10 +1,10 @@
-"""SPARQL text: its tokens, and values bound to the variables of a query."""
+"""SPARQL text: tokens, the order of selected variables, and values bound to variables."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -68,6 +68,39 @@ def tokens(text: str) -> Iterator[Token]:
         if kind == "iri" and "'" in match.group():
             raise AmbiguousTextError("An IRI with an apostrophe can be read in two ways: write it as %27.")
         yield Token(kind, match.group(), match.start())
+
+
+_STAR = re.compile(r"\bSELECT\s+(?:(?:DISTINCT|REDUCED)\s+)?\*", re.IGNORECASE)
+_PROJECTED = ("SELECT", "DISTINCT", "REDUCED")
+
+
+def spelt_out(query: str, variables: Sequence[str]) -> str | None:
+    """The query with the `variables` of its ``SELECT *`` written out in the order it names them.
+
+    None for a query without ``SELECT *``, or where the order is theirs already.
+
+    >>> spelt_out("SELECT * { ?town ?has ?fact }", ["fact", "has", "town"])
+    'SELECT ?town ?has ?fact { ?town ?has ?fact }'
+    """
+    if not variables or _STAR.search(query) is None:
+        return None
+    try:
+        words = list(tokens(query))
+    except AmbiguousTextError:
+        return None
+    first = next((place for place, word in enumerate(words) if word.is_word("SELECT")), None)
+    if first is None or any(word.is_word("ASK", "CONSTRUCT", "DESCRIBE") for word in words[:first]):
+        return None
+    star = next(word for word in words[first:] if not word.is_word(*_PROJECTED))
+    first_use: dict[str, int] = {}
+    for place, word in enumerate(words):
+        if word.kind == "variable":
+            first_use.setdefault(word.text[1:], place)
+    ordered = sorted(variables, key=lambda name: first_use.get(name, len(words)))
+    if star.text != "*" or ordered == list(variables):
+        return None
+    names = " ".join(f"?{name}" for name in ordered)
+    return f"{query[: star.start]}{names}{query[star.start + 1 :]}"
 
 
 BoundTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal

@@ -1,17 +1,19 @@
-"""Asking a graph: what every triple store can do, and Oxigraph inside this process."""
+"""The interface of triple stores, and the one inside this process: Oxigraph."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import pyoxigraph as ox
 
-from kgtable.errors import GraphNotFoundError, QueryError, StorageError
-from kgtable.graph.sparql_text import Bindable, to_term
+from kgtable.errors import GraphClosedError, GraphNotFoundError, QueryError, StorageError
+from kgtable.graph.sparql_text import Bindable, spelt_out, to_term
+from kgtable.storage import Lease
 
 _TRIPLE = attrgetter("triple")
 
@@ -37,42 +39,78 @@ class TripleStore(Protocol):
         """Every triple of a named graph, or with None of the default graph."""
         ...
 
+    def close(self) -> None:
+        """Release files or connections. A store that is used again raises `GraphClosedError`."""
+        ...
+
+
+@contextmanager
+def query_errors() -> Iterator[None]:
+    """Turn what Oxigraph raises into a `QueryError` of one line.
+
+    Results are evaluated as they are read, so that reading them raises as well: a ``SERVICE`` that
+    refuses, a result that is too large.
+    """
+    try:
+        yield
+    except SyntaxError as error:
+        raise QueryError(f"The query cannot be parsed: {error}") from error
+    except (ValueError, OSError, RuntimeError) as error:
+        hint = "Select the variables that you bind." if "SELECT projection" in str(error) else ""
+        text = " ".join(str(error).split())
+        raise QueryError(f"The query cannot be evaluated: {text}", hint=hint) from error
+
 
 class EmbeddedStore:
-    """An Oxigraph store on disk, opened for reading; it works beside a build.
+    """An Oxigraph store on disk, opened for reading, also while a build goes on beside it.
 
     Results belong to the thread that asked: they must not be handed to another. Queries may use
-    the `prefixes` (name to namespace) without declaring them.
+    the `prefixes` (name to namespace) without declaring them. ``SELECT *`` gives its variables in the
+    order in which the query names them.
+    The files stay as long as the store is used where `lease` is one on the folder of its generation.
     Raises `GraphNotFoundError` where there is no store, `StorageError` where it is damaged.
     """
 
-    def __init__(self, path: str | Path, prefixes: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, path: str | Path, prefixes: Mapping[str, str] | None = None, lease: Lease | None = None
+    ) -> None:
         self.path = Path(path)
         self._prefixes = dict(prefixes or {})
+        self._lease = lease
         if not Path(path, "CURRENT").exists():
             raise GraphNotFoundError(f"There is no store in {path}.")
         try:
-            self._store = ox.Store.read_only(str(path))
+            self._opened: ox.Store | None = ox.Store.read_only(str(path))
         except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
             raise StorageError(f"The store in {path} cannot be opened: {error}.") from error
+
+    @property
+    def _store(self) -> ox.Store:
+        if self._opened is None:
+            raise GraphClosedError("The graph was closed.", hint="Open it again with kgtable.open.")
+        return self._opened
 
     def query(
         self, text: str, *, bindings: Mapping[str, Bindable] | None = None, union_default_graph: bool = True
     ) -> Results:
         """See `TripleStore.query`."""
         substitutions = {_variable(name): to_term(value) for name, value in (bindings or {}).items()}
-        try:
-            return self._store.query(
+        store = self._store
+
+        def results(text: str) -> Results:
+            return store.query(
                 text,
                 use_default_graph_as_union=union_default_graph,
                 prefixes=self._prefixes,
                 substitutions=substitutions,  # type: ignore[arg-type]
             )
-        except SyntaxError as error:
-            raise QueryError(f"The query cannot be parsed: {error}") from error
-        except (ValueError, OSError, RuntimeError) as error:
-            hint = "Select the variables that you bind." if "SELECT projection" in str(error) else ""
-            raise QueryError(f"The query cannot be evaluated: {error}", hint=hint) from error
+
+        with query_errors():
+            found = results(text)
+            if isinstance(found, ox.QuerySolutions):
+                ordered = spelt_out(text, [variable.value for variable in found.variables])
+                found = found if ordered is None else results(ordered)
+            return found
 
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
         """See `TripleStore.graph`."""
@@ -82,6 +120,10 @@ class EmbeddedStore:
     def has_graph(self, iri: str) -> bool:
         """Whether there is a named graph of this name."""
         return self._store.contains_named_graph(ox.NamedNode(iri))
+
+    def close(self) -> None:
+        """See `TripleStore.close`; a query that is being evaluated in another thread ends as it would."""
+        self._opened = None
 
     def __len__(self) -> int:
         return len(self._store)

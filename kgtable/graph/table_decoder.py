@@ -326,6 +326,7 @@ class TableStatements:
             parents=parents,
             totals=frozenset(kinds["TotalRow"]),
             footnotes=frozenset(kinds["FootnoteRow"]),
+            of_which=frozenset(kinds["OfWhichRow"]),
             marks={} if marks is None else json.loads(marks),
         )
 

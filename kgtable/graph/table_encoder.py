@@ -112,6 +112,7 @@ _ROW_TYPE = (RDF_TYPE, f"<{KGT}Row>")
 _GROUP_TYPE = (RDF_TYPE, f"<{KGT}Group>")
 _TOTAL_TYPE = (RDF_TYPE, f"<{KGT}TotalRow>")
 _FOOTNOTE_TYPE = (RDF_TYPE, f"<{KGT}FootnoteRow>")
+_OF_WHICH_TYPE = (RDF_TYPE, f"<{KGT}OfWhichRow>")
 _HEADER_TYPE = (RDF_TYPE, f"<{KGT}HeaderRow>")
 _UNIT_TYPE = (RDF_TYPE, f"<{KGT}UnitRow>")
 _TITLE_TYPE = (RDF_TYPE, f"<{KGT}TitleRow>")
@@ -284,6 +285,8 @@ class TableShape:
             pairs.append(_TOTAL_TYPE)
         if index in structure.footnotes:
             pairs.append(_FOOTNOTE_TYPE)
+        if index in structure.of_which:
+            pairs.append(_OF_WHICH_TYPE)
         pairs += ((TABLE, self.graph), (ROW, integer(index)))
         label = row[structure.label_column] if structure.label_column < len(row) else ""
         if label:

@@ -372,7 +372,18 @@ _Key: TypeAlias = tuple[int, ...]
 _POSITION = re.compile(r"/(heading|before|after|paragraph|column|row|cell)/([0-9]{1,9})(?:/([0-9]{1,9}))?>")
 _PARTS = {name: place for place, name in enumerate(("heading", "before", "after", "paragraph", "column"))}
 _BODY = len(_PARTS)
-_CLASSES = ("Table", "Column", "Row", "Group", "TotalRow", "FootnoteRow", "HeaderRow", "TitleRow", "UnitRow")
+_CLASSES = (
+    "Table",
+    "Column",
+    "Row",
+    "Group",
+    "TotalRow",
+    "FootnoteRow",
+    "OfWhichRow",
+    "HeaderRow",
+    "TitleRow",
+    "UnitRow",
+)
 _CLASS_ORDER = {f"<{KGT}{name}>": place for place, name in enumerate(_CLASSES)}
 _PREDICATES = (
     RDF_TYPE, f"<{KGT}table>", f"<{QUDT}numericValue>", f"<{KGT}lowerBound>", f"<{KGT}upperBound>",

@@ -6,8 +6,9 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.contents import contents_state, read_contents
 from kgtable.building.generations import Generation, GraphDirectory
-from kgtable.errors import VocabularyIndexError
+from kgtable.errors import GraphError, VocabularyIndexError
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.index.corpus import NONE, PRINTED_CELLS, PRINTED_ROWS, Corpus, Places, Statistics, okapi
 from kgtable.index.embedding import Embedder, Matrix
@@ -25,7 +26,8 @@ from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
 from kgtable.index.postings import Integers, Postings
 from kgtable.index.substring import Strings, StringsWriter, encoded, folded, write_grams
 from kgtable.index.words import terms
-from kgtable.ontology.column_stats import clean_text
+from kgtable.ontology.column_stats import Summary, clean_text
+from kgtable.ontology.equivalents import Proposals, propose
 from kgtable.storage import storage_errors
 
 _YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
@@ -287,17 +289,7 @@ def build_index(
 
     No text is embedded that was embedded in the previous generation. Raises `StorageError`, `EmbeddingError`.
     """
-    _write_index(generation, generation.index_path, embedding=embedding, workers=workers, load=load)
-
-
-def _write_index(
-    generation: Generation,
-    folder: Path,
-    *,
-    embedding: str,
-    workers: int,
-    load: Callable[[str], Embedder | None],
-) -> None:
+    folder = generation.index_path
     with storage_errors(folder):
         folder.mkdir()
         previous = _previous(generation)
@@ -336,21 +328,21 @@ def ensure_index(
 ) -> bool:
     """Build the index of the current generation again if it is missing or has another embedding.
 
-    Readers see the old index or the new one, whole. Gives whether it was built.
+    The new index belongs to a generation of its own, so that readers of the current one keep theirs.
+    Gives whether it was built.
     """
     with directory.building():
-        generation = directory.current()
-        if _fits(generation.index_path, embedding, load):
+        current = directory.current()
+        if _fits(current.index_path, embedding, load):
             return False
-        draft, old = generation.path / "index.new", generation.path / "index.old"
-        with storage_errors(generation.path):
-            for stray in (draft, old):
-                shutil.rmtree(stray, ignore_errors=True)
-            _write_index(generation, draft, embedding=embedding, workers=workers, load=load)
-            if generation.index_path.exists():
-                generation.index_path.rename(old)
-            draft.rename(generation.index_path)
-            shutil.rmtree(old, ignore_errors=True)
+        load(embedding)  # what is wrong with it shows before anything is copied
+        generation = directory.begin_copy(current)
+        try:
+            build_index(generation, embedding=embedding, workers=workers, load=load)
+        except BaseException:
+            shutil.rmtree(generation.path, ignore_errors=True)
+            raise
+        directory.point_to(generation, generation.base)
     return True
 
 
@@ -452,3 +444,39 @@ class RememberingEmbedder:
     def embed_names(self, names: Sequence[str]) -> Matrix:
         """The vectors of column names, folded as the index holds them."""
         return self.embed([folded(name) for name in names])
+
+
+class BuildEmbedding:
+    """The embedding of one build, loaded when the build first needs it: one with nothing to do never does.
+
+    It remembers what it embedded, and knows the column names of the graph as it was.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        directory: GraphDirectory,
+        load: Callable[[str], Embedder | None] = embedder_or_lexical,
+    ) -> None:
+        self._name = name
+        self._directory = directory
+        self._load_model = load
+
+    def load(self, name: str = "") -> RememberingEmbedder | None:
+        """The model; None for a lexical index. Raises what loading the model raises."""
+        return self._loaded
+
+    def propose(self, summaries: Mapping[str, Summary]) -> Proposals:
+        """The column names that may mean the same, see `kgtable.ontology.equivalents.propose`."""
+        embedder = self._loaded
+        return propose(summaries, None if embedder is None else embedder.embed_names)
+
+    @cached_property
+    def _loaded(self) -> RememberingEmbedder | None:
+        model = self._load_model(self._name)
+        if model is None:
+            return None
+        remembering = RememberingEmbedder(model)
+        with suppress(GraphError):
+            remembering.know_names_of(self._directory.current().index_path)
+        return remembering

@@ -75,6 +75,11 @@ def load_embedder(name: str = DEFAULT) -> Embedder | None:
     )
 
 
+def release_embedders() -> None:
+    """Forget the models that are loaded; who holds one keeps it, the next graph loads it again."""
+    embedder_or_lexical.cache_clear()
+
+
 @cache
 def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
     """As `load_embedder`, but where the extra is missing it says so once and goes on without vectors."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kgtable.config import ModelEndpoint, Settings
+from kgtable.config import NO_MODEL, ModelEndpoint, Settings
 from kgtable.errors import ConfigError
 from kgtable.llm.cache import CompletionCache, Trace
 from kgtable.llm.conversation import ModelReply, Outcome, RetryPolicy, Send, Speaker
@@ -270,8 +270,17 @@ class ChatModel:
 
 
 def connect(settings: Settings) -> LLM | None:
-    """The settings' model, or None where they name none that can be reached. Sends nothing yet."""
+    """Connect to the model of the settings; None where none is configured. Sends nothing yet.
+
+    Raises `ConfigError` for a model that is named without a key or a base URL.
+    """
     if not settings.uses_llm:
+        if settings.model_given and settings.model != NO_MODEL:
+            raise ConfigError(
+                f"The model {settings.model!r} is named, but no endpoint and no key for it.",
+                hint="Set OPENAI_API_KEY, or name a base URL (--base-url, KGTABLE_BASE_URL); "
+                "the model none answers by rules.",
+            )
         return None
     if settings.structured not in FORMS:
         raise ConfigError(f"structured = {settings.structured!r} is none of: {', '.join(FORMS)}.")

@@ -111,12 +111,14 @@ _VERSION: Final = 1
 class _State:
     """What was last written: digests of the files, the texts they show, the edits among them.
 
-    While a build writes, `digests` and `shown` hold the old and the new.
+    While a build writes, `digests` and `shown` hold the old and the new. `generated` is a digest of
+    the rows without the proposals.
     """
 
     digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: tuple[Mapping[Key, Mapping[str, str]], ...] = ()
     edits: UserMapping = field(default_factory=UserMapping)
+    generated: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,28 @@ def load_edits(directory: Path) -> EditedMapping:
     return EditedMapping(mappings[0] if mappings else state.edits, digests)
 
 
+def is_saved(directory: Path, edited: EditedMapping, summaries: Mapping[str, Summary]) -> bool:
+    """Whether `save_mapping` would write what it wrote last, given proposals from the same summaries.
+
+    It finds out without the proposals, which may need an embedding model.
+    """
+    state = _read_state(directory)
+    mapping = real_decisions(edited.mapping, summaries)
+    written = {name: digests[0] for name, digests in state.digests.items() if len(digests) == 1}
+    return (
+        set(written) == set(NAMES)
+        and written == edited.digests
+        and state.edits.edits == mapping.edits
+        and state.generated == _generated_digest(summaries, mapping)
+    )
+
+
+def _generated_digest(summaries: Mapping[str, Summary], mapping: UserMapping) -> str:
+    rows = generated_rows(summaries, mapping, {})
+    lines = [[*key, *(row.get(name, "") for name in FIELDS)] for key, row in rows.items()]
+    return _digest(json.dumps(lines, ensure_ascii=True).encode("ascii"))
+
+
 def save_mapping(
     directory: Path,
     edited: EditedMapping,
@@ -172,7 +196,13 @@ def save_mapping(
     old = _read_state(directory)
     shown = {key: {name: row.get(name, "") for name in EDITABLE} for key, row in rows.items()}
     unchanged = csv_digest == edited.digests.get("ontology.csv") and "ontology.xlsx" in edited.digests
-    if unchanged and old.shown == (shown,) and old.edits.edits == mapping.edits:
+    generated = _generated_digest(summaries, mapping)
+    if (
+        unchanged
+        and old.shown == (shown,)
+        and old.edits.edits == mapping.edits
+        and old.generated == generated
+    ):
         return ()
     written["ontology.xlsx"] = xlsx_bytes(lines)
     new = {name: _digest(data) for name, data in written.items()}
@@ -180,7 +210,7 @@ def save_mapping(
     _write_state(directory, _State(both, (*old.shown[-1:], shown), mapping))
     for name, data in written.items():
         _replace(directory / name, data)
-    _write_state(directory, _State({name: (new[name],) for name in NAMES}, (shown,), mapping))
+    _write_state(directory, _State({name: (new[name],) for name in NAMES}, (shown,), mapping, generated))
     return ()
 
 
@@ -238,6 +268,7 @@ def _read_state(directory: Path) -> _State:
             digests={name: tuple(digests) for name, digests in data["digests"].items()},
             shown=tuple({(name, only): texts for name, only, texts in rows} for rows in data["shown"]),
             edits=UserMapping.from_json(data["edits"]),
+            generated=str(data.get("generated", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise MappingError(
@@ -251,6 +282,7 @@ def _write_state(directory: Path, state: _State) -> None:
         "version": _VERSION,
         "digests": state.digests,
         "edits": state.edits.to_json(),
+        "generated": state.generated,
         "shown": [[[*key, texts] for key, texts in rows.items()] for rows in state.shown],
     }
     _replace(directory / STATE, json.dumps(data, ensure_ascii=False).encode("utf-8"))

@@ -8,6 +8,7 @@ Turtle can write without escapes, whatever the header holds.
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from urllib.parse import quote
 
 from kgtable.tables.model import Column
 from kgtable.values.periods import is_temporal
+from kgtable.values.text import without_marks
 
 LONGEST_NAME: Final = 100
 """Characters of a local name before it is cut and closed with a hash."""
@@ -63,7 +65,7 @@ def predicate_name(path: Sequence[str], index: int) -> str:
     ('in1292013', 'hasDeltaInPercent', 'hasValue2')
     """
     temporal = is_temporal(path)
-    local = _camel(" ".join(path), temporal=temporal)
+    local = _camel(" ".join(map(without_marks, map(html.unescape, path))), temporal=temporal)
     if not local:
         return f"hasValue{index + 1}"
     return _bounded(("in" if temporal else "has") + local)
@@ -123,7 +125,8 @@ def is_local_name(name: str) -> bool:
 def slug(text: str) -> str:
     """The local name of the entity a label names: equal labels, equal slug.
 
-    Case, runs of white space, a leading bullet and canonically equivalent Unicode make no difference;
+    Case, white space, a leading bullet, footnote marks at the end, HTML entities and canonically
+    equivalent Unicode make no difference;
     every other difference is kept, what a local name cannot hold as percent-encoded UTF-8. Long texts
     are cut and closed with a hash of the whole.
 
@@ -132,7 +135,7 @@ def slug(text: str) -> str:
     """
     if len(text) <= LONGEST_NAME and _PLAIN_WORDS.fullmatch(text):
         return text.lower().replace(" ", "_")
-    text = unicodedata.normalize("NFC", text)
+    text = unicodedata.normalize("NFC", without_marks(html.unescape(text)))
     text = " ".join(_BULLET.sub("", text).casefold().split())
     text = unicodedata.normalize("NFC", text)
     encoded = "".join(map(_slug_character, text))

@@ -17,7 +17,6 @@ from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any, Final
 
-import owlready2
 import pyoxigraph
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 
@@ -149,6 +148,8 @@ def generate(
 
 def _vocabulary(namespace: str) -> list[Triple]:
     """The ontology's header, kgtable's classes and annotation properties."""
+    import owlready2  # takes a fifth of a second, which a build with nothing to do need not wait for
+
     world = owlready2.World()
     try:
         ontology = world.get_ontology(namespace)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from kgtable.ontology.unit_evidence import Clue, StatedUnit, TableClues, read_clue
-from kgtable.tables.model import Table
+from kgtable.ontology.unit_evidence import AMOUNTS, Clue, StatedUnit, TableClues, read_clue
+from kgtable.tables.model import Row, Table
 from kgtable.values.measures import Measure
 from kgtable.values.numbers import Number, scaled
 from kgtable.values.periods import find_period
@@ -47,9 +47,17 @@ class CellContext(NamedTuple):
     measure: Measure | None = None
 
 
-def read_context(table: TableClues, row: int, column: int, of_row: Clue | None) -> CellContext:
-    """What is said of a cell by its column, its row (`of_row`), the groups above it and the table."""
+def read_context(
+    table: TableClues, row: int, column: int, of_row: Clue | None, of_unit: Clue | None = None
+) -> CellContext:
+    """What is said of a cell by its column, its row (`of_row`), the groups above it and the table.
+
+    `of_unit` is what a column of units says of the row; it goes before all others where it is about
+    this column.
+    """
     clues = _ordered(table, row, column, of_row)
+    if of_unit is not None and table.unit_column is not None and table.unit_column.covers(column, of_unit):
+        clues = (of_unit,)
     amount = _amount(table, clues, column)
     measured = next((clue for clue in clues if clue.measure is not None), None)
     if measured is None:
@@ -58,6 +66,8 @@ def read_context(table: TableClues, row: int, column: int, of_row: Clue | None) 
             bare = _counted(bare, table.counts)
         return CellContext(bare, amount)
     measure, source = measured.measure, measured.source
+    if measure is Measure.ORDINAL:
+        return CellContext(Reading(UNKNOWN), amount, measure)
     if measure is Measure.PER_SHARE:
         scale = measured.phrase.scale or 0
         if amount.unit == UNKNOWN:
@@ -94,7 +104,12 @@ def _ordered(table: TableClues, row: int, column: int, of_row: Clue | None) -> t
 
 
 def _amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
-    """Currency (or other unit) and scale of an amount; hundredths only of a currency."""
+    """Currency (or other unit), scale and denominator of an amount; hundredths only of a currency."""
+    per = next((clue.per for clue in clues if clue.per and clue.source != "group"), None)
+    return _scaled_amount(table, clues, column)._replace(per=per)
+
+
+def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
     unit, unit_from = _unit(table, clues, column)
     for clue in clues:
         if unit == UNKNOWN and clue.phrase.scale == -2:
@@ -104,9 +119,16 @@ def _amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
         if clue.phrase.unit is not None and not clue.phrase.is_money and clue.measure is None:
             return Reading(unit, 0, unit_from, clue.source)
     stated = table.scale
+    if stated is not None and is_unit_of_measure(stated.phrase.unit) and unit != stated.phrase.unit:
+        stated = None
     return Reading(
         unit, (stated.phrase.scale or 0) if stated else 0, unit_from, stated.source if stated else ""
     )
+
+
+def is_unit_of_measure(unit: str | None) -> bool:
+    """Whether a unit is one of measure and not a currency or a share."""
+    return unit is not None and unit not in {UNKNOWN, COUNTED, "PERCENT"} and not unit.startswith("CCY_")
 
 
 def _unit(table: TableClues, clues: Sequence[Clue], column: int) -> tuple[str, str]:
@@ -117,6 +139,8 @@ def _unit(table: TableClues, clues: Sequence[Clue], column: int) -> tuple[str, s
             and clue.measure in {None, Measure.PER_SHARE}
         ):
             return clue.phrase.unit, clue.source
+    if table.unit is not None and table.unit.unit is not None and column in table.unit_covers and not clues:
+        return table.unit.unit, table.unit_from
     if table.currency is not None and table.currency_from == "corner":
         return table.currency, table.currency_from
     printed = table.prints[column].currency if column < len(table.prints) else None
@@ -165,7 +189,7 @@ def _count(table: TableClues, measured: Clue, clues: Sequence[Clue]) -> Reading:
         stated = table.share_scale
         return Reading(COUNTED, stated.phrase.share_scale or 0, measured.source, stated.source)
     stated_scale = table.scale
-    if stated_scale is None:
+    if stated_scale is None or stated_scale.source == AMOUNTS:
         return Reading(COUNTED, 0, measured.source)
     excepted = measured.measure in stated_scale.phrase.exceptions
     if excepted or (measured.measure is Measure.COUNT and table.currency is not None):
@@ -206,11 +230,15 @@ class Quantity(NamedTuple):
 
 
 class RowContext(NamedTuple):
-    """What a row says of all its numbers: the clue in its label, the row that heads it, its period."""
+    """What a row says of all its numbers: the clue in its label, the row that heads it, its period, its unit.
+
+    `unit` is what a column of units says of the row.
+    """
 
     clue: Clue | None
     parent: int | None
     period: str | None
+    unit: Clue | None = None
 
 
 class QuantityResolver:
@@ -225,20 +253,33 @@ class QuantityResolver:
         self._parents = table.structure.parents
         self._overrides = overrides or {}
         self._clues = TableClues(table)
-        self._contexts: dict[tuple[int, Clue | None, int | None], CellContext] = {}
+        self._contexts: dict[tuple[int, Clue | None, int | None, Clue | None], CellContext] = {}
         self._group_periods: dict[int, str | None] = {}
 
-    def row_context(self, row: int, label: str = "") -> RowContext:
-        """What the row labelled `label` says of its numbers; rows of equal contexts are read alike."""
+    def row_context(self, row: int, label: str = "", cells: Row | None = None) -> RowContext:
+        """What the row labelled `label` says of its numbers; rows of equal contexts are read alike.
+
+        `cells` are its cells; a row of the table's head needs none.
+        """
         clue = read_clue(_ALIKE.sub(_sevens, label), "row") if label else None
-        return RowContext(clue, self._parents.get(row), self._period_of_row(row, label))
+        return RowContext(
+            clue, self._parents.get(row), self._period_of_row(row, label), self._unit_of_row(row, cells)
+        )
+
+    def _unit_of_row(self, row: int, cells: Row | None) -> Clue | None:
+        if self._clues.unit_column is None:
+            return None
+        head = self._table.grid.head
+        return self._clues.of_unit_column(
+            cells if cells is not None else head[row] if row < len(head) else ()
+        )
 
     def reading(self, row: int, column: int, context: RowContext, unit: str | None = None) -> Reading | None:
         """How any number at `row`, `column` is read that prints no scale and no unit but `unit`.
 
         None where that takes more than its place: its value, or its number format.
         """
-        found = self._context(row, column, context.clue)
+        found = self._context(row, column, context.clue, context.unit)
         if unit is None and found.measure in {Measure.RATE, Measure.YEAR}:
             return None
         if self._formats and (row, column) in self._formats:
@@ -246,9 +287,15 @@ class QuantityResolver:
         reading = self._read(Number(_ANY_VALUE, unit=unit), found, None)
         return _overridden(reading, self._overrides[column]) if column in self._overrides else reading
 
-    def resolve(self, number: Number, row: int, column: int, label: str = "") -> Quantity:
-        """The quantity of a number that stands at `row`, `column` in a row labelled `label`."""
-        context = self._context(row, column, read_clue(_ALIKE.sub(_sevens, label), "row") if label else None)
+    def resolve(
+        self, number: Number, row: int, column: int, label: str = "", cells: Row | None = None
+    ) -> Quantity:
+        """The quantity of a number that stands at `row`, `column` in a row labelled `label`.
+
+        `cells` are the row's cells; a row of the table's head needs none.
+        """
+        of_row = read_clue(_ALIKE.sub(_sevens, label), "row") if label else None
+        context = self._context(row, column, of_row, self._unit_of_row(row, cells))
         code = self._formats.get((row, column)) if self._formats else None
         shown = read_number_format(code) if code else None
         reading = self._read(number, context, shown)
@@ -290,13 +337,13 @@ class QuantityResolver:
                 )
                 self._group_periods[parent] = next((text for text in found if text), None)
             period = self._group_periods[parent]
-        return period
+        return period or self._clues.corner_period
 
-    def _context(self, row: int, column: int, of_row: Clue | None) -> CellContext:
-        key = (column, of_row, self._parents.get(row))
+    def _context(self, row: int, column: int, of_row: Clue | None, of_unit: Clue | None) -> CellContext:
+        key = (column, of_row, self._parents.get(row), of_unit)
         context = self._contexts.get(key)
         if context is None:
-            context = self._contexts[key] = read_context(self._clues, row, column, of_row)
+            context = self._contexts[key] = read_context(self._clues, row, column, of_row, of_unit)
         return context
 
     def _read(self, number: Number, context: CellContext, shown: FormatUnit | None) -> Reading:

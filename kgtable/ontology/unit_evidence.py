@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from kgtable.tables.model import Context, Table
+from kgtable.tables.model import Context, Row, Table
 from kgtable.values.currencies import SCALE_WORDS, SIGNS, currency_names, currency_prefix, currency_unit
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
-from kgtable.values.unit_phrases import UnitPhrase, parse_unit_phrase, parse_unit_text, without_exception
+from kgtable.values.text import without_marks
+from kgtable.values.unit_phrases import (
+    UnitPhrase,
+    is_bare_scale,
+    parse_unit_phrase,
+    parse_unit_text,
+    without_exception,
+)
+from kgtable.values.units import find_header_unit
 
 LOOKED_AT = 400
 """How many body rows are looked at."""
@@ -138,6 +147,40 @@ def currency_of_texts(context: Context) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+_FOR_ALL = re.compile(r"(?:.*\bin |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
+
+
+def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[UnitPhrase, str] | None:
+    """The unit, other than money and percent, that a text gives for the whole table: "Output in GWh".
+
+    It stands alone, in brackets or behind "in" at the end of a title row, the caption, title or a heading,
+    or makes the whole corner.
+    """
+    sources = (
+        *((text, "corner") for text in titles),
+        (context.caption, "caption"),
+        (context.title, "title"),
+        *((text, "heading") for text in reversed(context.heading)),
+    )
+    whole_corner = parse_unit_phrase(corner.strip(" ()[]").removeprefix("in ")) if len(corner) <= 40 else None
+    if whole_corner is not None and _is_other_unit(whole_corner):
+        return whole_corner, "corner"
+    for text, source in sources:
+        match = _FOR_ALL.fullmatch(text) if 0 < len(text) <= 300 else None
+        phrase = parse_unit_text(f"({match['unit']})") if match else None
+        if match and phrase is not None and _is_other_unit(phrase) and match["unit"].strip() != text.strip():
+            return phrase, source
+    return None
+
+
+def _is_other_unit(phrase: UnitPhrase) -> bool:
+    return (
+        phrase.unit is not None
+        and phrase.unit not in {"PERCENT", "YR"}
+        and not phrase.unit.startswith("CCY_")
+    )
+
+
 def _from_names(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
     for text in texts:
         if not text or len(text) > LONGEST_TEXT:
@@ -160,7 +203,7 @@ def _from_prose(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
     """Phrases inside sentences: only in the set forms of reports, never a mere amount ("$5 million")."""
     for text in texts:
         text = text[:LONGEST_TEXT]
-        phrase = parse_unit_phrase(text.strip())
+        phrase = None if is_bare_scale(text) else parse_unit_phrase(text.strip())
         if phrase is not None and phrase.scale in _SCALES:
             yield StatedUnit(phrase, source)
             continue
@@ -174,9 +217,12 @@ def _from_prose(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
                 yield StatedUnit(phrase, source)
 
 
+AMOUNTS = "amounts in text"
 MOST_AMOUNTS = 200
 MOST_CELLS = 2_000
 LEAST_MATCHES = 2
+LEAST_DIGITS = 3
+LEAST_CELLS = 6
 SCALES = (0, 3, 6, 9)
 
 _AMOUNT = re.compile(
@@ -187,16 +233,23 @@ _AMOUNT = re.compile(
 _AMOUNT_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
-def scale_of_amounts(table: Table) -> int | None:
+def scale_of_amounts(table: Table, of_money: bool = False) -> int | None:
     """The power of ten that makes cells agree with amounts in the text, or None where it is not clear.
 
     A cell agrees with an amount if it rounds to it at the amount's last printed digit. Amounts of fewer
     than three digits say nothing; two amounts must agree, and more than half of all that agree at any scale.
+    Where none agree in a table `of_money` alone, the amounts tell by their size.
     """
     amounts = list(dict.fromkeys(_amounts(table.context)))[:MOST_AMOUNTS]
-    if len(amounts) < LEAST_MATCHES:
-        return None
     cells = _cells(table)
+    precise = [(value, unit) for value, unit, digits in amounts if digits >= LEAST_DIGITS]
+    scale = _scale_of_equals(precise, cells) if len(precise) >= LEAST_MATCHES else None
+    if scale is None and of_money:
+        return _scale_of_range([value for value, *_ in amounts], cells)
+    return scale
+
+
+def _scale_of_equals(amounts: Sequence[tuple[Decimal, Decimal]], cells: Sequence[Decimal]) -> int | None:
     votes = Counter(
         scale
         for value, unit in amounts
@@ -209,15 +262,36 @@ def scale_of_amounts(table: Table) -> int | None:
     return scale if count >= LEAST_MATCHES and 2 * count > sum(votes.values()) else None
 
 
-def _amounts(context: Context) -> Iterator[tuple[Decimal, Decimal]]:
-    """Amounts in full, each with the worth of its last printed digit."""
+def _scale_of_range(amounts: Sequence[Decimal], cells: Sequence[Decimal]) -> int | None:
+    """The one power of ten that puts the amounts of the text between the smallest and largest cell.
+
+    A text beside a table speaks of amounts of the table's own size: "$6.2 million" beside cells from 532
+    to 24,264 tells of thousands. At every other scale most amounts must lie outside. Cells with two
+    decimals are prices, which no scale is meant for.
+    """
+    if len(amounts) < LEAST_MATCHES or len(cells) < LEAST_CELLS:
+        return None
+    if sum(cell.as_tuple().exponent == -2 for cell in cells) * 2 >= len(cells):
+        return None
+    low, high = min(cells), max(cells)
+    inside = {
+        scale: sum(low.scaleb(scale) <= amount <= high.scaleb(scale) for amount in amounts) / len(amounts)
+        for scale in SCALES
+    }
+    best = max(SCALES, key=lambda scale: inside[scale])
+    clear = all(share <= 0.5 for scale, share in inside.items() if scale != best)
+    return best if inside[best] >= 0.9 and clear else None
+
+
+def _amounts(context: Context) -> Iterator[tuple[Decimal, Decimal, int]]:
+    """Amounts in full, each with the worth of its last printed digit and the number of its digits."""
     for text in context.texts():
         for match in _AMOUNT.finditer(text[:LONGEST_TEXT]):
             printed = Decimal(match["digits"].replace(",", ""))
-            if len(printed.as_tuple().digits) >= 3 and len(match["digits"]) <= 20:
+            if len(match["digits"]) <= 20:
                 power = SCALE_WORDS[match["scale"].lower()]
-                exponent = printed.as_tuple().exponent
-                yield printed.scaleb(power), Decimal(1).scaleb(int(exponent) + power)
+                shape = printed.as_tuple()
+                yield printed.scaleb(power), Decimal(1).scaleb(int(shape.exponent) + power), len(shape.digits)
 
 
 def _cells(table: Table) -> tuple[Decimal, ...]:
@@ -265,14 +339,153 @@ def read_clue(name: str, source: str) -> Clue | None:
         return None
     if measure is Measure.DURATION and (phrase is None or phrase.unit is None):
         phrase = UnitPhrase(duration_unit(name))
-    return Clue(source, phrase or _NOTHING, measure, denominator(name))
+    per = phrase.per if phrase is not None and phrase.per else denominator(name)
+    return Clue(source, phrase or _NOTHING, measure, per)
+
+
+_OPENS_UNIT = re.compile(r" in | per ", re.IGNORECASE)
 
 
 def _is_bare_word(label: str, phrase: UnitPhrase) -> bool:
     """Whether a row's label is a mere word that may be a name: "Yuan", "Miles"."""
-    if phrase.unit == "PERCENT" or (phrase.unit and phrase.scale) or " in " in label:
+    if phrase.unit == "PERCENT" or (phrase.unit and phrase.scale) or _OPENS_UNIT.search(label):
         return False
     return label.replace(" ", "").isalpha()
+
+
+_UNIT_COLUMN = re.compile(
+    r"(?:units?|unit of measure(?:ment)?|measure(?:ment)? units?|uom|einheit(?:en)?|ma(?:ß|ss)einheit|unit[ée]s?|unidad"
+    r"|currency|currencies|ccy|währung|devise|valuta)",
+    re.IGNORECASE,
+)
+_COUNTED_NOUN = re.compile(
+    r"(?:#|no\.?|nos\.?|numbers?|counts?|persons?|people|heads?|employees|pieces?|pcs\.?|pc\.?|units?|items?|stück|stk\.?|each"
+    r"|ea\.?|personen)",
+    re.IGNORECASE,
+)
+_MONEY_NAME = re.compile(
+    r"price|cost|amount due|salary|wage|fee\b|revenue|sales|turnover|budget|preis|kosten|umsatz|betrag|lohn",
+    re.IGNORECASE,
+)
+_COUNT_NAME = re.compile(
+    r"piece|qty|quantity|count|number|stock|units|stück|menge|anzahl|year|rank|age\b", re.IGNORECASE
+)
+_SUMMARY_NAME = re.compile(
+    r"(?:grand |sub-?)?totals?|sum|average|mean|median|gesamt|summe|all", re.IGNORECASE
+)
+_FIGURE = re.compile(r"[-–—(~<>≈+]*\s?\d[\d.,'’ ]*\)?")
+LEAST_READ = 0.7
+"""A column of units has a unit in at least this share of its cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitColumn:
+    """A column whose cells give the unit of their row: its index, and the columns that units are for.
+
+    `money` are the columns that take a currency, `others` those that take any other unit.
+    """
+
+    index: int
+    money: frozenset[int]
+    others: frozenset[int]
+
+    def covers(self, column: int, clue: Clue) -> bool:
+        """Whether a clue from the column of units is about the numbers of a column."""
+        is_money = clue.phrase.unit is not None and clue.phrase.unit.startswith("CCY_")
+        return column in (self.money if is_money else self.others)
+
+
+def find_unit_column(table: Table) -> UnitColumn | None:
+    """The column that gives the unit of each row's numbers, by its name and its cells; None without one."""
+    structure = table.structure
+    candidates = [
+        column.index
+        for column in table.columns
+        if column.index != structure.label_column
+        and column.path
+        and _UNIT_COLUMN.fullmatch(without_marks(column.path[-1]).strip())
+    ]
+    if not candidates:
+        return None
+    rows = [
+        row
+        for index, row in enumerate(table.grid.head[structure.body_start :][:LOOKED_AT], structure.body_start)
+        if index not in structure.footnotes
+    ]
+    for index in candidates:
+        texts = [row[index].strip() for row in rows if index < len(row) and row[index].strip()]
+        read = sum(read_unit_cell(text) is not None for text in texts)
+        if texts and read >= LEAST_READ * len(texts):
+            numeric = frozenset(
+                column.index
+                for column in table.columns
+                if column.index != index and _has_figures(rows, column.index)
+            )
+            covered = _beside_units(table, index, numeric - {structure.label_column})
+            names = {column.index: column.name for column in table.columns}
+            return UnitColumn(
+                index,
+                frozenset(column for column in covered if not _COUNT_NAME.search(names[column])),
+                frozenset(column for column in covered if not _MONEY_NAME.search(names[column])),
+            )
+    return None
+
+
+@lru_cache(maxsize=4_096)
+def read_unit_cell(text: str) -> Clue | None:
+    """What a cell of a column of units says: a unit, a currency with its scale, a percentage, a count.
+
+    >>> read_unit_cell("EUR million").phrase.scale, read_unit_cell("kg").phrase.unit, read_unit_cell("Anna")
+    (6, 'KiloGM', None)
+    """
+    text = " ".join(html.unescape(text).split())
+    if _COUNTED_NOUN.fullmatch(text):
+        return Clue(UNIT_COLUMN, measure=Measure.COUNT)
+    unit = find_header_unit(text)
+    phrase = UnitPhrase(unit) if unit else parse_unit_phrase(text.strip("()[]"), text)
+    if phrase is None and is_bare_scale(text):
+        return None
+    if phrase is None:
+        return None
+    if phrase.unit == "PERCENT":
+        return Clue(UNIT_COLUMN, UnitPhrase("PERCENT", 0), Measure.PERCENT)
+    return Clue(UNIT_COLUMN, phrase, None, phrase.per)
+
+
+UNIT_COLUMN = "unit column"
+
+
+def _has_figures(rows: Sequence[Row], column: int) -> bool:
+    texts = [row[column].strip() for row in rows if column < len(row) and row[column].strip()]
+    return bool(texts) and sum(_FIGURE.fullmatch(text) is not None for text in texts) * 2 > len(texts)
+
+
+def _beside_units(table: Table, index: int, numeric: frozenset[int]) -> frozenset[int]:
+    """The columns of numbers that a column of units is about.
+
+    Those of periods where there are any; else the numbers right before it, else those right after it,
+    and columns whose own name has a unit are left out.
+    """
+    open_columns = {
+        c.index for c in table.columns if c.index in numeric and not (c.name and _own_unit(c.path[-1]))
+    }
+    dated = {c.index for c in table.columns if c.index in open_columns and is_temporal(c.path)}
+    if dated:
+        return frozenset(dated)
+    for step in (-1, 1):
+        run: set[int] = set()
+        column = index + step
+        while column in numeric:
+            run.add(column)
+            column += step
+        if run & open_columns:
+            return frozenset(run & open_columns)
+    return frozenset(open_columns)
+
+
+def _own_unit(name: str) -> bool:
+    phrase = parse_unit_text(name)
+    return phrase is not None and phrase.unit is not None
 
 
 class TableClues:
@@ -292,16 +505,48 @@ class TableClues:
         self.columns_alike = len({_unit_of(clues) for clues in self.columns if clues}) <= 1
         self.temporal = frozenset(column.index for column in table.columns if is_temporal(column.path))
         self.periods = tuple(find_period(column.name) for column in table.columns)
+        dated = any(p for i, p in enumerate(self.periods) if i != structure.label_column)
+        self.corner_period = None if dated else find_period(structure.corner)
         self.scale = next(
             (s for s in self.statements if s.phrase.scale is not None and not s.is_percent), None
         )
         if self.scale is None and not any(clue.phrase.scale for clues in self.columns for clue in clues):
-            power = scale_of_amounts(table)
-            self.scale = StatedUnit(UnitPhrase(None, power), "amounts in text") if power else None
+            power = scale_of_amounts(table, self._is_of_money())
+            self.scale = StatedUnit(UnitPhrase(None, power), AMOUNTS) if power else None
         self.counts = next((s for s in self.statements if s.measure in {Measure.SHARES, Measure.COUNT}), None)
         self.share_scale = next((s for s in self.statements if s.phrase.share_scale is not None), None)
         self.percent = self._stated_percent()
         self.currency, self.currency_from = self._find_currency()
+        stated = unit_for_all(table.context, structure.corner, titles)
+        self.unit, self.unit_from = stated if stated else (None, "")
+        self.unit_covers = self._covered_by_unit() if stated else frozenset[int]()
+        self.unit_column = find_unit_column(table)
+        self._units_of_rows: dict[str, Clue | None] = {}
+
+    def of_unit_column(self, cells: Row) -> Clue | None:
+        """What the column of units says of a row."""
+        if self.unit_column is None or self.unit_column.index >= len(cells):
+            return None
+        text = cells[self.unit_column.index]
+        if text not in self._units_of_rows:
+            if len(self._units_of_rows) > LOOKED_AT:
+                self._units_of_rows.clear()
+            self._units_of_rows[text] = read_unit_cell(text)
+        return self._units_of_rows[text]
+
+    def _covered_by_unit(self) -> frozenset[int]:
+        """The columns that the unit of the whole table is of: those of periods, else all without a unit."""
+        label = self._table.structure.label_column
+        open_columns = {index for index, clues in enumerate(self.columns) if index != label and not clues} - {
+            index for index, printed in enumerate(self.prints) if printed.currency
+        }
+        dated = self.temporal & open_columns
+        if dated:
+            totals = {c.index for c in self._table.columns if c.path and _SUMMARY_NAME.fullmatch(c.path[-1])}
+            return frozenset(dated | (totals & open_columns))
+        if any(clue.phrase.unit is not None for clues in self.columns for clue in clues):
+            return frozenset()
+        return frozenset(open_columns)
 
     def of_groups(self, row: int) -> tuple[Clue, ...]:
         """The clues of the groups above a row, the innermost first."""
@@ -338,6 +583,18 @@ class TableClues:
             found.append(texts)
         for column in range(len(structure.columns)):
             yield " ".join(texts[column] for texts in found if column < len(texts)).strip()
+
+    def _is_of_money(self) -> bool:
+        """Whether cells or headers print a currency, and no column or row is of counts or prices."""
+        named = [clue for clues in self.columns for clue in clues]
+        labels = (
+            find_measure(self.label_of(row)) for row in range(min(len(self._table.grid.head), LOOKED_AT))
+        )
+        measures = {clue.measure for clue in named} | set(labels)
+        money = any(printed.currency for printed in self.prints) or any(
+            clue.phrase.unit is not None and clue.phrase.is_money for clue in named
+        )
+        return money and measures.isdisjoint({Measure.PER_SHARE, Measure.SHARES, Measure.COUNT})
 
     def _stated_percent(self) -> StatedUnit | None:
         """The statement that the whole table is in percent, unless one as near gives a scale."""

@@ -171,6 +171,7 @@ class HybridRetriever:
             scored = score(query, index, matching, self._weights, k)
         trace |= {"labels": labels, "expanded": expanded}
         trace |= {"candidates": len(matching), "scored": len(scored.cells)}
+        trace["read_from"] = "index" if self._from_index else "graph"
         if not self._near(query, labels):
             return Retrieval(question, (), (), clock.times, self.name, trace)
         if self._llm is not None and self._rerank:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload, runtime_checkable
 
 from kgtable.graph.terms import CellAddress
+from kgtable.retrieval.explanation import SHOWN, Explanation, explain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +46,29 @@ class ScoredTriple(NamedTuple):
     score: float
     note: str | None = None
     period: str | None = None
+
+    def typed_value(self) -> Decimal | date | time | bool | str | None:
+        """`value` as a Python value: numbers as exact `Decimal`, dates and times as such.
+
+        What has no type of its own, such as a month ("2019-12"), stays text.
+        """
+        value = self.value
+        if value in ("true", "false"):
+            return value == "true"
+        for form, kind in _FORMS:
+            if value is not None and form.fullmatch(value):
+                with suppress(ValueError):
+                    return kind(value)
+        return value
+
+
+_FORMS: Sequence[tuple[re.Pattern[str], Callable[[str], Decimal | date | time]]] = (
+    (re.compile(r"[+-]?\d+(\.\d+)?"), Decimal),
+    (re.compile(r"\d{4}-\d\d-\d\d"), date.fromisoformat),
+    (re.compile(r"\d{4}-\d\d-\d\dT.+"), datetime.fromisoformat),
+    (re.compile(r"\d\d:\d\d:\d\d"), time.fromisoformat),
+)
+"""The lexical forms of numbers, dates and times, with what reads them."""
 
 
 class LateTriples(Sequence[ScoredTriple]):
@@ -156,11 +184,30 @@ class Retrieval:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a triple, the best first."""
+        """One row for each triple, the best first; `value` holds numbers, dates and booleans as such."""
         import pandas
 
         columns = pandas.Index(ScoredTriple._fields, dtype=object)
-        return pandas.DataFrame(list(self.triples), columns=columns)
+        frame = pandas.DataFrame(list(self.triples), columns=columns)
+        values = [triple.typed_value() for triple in self.triples]
+        frame["value"] = pandas.Series(values, dtype=object)  # pandas would make floats and texts of some
+        return frame
+
+    def explain(self) -> Explanation:
+        """How it came about: labels, expansion, candidates and scores, with the time of each step."""
+        tables = [(found.table, found.score) for found in self.tables]
+        triples = [
+            (f"{found.table} r{found.row} c{found.column}  {found.subject} | {found.object}", found.score)
+            for found in self.triples[:SHOWN]
+        ]
+        return explain(self.question, self.method, self.trace, self.timings_ms, tables, triples)
+
+    def __repr__(self) -> str:
+        question = self.question if len(self.question) <= 60 else self.question[:59] + "…"
+        return (
+            f"Retrieval({question!r}, {len(self.addresses):,} triples, {len(self.tables):,} tables, "
+            f"method={self.method!r})"
+        )
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(notebook=True, max_rows=20))

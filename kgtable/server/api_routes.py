@@ -1,4 +1,4 @@
-"""The HTTP API at ``/api``: checked parameters in, JSON out; `openapi.py` describes it."""
+"""HTTP API at ``/api``: validated parameters in, JSON out; `openapi.py` describes it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from kgtable.config import DEFAULT_K
 from kgtable.server import requests
 from kgtable.server.frames import Head
 from kgtable.server.openapi import document
@@ -24,7 +25,7 @@ JSON = "application/json"
 
 
 class Api:
-    """The operations on one server's graph."""
+    """The operations on the graph of one server."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
@@ -48,32 +49,32 @@ class Api:
         ]
 
     async def openapi(self, request: Request) -> Response:
-        """The description of this API."""
+        """The OpenAPI document."""
         return JSONResponse(document(str(request.base_url)))
 
     async def simple(self, request: Request) -> Response:
         """An operation without parameters, named by the path."""
-        _known(request, ())
+        _known_parameters(request, ())
         return await self._give(request, {"op": request.url.path.rpartition("/")[2]})
 
     async def tables(self, request: Request) -> Response:
-        """A list of tables."""
-        found = _known(request, ("q", "offset", "limit"))
+        """Tables by search words."""
+        found = _known_parameters(request, ("q", "offset", "limit"))
         return await self._give(request, {"op": "tables", **_page(found)})
 
     async def ontology(self, request: Request) -> Response:
-        """A list of predicates."""
-        found = _known(request, ("q", "offset", "limit"))
+        """Predicates by search words."""
+        found = _known_parameters(request, ("q", "offset", "limit"))
         return await self._give(request, {"op": "ontology", **_page(found)})
 
     async def table(self, request: Request) -> Response:
-        """A window of a table, or the whole of it as CSV."""
+        """A window of a table as JSON, or the whole table as CSV."""
         names = ("row", "rows", "column", "columns", "around", "format")
-        found = _known(request, names)
+        found = _known_parameters(request, names)
         id = request.path_params["id"]
         form = found.get("format", "json")
         if form not in ("json", "csv"):
-            raise Problem("bad-request", "format is json or csv.")
+            raise Problem("bad-request", "format must be json or csv.")
         if form == "csv":
             body = await self._state.explore({"op": "csv", "id": id})
             headers = {"content-disposition": 'attachment; filename="table.csv"'}
@@ -90,8 +91,8 @@ class Api:
         return await self._give(request, job)
 
     async def cell(self, request: Request) -> Response:
-        """All that is known of a cell."""
-        found = _known(request, ("table", "row", "column"))
+        """Value, unit, scale and provenance of one cell."""
+        found = _known_parameters(request, ("table", "row", "column"))
         job = {
             "op": "cell",
             "id": _required(found, "table"),
@@ -102,28 +103,28 @@ class Api:
 
     async def resource(self, request: Request) -> Response:
         """The statements about an IRI."""
-        found = _known(request, ("iri",))
+        found = _known_parameters(request, ("iri",))
         return await self._give(request, {"op": "resource", "iri": _required(found, "iri")})
 
     async def neighbours(self, request: Request) -> Response:
         """The neighbourhood of an IRI."""
-        found = _known(request, ("iri", "limit"))
+        found = _known_parameters(request, ("iri", "limit"))
         limit = _integer(found, "limit", 40, 1, 200)
         return await self._give(request, {"op": "neighbours", "iri": _required(found, "iri"), "limit": limit})
 
     async def search(self, request: Request) -> Response:
         """Nodes by label."""
-        found = _known(request, ("q", "limit"))
+        found = _known_parameters(request, ("q", "limit"))
         job = {"op": "search", "q": _required(found, "q"), "limit": _integer(found, "limit", 12, 1, 60)}
         return await self._give(request, job)
 
     async def retrieve(self, request: Request) -> Response:
-        """The triples for a question."""
-        found = _known(request, ("question", "k", "method"))
+        """The triples retrieved for a question."""
+        found = _known_parameters(request, ("question", "k", "method"))
         job = {
             "op": "retrieve",
             "question": _question(found.get("question")),
-            "k": _integer(found, "k", 100, 1, MOST_TRIPLES),
+            "k": _integer(found, "k", DEFAULT_K, 1, MOST_TRIPLES),
             "method": found.get("method", "hybrid"),
         }
         return await self._give(request, job)
@@ -139,12 +140,12 @@ class Api:
         except (ValueError, RecursionError):
             raise Problem("bad-request", "The body is not JSON.") from None
         if not isinstance(given, dict) or not set(given) <= {"question", "method", "k"}:
-            raise Problem("bad-request", "The body is an object with question and, if wanted, method and k.")
+            raise Problem("bad-request", "The body must be an object: question, and optionally method and k.")
         k, method = given.get("k"), given.get("method")
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_TRIPLES):
-            raise Problem("bad-request", f"k is a whole number from 1 to {MOST_TRIPLES:,}.")
+            raise Problem("bad-request", f"k must be a whole number from 1 to {MOST_TRIPLES:,}.")
         if method is not None and not isinstance(method, str):
-            raise Problem("bad-request", "method is the name of a way to retrieve.")
+            raise Problem("bad-request", "method must be the name of a retrieval method.")
         job = {"op": "ask", "question": _question(given.get("question")), "k": k, "method": method}
         if "text/event-stream" in request.headers.get("accept", ""):
             return StreamingResponse(
@@ -154,7 +155,7 @@ class Api:
         return Response(body, media_type=JSON, headers={"cache-control": "no-store"})
 
     async def _events(self, job: Head) -> AsyncIterator[bytes]:
-        """What happens on the way to an answer, the answer, or the problem that came instead."""
+        """Server-sent events: progress, then the answer or the error."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 
         def told(frame: WorkerFrame) -> None:
@@ -187,8 +188,8 @@ def _event(name: str, data: bytes) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
-def _known(request: Request, names: tuple[str, ...]) -> Mapping[str, str]:
-    """The parameters, each given at most once. Raises `Problem` for one that is not known."""
+def _known_parameters(request: Request, names: tuple[str, ...]) -> Mapping[str, str]:
+    """The parameters, each given at most once. Raises `Problem` for an unknown or repeated one."""
     found = requests.parameters(request.scope["query_string"])
     unknown = sorted(found.keys() - set(names))
     if unknown:
@@ -216,24 +217,24 @@ def _integer(found: Mapping[str, str], name: str, default: int | None, low: int,
     if text is None and default is not None:
         return default
     if not text or not text.isascii() or not text.isdigit() or len(text) > 12 or not low <= int(text) <= high:
-        raise Problem("bad-request", f"{name} is a whole number from {low:,} to {high:,}.")
+        raise Problem("bad-request", f"{name} must be a whole number from {low:,} to {high:,}.")
     return int(text)
 
 
 def _rows(text: str) -> list[int]:
     parts = text.split(",") if text else []
     if len(parts) > 50 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise Problem("bad-request", "around is at most 50 row numbers, separated by commas.")
+        raise Problem("bad-request", "around takes at most 50 row numbers, separated by commas.")
     return [int(part) for part in parts]
 
 
 def _question(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_QUESTION:
-        raise Problem("bad-request", f"question is a text of 1 to {LONGEST_QUESTION:,} characters.")
+        raise Problem("bad-request", f"question must be a text of 1 to {LONGEST_QUESTION:,} characters.")
     return value.strip()
 
 
 def _same_site(request: Request) -> None:
-    """Raises `Problem` for a request that a page of another site makes a browser send."""
+    """Raise `Problem` for a cross-site request made by a browser."""
     if request.headers.get("sec-fetch-site", "same-origin") == "cross-site":
-        raise Problem("forbidden", "Questions are not taken from pages of other sites.")
+        raise Problem("forbidden", "Requests from pages of other sites are not accepted.")

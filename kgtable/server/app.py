@@ -1,4 +1,4 @@
-"""The server as one ASGI application: guards, routes, counters, and an orderly start and end."""
+"""The ASGI application: access control, routing, request counters, start-up and shutdown."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _KIND_OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
 
 
 def make_site(state: ServerState) -> Starlette:
-    """The application for everything that is not SPARQL."""
+    """Build the application for the pages, the HTTP API and static files (everything but SPARQL)."""
 
     async def health(request: Request) -> Response:
-        """Whether queries can be answered: 200 with the graph's version, or 503."""
+        """Health check: 200 with the graph's version when queries can be answered, else 503."""
         job = {"op": "query", "query": "ASK {}", "union": False, "accept": "", "result_limit": 1_000}
         view = state.view()
         await state.read(job, view)
         return JSONResponse({"status": "ok", "version": view.version}, headers={"cache-control": "no-store"})
 
     async def metrics(request: Request) -> Response:
-        """The counters in Prometheus's text format."""
+        """Counters in Prometheus's text format."""
         return PlainTextResponse(state.metrics.text(state.readers, state.writes), media_type=CONTENT_TYPE)
 
     return Starlette(
@@ -76,17 +76,17 @@ _TOKEN_PARAMETER = re.compile(r"(?i)token=[^&]*")
 
 
 class Handler(Protocol):
-    """A part of the server that answers requests itself and raises `Problem`."""
+    """A part of the server that answers requests itself and raises `Problem` for errors."""
 
     async def handle(
         self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
-        """Answers one request."""
+        """Answer one request."""
         ...
 
 
 class Server:
-    """The whole server. SPARQL and graphs are answered directly, everything else by the site."""
+    """The whole server: SPARQL and graph-store requests are handled directly, the rest by the site."""
 
     def __init__(self, state: ServerState, log: TextIO | None = None) -> None:
         self.state = state
@@ -96,7 +96,7 @@ class Server:
         self._site: ASGIApp = make_site(state)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One connection, or the server's own start and end."""
+        """Handle one ASGI connection, or the server's start-up and shutdown."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
@@ -144,7 +144,7 @@ class Server:
                 raise
             await self._tell(problem, scope, receive, watched, headers)
         except asyncio.CancelledError:
-            # Only a server that ends takes a request's time away.
+            # Requests are only cancelled when the server shuts down.
             if status:
                 raise
             await self._tell(busy("The server is shutting down."), scope, receive, watched, headers)
@@ -152,7 +152,7 @@ class Server:
             _LOG.exception("%s %s", scope["method"], scope["path"])
             if status:
                 raise
-            mistake = Problem("internal-error", "The error is in the server's log.")
+            mistake = Problem("internal-error", "The server's log has the details.")
             await self._tell(mistake, scope, receive, watched, headers)
         finally:
             seconds = time.perf_counter() - started
@@ -194,7 +194,7 @@ class Server:
 
 
 def _route(path: str) -> str:
-    """The first part of a path, for the known parts of the server; the rest is the site."""
+    """The first segment of a path if it is a known route, else the site's."""
     first = path.split("/", 2)[1] if path.startswith("/") else ""
     if first == "sparql":
         return "sparql" if path in ("/sparql", "/sparql/") else "site"

@@ -1,10 +1,10 @@
-"""Execution of one query or one read of a graph, from text to the bytes of the response.
+"""Execution of one query or one graph read, from text to the bytes of the response.
 
-The engine parses for real; the scanner only has to find keywords that matter for safety (SERVICE,
-LOAD), for the dataset (FROM, USING, WITH) and for caching, and must never overlook one.
+The engine does the real parsing. The scanner here only finds the keywords that matter for safety (SERVICE,
+LOAD), for the dataset (FROM, USING, WITH) and for caching; it must never miss one.
 
-Runs inside a worker process: a result of the engine may not cross threads, so parsing, evaluation
-and serialisation are one call.
+It runs inside a worker process. A result of the engine may not cross threads, so parsing, evaluation and
+serialisation are one call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VOLATILE = re.compile(r"(?i)\b(?:now|rand|uuid|struuid|bnode)\s*\(")
 
 
 def is_volatile(text: str) -> bool:
-    """Whether the same query on the same graph may answer differently the next time."""
+    """Whether the query may give another result on the same graph (it calls NOW, RAND and the like)."""
     lowered = text.lower()
     return any(name in lowered for name in _VOLATILE_NAMES) and _VOLATILE.search(text) is not None
 
@@ -55,7 +55,7 @@ def names_dataset(query: str) -> bool:
 
 
 def remote_iris(text: str) -> tuple[str, ...]:
-    """What SERVICE and LOAD would reach: each IRI as written, ``""`` where it is not spelt out.
+    """The IRIs that SERVICE and LOAD would fetch, as written; ``""`` for a variable or prefixed name.
 
     Rather one too many than one too few: a prefix called ``service:`` counts as well.
 
@@ -82,7 +82,7 @@ def remote_iris(text: str) -> tuple[str, ...]:
 
 
 def file_iris(text: str) -> bool:
-    """Whether an IRI of the text points to a file of the server's machine."""
+    """Whether an IRI in the text points to a file on the server's machine."""
     return "file:" in text.lower() and re.search(r"(?i)<\s*file:", text) is not None
 
 
@@ -108,7 +108,7 @@ PAGE = """<!doctype html>
 
 
 def results_page(query: str, content: bytes, *, graph: bool) -> bytes:
-    """A page around a result: SPARQL JSON as a table, Turtle as text (`graph`)."""
+    """HTML page around a result: SPARQL JSON as a table, Turtle as text (`graph`)."""
     result = f'<pre class="code">{escape(content.decode())}</pre>' if graph else _table(json.loads(content))
     page = PAGE.format(query=escape(query), link=quote(query, safe=""), result=result)
     return page.encode("utf-8", "backslashreplace")
@@ -159,11 +159,11 @@ _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 
 
 class _ResultTooLargeError(Exception):
-    """Stops the serialisation when the limit is passed."""
+    """Stops serialisation when the size limit is exceeded."""
 
 
 class _Output(io.RawIOBase):
-    """Collects bytes up to a limit."""
+    """A byte buffer with a size limit."""
 
     def __init__(self, limit: int) -> None:
         self._parts: list[bytes] = []
@@ -177,21 +177,21 @@ class _Output(io.RawIOBase):
         return len(data)
 
     def getvalue(self) -> bytes:
-        """Everything written."""
+        """The bytes written so far."""
         return b"".join(self._parts)
 
 
 class Evaluator:
-    """A read-only view of one store at one moment, and the limits its answers keep."""
+    """A read-only view of one store, with the limits its results must keep."""
 
     def __init__(self, path: str, prefixes: dict[str, str]) -> None:
         self._path, self._prefixes = path, prefixes
-        # What stands below a path would be written with escaped slashes: plainer as a whole IRI.
+        # Local names with slashes would be escaped, which is harder to read than a whole IRI.
         self._written = {name: iri for name, iri in prefixes.items() if name != "data"}
         self._store = self._open()
 
     def _open(self) -> ox.Store:
-        """The store; a live writer may be replacing its files meanwhile, which passes."""
+        """Open the store, retrying while a writer replaces its files."""
         for pause in OPENING_PAUSES:
             try:
                 return ox.Store.read_only(self._path)
@@ -203,11 +203,11 @@ class Evaluator:
             raise Problem("unavailable", f"The graph's store cannot be opened: {error}") from error
 
     def answer(self, job: Head) -> tuple[Head, bytes]:
-        """The head and body of the answer to a job. Raises `Problem` where there is none."""
+        """Execute a job: head and body of the response. Raises `Problem` if there is none."""
         try:
             return self._answer(job)
         except (OSError, RuntimeError):
-            # A live writer may have replaced files under a view that is some writes old.
+            # A concurrent writer may have replaced the files of an older view.
             self._store = self._open()
             return self._answer(job)
 
@@ -257,7 +257,7 @@ class Evaluator:
         return offer
 
     def _used(self, query: str) -> dict[str, str]:
-        """The prefixes whose names occur in the query: handing over all of them costs as much as parsing."""
+        """The prefixes that occur in the query; passing all of them would cost as much as parsing."""
         if "\\u" in query or "\\U" in query:
             return self._prefixes
         return {name: iri for name, iri in self._prefixes.items() if f"{name}:" in query}
@@ -279,7 +279,7 @@ class Evaluator:
             results.serialize(cast(IO[bytes], output), form)
 
     def _graph(self, job: Head, output: _Output) -> Offer:
-        """One graph, or with no graph named the whole store, for the Graph Store Protocol."""
+        """Read one graph, or the whole store where no graph is named, for the Graph Store Protocol."""
         name = job.get("graph")
         if name is None and not job["default"]:
             offer = _chosen(job["accept"], negotiation.DATASET)
@@ -303,7 +303,7 @@ class Evaluator:
 
 
 def _dataset(job: Head, query: str) -> dict[str, Any]:
-    """The engine's dataset arguments: the protocol's graphs, the query's own, or the union."""
+    """The engine's dataset arguments: graphs named by the protocol, by the query, or the union of all."""
     default, named = job.get("default_graphs"), job.get("named_graphs")
     if default or named:
         return {
@@ -317,12 +317,12 @@ def _chosen(accept: str, offers: tuple[Offer, ...]) -> Offer:
     offer = negotiation.choose(accept, offers)
     if offer is None:
         names = [entry.media_type for entry in offers]
-        raise Problem("not-acceptable", f"This can be given as {', '.join(names)}.", {"available": names})
+        raise Problem("not-acceptable", f"Available formats: {', '.join(names)}.", {"available": names})
     return offer
 
 
 def refuse_remote(text: str, allowed: Any) -> None:
-    """Raises `Problem` if the text would reach out to anything that is not on the list."""
+    """Raise `Problem` if the text would fetch an IRI that is not allowed."""
     try:
         reached = remote_iris(text)
     except AmbiguousTextError as error:
@@ -336,7 +336,7 @@ def refuse_remote(text: str, allowed: Any) -> None:
 
 
 def without_unused_prefixes(turtle: bytes) -> bytes:
-    r"""Turtle or TriG with its prefixes in order and without those that nothing uses.
+    r"""Sort the prefixes of a Turtle or TriG text and drop those that are not used.
 
     >>> without_unused_prefixes(b"@prefix b: <http://b/> .\n@prefix a: <http://a/> .\na:x a:y a:z .\n")
     b'@prefix a: <http://a/> .\na:x a:y a:z .\n'
@@ -352,7 +352,7 @@ def without_unused_prefixes(turtle: bytes) -> bytes:
 
 
 def syntax_problem(error: SyntaxError) -> Problem:
-    """The engine's message with its position, without the character classes of its grammar."""
+    """The engine's syntax error as a `Problem` with its position, shortened for people."""
     match = _PLACE.search(str(error))
     if match is None:
         return Problem("syntax-error", str(error))

@@ -1,4 +1,4 @@
-"""The worker behind the pages and the HTTP API: tables, cells, questions and answers of one open graph."""
+"""The worker behind pages and HTTP API: tables, cells, questions and answers of one open graph."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def retrieve(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The answer to a question as ``kgtable ask --json`` prints it, with the way there for the page.
+    """The answer to a question as ``kgtable ask --json`` prints it, plus the steps shown on the page.
 
-    A model's text is told as it arrives.
+    The text of a language model is emitted as it arrives.
     """
     options = {name: job[name] for name in ("method", "k") if job[name] is not None}
     answer = graph.ask(job["question"], on_text=lambda text: tell("text", {"text": text}), **options)
     for line in _steps(answer):
         tell("step", {"text": line})
-    return {**answer.to_json(), **_way(answer)}
+    return {**answer.to_json(), **_details(answer)}
 
 
 def _steps(answer: Answer) -> list[str]:
-    """What happened, in a few lines."""
+    """A summary of the retrieval: its labels, and how many triples and tables it found."""
     found = answer.retrieval
     if found is None:
         return []
@@ -55,8 +55,8 @@ def _steps(answer: Answer) -> list[str]:
     return lines
 
 
-def _way(answer: Answer) -> dict[str, Any]:
-    """What the page shows beside the answer itself."""
+def _details(answer: Answer) -> dict[str, Any]:
+    """The details that the page shows beside an answer: reasons, prompt, triples, tables, queries."""
     found = answer.retrieval
     trace: Mapping[str, Any] = {} if found is None else found.trace
     triples = () if found is None else found.triples[:SHOWN_TRIPLES]
@@ -84,7 +84,7 @@ def _way(answer: Answer) -> dict[str, Any]:
 
 
 def _cited_query(answer: Answer) -> list[str]:
-    """A query for the numbers an answer rests on, none where it rests on no number."""
+    """A SPARQL query for the numbers an answer cites, or none if it cites no number."""
     cells = [f"<{citation.cell}>" for citation in answer.citations if citation.unit is not None]
     if not cells:
         return []
@@ -92,7 +92,7 @@ def _cited_query(answer: Answer) -> list[str]:
 
 
 def _terms(expanded: Any) -> list[str]:
-    """The expanded terms as plain texts, whatever kinds they are grouped by."""
+    """The expanded terms as plain texts, whatever their kind."""
     if isinstance(expanded, Mapping):
         return [f"{kind}: {text}" for kind, texts in expanded.items() for text in _terms(texts)]
     if isinstance(expanded, str):
@@ -128,32 +128,39 @@ _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
 
 
 class Explorer:
-    """Opens the graph of a directory again whenever a job says that there is a new one."""
+    """Executes the operations; opens the graph again when a job names a newer version."""
 
     def __init__(self) -> None:
         self._graph: KnowledgeGraph | None = None
         self._directory = Path()
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """The answer of an operation as JSON; events on the way are sent ahead of it."""
+        """The result of an operation as JSON; progress events are emitted before it."""
         opening = job.get("open")
         if opening is not None:
-            self._graph, self._directory = None, Path(opening["directory"])
+            self._close()
+            self._directory = Path(opening["directory"])
         for pause in OPENING_PAUSES:
             try:
                 return self._answer(job, emit)
             except Exception as error:
-                # A live writer may have replaced files under a view that is some writes old.
+                # A concurrent writer may have replaced the files of an older view.
                 if not _files_moved(error):
                     raise
-                self._graph = None
+                self._close()
                 time.sleep(pause)
         return self._answer(job, emit)
+
+    def _close(self) -> None:
+        """Ends the lease of the graph at once: the graph itself may wait for the garbage collector."""
+        if self._graph is not None and self._graph.generation.lease is not None:
+            self._graph.generation.lease.release()
+        self._graph = None
 
     def _answer(self, job: Head, emit: Emit) -> tuple[Head, bytes]:
         try:
             if self._graph is None:
-                _forget()
+                _drop_caches()
                 self._graph = KnowledgeGraph(self._directory)
             result = OPERATIONS[job["op"]](
                 self._graph, job, lambda name, data: emit({"name": name}, _json(data))
@@ -164,7 +171,7 @@ class Explorer:
 
 
 def _files_moved(error: BaseException) -> bool:
-    """Whether the store's files, rather than the job, may be at fault."""
+    """Whether the error may come from replaced store files rather than from the job."""
     while isinstance(error, KgtableError | Problem) and not isinstance(error, LLMError):
         if error.__cause__ is None:
             return False
@@ -172,14 +179,14 @@ def _files_moved(error: BaseException) -> bool:
     return isinstance(error, OSError | RuntimeError)
 
 
-def _forget() -> None:
-    """Lets go of everything remembered of the graph before."""
+def _drop_caches() -> None:
+    """Drop all caches of the previous graph."""
     overview.forget()
     table_windows.forget_cells()
 
 
 def kind_of(error: KgtableError) -> str:
-    """The kind of problem that an error of kgtable is to a client."""
+    """The name of the `ProblemKind` that reports an error of kgtable to the client."""
     return next((kind for leaf, kind in _KINDS if isinstance(error, leaf)), "unavailable")
 
 

@@ -1,4 +1,4 @@
-"""Messages between the server and its worker processes: a JSON head and a body of bytes.
+"""Messages between the server and its worker processes: a JSON head and a binary body.
 
 Each frame is two big-endian lengths of four bytes, then the head, then the body.
 """
@@ -20,19 +20,19 @@ _read = json.JSONDecoder().decode
 
 
 def encode(head: Head, body: bytes = b"") -> bytes:
-    """One frame as bytes."""
+    """Encode one message as bytes."""
     text = _write(head).encode("ascii")
     return b"".join((_LENGTHS.pack(len(text), len(body)), text, body))
 
 
 class Decoder:
-    """Frames out of bytes that arrive in pieces."""
+    """Decode messages from bytes that arrive in pieces."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes | memoryview) -> list[tuple[Head, bytes]]:
-        """The frames that these bytes complete, in order."""
+        """Add received bytes and return the messages they complete, in order."""
         self._buffer += data
         frames = []
         while len(self._buffer) >= _LENGTHS.size:

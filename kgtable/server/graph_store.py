@@ -1,8 +1,8 @@
-"""The SPARQL 1.1 Graph Store HTTP Protocol at ``/store``.
+"""SPARQL 1.1 Graph Store HTTP Protocol at ``/store``.
 
-``?graph=IRI`` and ``?default`` name a graph; so does a path below ``/store/``, whose own address is
-the graph's IRI. ``/store`` alone is the whole store: reading gives all its graphs, posting quads adds
-them, posting triples makes a new graph.
+``?graph=IRI`` and ``?default`` name a graph; so does a path below ``/store/``, whose full address is then
+the graph's IRI. ``/store`` alone means the whole store: GET returns all graphs, POST adds quads, or triples
+as a new graph.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ METHODS = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Which graph a request is about: an IRI, the default graph, or neither for the whole store."""
+    """The graph that a request addresses: an IRI, the default graph, or neither for the whole store."""
 
     graph: str | None
     default: bool
 
     @property
     def whole(self) -> bool:
-        """Whether it is the whole store."""
+        """Whether the whole store is addressed."""
         return self.graph is None and not self.default
 
 
 class GraphStore:
-    """An ASGI application for ``/store``."""
+    """ASGI application for ``/store``."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
@@ -46,7 +46,7 @@ class GraphStore:
     async def handle(
         self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
-        """Answers one request. Raises `Problem`."""
+        """Answer one request. Raises `Problem`."""
         method = scope["method"]
         origin = requests.origin_of(scope, headers)
         if method == "OPTIONS":
@@ -58,7 +58,7 @@ class GraphStore:
         elif method in ("PUT", "POST", "DELETE"):
             await self._write(target, origin, scope, receive, send, headers)
         else:
-            raise Problem("method-not-allowed", f"{method} is not for graphs.", {}, {"allow": METHODS})
+            raise Problem("method-not-allowed", f"{method} is not supported here.", {}, {"allow": METHODS})
 
     async def _read(
         self, target: Target, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
@@ -127,7 +127,7 @@ def _target(scope: Scope, origin: str) -> Target:
 
 
 def _check_type(content_type: str, *, quads: bool) -> None:
-    """Raises `Problem` unless a body of this type can be stored."""
+    """Raise `Problem` unless content of this media type can be stored."""
     kind = requests.media_type(content_type)
     if kind == "multipart/form-data":
         return

@@ -1,4 +1,4 @@
-"""Content negotiation: which of the formats at hand a client wants (RFC 9110, section 12.5.1)."""
+"""Content negotiation: choose the response format from the Accept header (RFC 9110, section 12.5.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HTML = "text/html"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offer:
-    """A format the server can write: what it answers to, and the engine's name for it."""
+    """A format that the server can write: its media types and the engine's name for it."""
 
     media_type: str
     aliases: tuple[str, ...]
@@ -21,7 +21,7 @@ class Offer:
 
     @property
     def content_type(self) -> str:
-        """The Content-Type header, with the charset where the type is text."""
+        """The Content-Type header, with the charset for textual types."""
         return f"{self.media_type}; charset=utf-8" if self.media_type.startswith("text/") else self.media_type
 
 
@@ -89,10 +89,9 @@ def _quality(parameters: Sequence[str]) -> float:
 
 @lru_cache(maxsize=512)
 def choose(accept: str, offers: tuple[Offer, ...]) -> Offer | None:
-    """The offer a client likes best, None if none will do; without a wish, the first.
+    """The offer that the client prefers; the first without an Accept header; None if none is acceptable.
 
-    Ties go to the range that is more specific, then to the one that stands first in the header,
-    then to the first offer.
+    Ties go to the more specific range, then to the earlier one in the header, then to the earlier offer.
 
     >>> choose("text/html;q=0.5, text/csv", TABULAR).media_type
     'text/csv'
@@ -115,7 +114,7 @@ def choose(accept: str, offers: tuple[Offer, ...]) -> Offer | None:
 
 
 def _match(offer: Offer, ranges: Sequence[_Range]) -> _Range | None:
-    """The most specific range that covers an offer; a range for its own name beats its aliases."""
+    """The most specific range that matches an offer; its main media type wins over its aliases."""
     fitting = [
         entry
         for entry in ranges
@@ -134,7 +133,7 @@ def _covers(media_range: str, media_type: str) -> bool:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether the client takes gzip.
+    """Whether the client accepts gzip.
 
     >>> accepts_gzip("br, gzip;q=0.8"), accepts_gzip("gzip;q=0"), accepts_gzip("")
     (True, False, False)

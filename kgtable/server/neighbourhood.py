@@ -1,4 +1,4 @@
-"""What surrounds a node of the graph: its statements, its neighbours as a picture, nodes by label."""
+"""Neighbourhood of a node: statements from and to it, a picture of its neighbours, search by label."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KIND_OF_TYPE = {f"{KGT}Table": "table", f"{KGT}Row": "row", f"{QUDT}QuantityVal
 
 
 def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The statements that start from an IRI and those that lead to it, the first few hundred of each.
+    """The statements that start at an IRI and those that end there, a few hundred of each at most.
 
     Raises `GraphNotFoundError` where there are none.
     """
@@ -44,7 +44,7 @@ def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     incoming = list(ask(graph, "incoming", iri=iri))
     if not outgoing and not incoming:
         raise GraphNotFoundError(f"The graph says nothing of {iri.value[:200]}.")
-    label = next(filter(None, (_said(outgoing, name) for name in _NAMES)), "")
+    label = next(filter(None, (_first_text(outgoing, name) for name in _NAMES)), "")
     return {
         "iri": iri.value,
         "label": label or _name(iri.value),
@@ -66,7 +66,7 @@ def _statement(row: Any, name: str) -> dict[str, Any]:
 def neighbours(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """A node and at most `limit` of its neighbours: nodes with label and kind, edges by predicate.
 
-    A predicate's neighbourhood is the rows that use it, and what it gives them.
+    The neighbourhood of a predicate is the rows that use it and their values.
     """
     iri = _checked(job["iri"])
     picture = _Picture(graph)
@@ -78,7 +78,7 @@ def neighbours(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
                 more = True
                 break
             if outward and row["predicate"].value in _NAMES and isinstance(row["object"], ox.Literal):
-                picture.call(iri.value, text_of(row["object"]))
+                picture.set_label(iri.value, text_of(row["object"]))
             if outward and row["predicate"].value in _LEFT_OUT:
                 continue
             other = row["object" if outward else "subject"]
@@ -97,7 +97,7 @@ def neighbours(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 class _Picture:
-    """Nodes and edges as they are found, each once."""
+    """Nodes and edges collected without duplicates."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         self._graph = graph
@@ -106,7 +106,7 @@ class _Picture:
         self._known: set[tuple[str, str, str]] = set()
 
     def add(self, node: ObjectTerm, type: ObjectTerm | None, label: ObjectTerm | None) -> None:
-        """Notes a node, or that it has a class or a label."""
+        """Add a node, its class or its label."""
         id = _id(node)
         known = self.nodes.get(id)
         if known is None:
@@ -118,12 +118,12 @@ class _Picture:
         if isinstance(type, ox.NamedNode) and type.value in _KIND_OF_TYPE:
             known["kind"] = _KIND_OF_TYPE[type.value]
 
-    def call(self, id: str, label: str) -> None:
-        """Gives a node its label."""
+    def set_label(self, id: str, label: str) -> None:
+        """Set the label of a node."""
         self.nodes[id]["label"] = label[:LONGEST_LABEL]
 
     def connect(self, source: ObjectTerm, target: ObjectTerm, predicate: str) -> None:
-        """Notes an edge."""
+        """Add an edge."""
         edge = _id(source), predicate, _id(target)
         if edge not in self._known:
             self._known.add(edge)
@@ -147,7 +147,7 @@ class _Picture:
 
 
 def search(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Nodes whose label contains the words: subjects shared by tables first, then tables and rows."""
+    """Nodes whose label contains the words: shared subjects first, then tables and rows."""
     words = " ".join(job["q"].lower().split())
     hits: dict[str, dict[str, str]] = {}
     for row in ask(graph, "labels", words=ox.Literal(words)) if words else ():
@@ -170,7 +170,7 @@ def _kind_of(graph: KnowledgeGraph, iri: str) -> str:
 
 
 def place(graph: KnowledgeGraph, iri: str) -> dict[str, Any]:
-    """The table, row and column an IRI of the data belongs to, None where it does not."""
+    """Table id, row and column of a data IRI, or None for another IRI."""
     address = graph.names.parse_cell_iri(iri)
     if address is not None:
         return {"table": address.table, "row": address.row, "column": address.column}
@@ -192,8 +192,8 @@ def _checked(iri: str) -> ox.NamedNode:
     return node
 
 
-def _said(statements: Iterable[Any], predicate: str) -> str:
-    """The first text that the statements give the predicate, empty if there is none."""
+def _first_text(statements: Iterable[Any], predicate: str) -> str:
+    """The first text value of the predicate among the statements, or an empty string."""
     for row in statements:
         if row["predicate"].value == predicate and isinstance(row["object"], ox.Literal):
             return text_of(row["object"])[:LONGEST_LABEL]

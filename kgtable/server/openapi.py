@@ -1,9 +1,10 @@
-"""The OpenAPI 3.1 document of the HTTP API. Tests hold it against the running server."""
+"""OpenAPI 3.1 document of the HTTP API; the tests compare it with the running server."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from kgtable.config import DEFAULT_K
 from kgtable.version import __version__
 
 _TEXT = {"type": "string"}
@@ -35,8 +36,8 @@ def _range(low: int, high: int, default: int | None = None) -> dict[str, Any]:
 
 _PAGING = [
     _parameter("q", _TEXT, "Words that all have to occur."),
-    _parameter("offset", _range(0, 10**9, 0), "How many to pass over."),
-    _parameter("limit", _range(1, 200, 50), "How many to give at most."),
+    _parameter("offset", _range(0, 10**9, 0), "Number of results to skip."),
+    _parameter("limit", _range(1, 200, 50), "Maximum number of results."),
 ]
 _IRI = _parameter("iri", {"type": "string", "format": "iri"}, "An absolute IRI.", required=True)
 _ID = _parameter("id", {"type": "string", "minLength": 1}, "The table's id.", required=True, where="path")
@@ -173,7 +174,7 @@ SCHEMAS: dict[str, Any] = {
 def _get(about: str, schema: str, parameters: list[Any], *, statuses: tuple[int, ...] = ()) -> dict[str, Any]:
     responses = {
         "200": {"description": "Found.", "content": {"application/json": {"schema": _ref(schema)}}},
-        "304": {"description": "Nothing has changed since the entity tag."},
+        "304": {"description": "Not modified since the given entity tag."},
         **_problems(400, *statuses, 503),
     }
     return {
@@ -183,20 +184,20 @@ def _get(about: str, schema: str, parameters: list[Any], *, statuses: tuple[int,
 
 def _problems(*statuses: int) -> dict[str, Any]:
     content = {"application/problem+json": {"schema": _ref("Problem")}}
-    return {str(status): {"description": "A problem.", "content": content} for status in statuses}
+    return {str(status): {"description": "An error.", "content": content} for status in statuses}
 
 
 def _table_path() -> dict[str, Any]:
     parameters = [
         _ID,
         _parameter("row", _range(0, 10**9, 0), "The first row of the window."),
-        _parameter("rows", _range(1, 500, 200), "How many rows."),
+        _parameter("rows", _range(1, 500, 200), "Number of rows."),
         _parameter("column", _range(0, 10**6, 0), "The first column."),
-        _parameter("columns", _range(1, 200, 60), "How many columns."),
+        _parameter("columns", _range(1, 200, 60), "Number of columns."),
         _parameter(
             "around", {"type": "string", "pattern": r"^$|^[0-9]{1,9}(,[0-9]{1,9}){0,49}$"}, "Rows to show."
         ),
-        _parameter("format", {"enum": ["json", "csv"], "default": "json"}, "CSV gives the whole table."),
+        _parameter("format", {"enum": ["json", "csv"], "default": "json"}, "csv returns the whole table."),
     ]
     found = _get("A window of one table, as printed", "Table", parameters, statuses=(404,))
     found["get"]["responses"]["200"]["content"]["text/csv"] = {"schema": {"type": "string"}}
@@ -227,7 +228,7 @@ def _ask_path() -> dict[str, Any]:
 
 
 def document(server: str) -> dict[str, Any]:
-    """The document for a server at an address."""
+    """The document for a server at the given address."""
     place = [
         _parameter("table", {"type": "string", "minLength": 1}, "The table's id.", required=True),
         _parameter("row", _range(0, 10**9), "The row, from 0.", required=True),
@@ -235,14 +236,14 @@ def document(server: str) -> dict[str, Any]:
     ]
     question = [
         _parameter("question", _QUESTION, "The question.", required=True),
-        _parameter("k", _range(1, 11_000, 100), "How many triples at most."),
-        _parameter("method", _METHOD, "The way to retrieve."),
+        _parameter("k", _range(1, 11_000, DEFAULT_K), "Maximum number of triples."),
+        _parameter("method", _METHOD, "The retrieval method."),
     ]
     words = [
         _parameter("q", {"type": "string", "minLength": 1}, "Words of a label.", required=True),
-        _parameter("limit", _range(1, 60, 12), "How many to give at most."),
+        _parameter("limit", _range(1, 60, 12), "Maximum number of results."),
     ]
-    around = [_IRI, _parameter("limit", _range(1, 200, 40), "How many neighbours at most.")]
+    around = [_IRI, _parameter("limit", _range(1, 200, 40), "Maximum number of neighbours.")]
     return {
         "openapi": "3.1.0",
         "info": {
@@ -252,12 +253,14 @@ def document(server: str) -> dict[str, Any]:
         },
         "servers": [{"url": server.rstrip("/")}],
         "paths": {
-            "/api/info": _get("What the graph holds", "Info", []),
+            "/api/info": _get("Size of the graph and example questions", "Info", []),
             "/api/dataset": _get("Prefixes, example queries, properties and classes", "Dataset", []),
             "/api/classes": _get("The classes and how many entities each has", "Classes", []),
             "/api/tables": _get("The tables, searched by words", "Tables", _PAGING),
             "/api/tables/{id}": _table_path(),
-            "/api/cells": _get("All that is known of one cell", "Cell", place, statuses=(404,)),
+            "/api/cells": _get(
+                "Value, unit, scale and provenance of one cell", "Cell", place, statuses=(404,)
+            ),
             "/api/ontology": _get("The generated predicates, searched by words", "Ontology", _PAGING),
             "/api/resource": _get("The statements about an IRI", "Resource", [_IRI]),
             "/api/neighbours": _get("The neighbourhood of an IRI", "Neighbours", around),

@@ -1,4 +1,4 @@
-"""Everything a person can set about the server, in one immutable value."""
+"""Options of the server, as immutable values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MEBIBYTE = 1 << 20
 
 
 class DefaultGraph(StrEnum):
-    """What a query without a dataset of its own sees as its default graph."""
+    """The default graph of a query that names no dataset."""
 
     UNION = "union"
     OWN = "own"
@@ -18,7 +18,7 @@ class DefaultGraph(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """What one request may cost. Times are seconds, sizes bytes."""
+    """Limits of one request: times in seconds, sizes in bytes."""
 
     query_seconds: float = 30.0
     write_seconds: float = 120.0
@@ -32,11 +32,11 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """How many requests run and wait at once.
+    """How many requests run and wait at the same time.
 
-    `fast` queries run side by side; one that takes longer than `slow_after` seconds moves to one of
-    the `slow` lanes with a lower priority, or is refused when those are taken, so that short
-    queries keep flowing. `waiting` requests queue for at most `patience` seconds.
+    `fast` queries run in parallel; one that takes longer than `slow_after` seconds moves to one of the `slow`
+    lanes with a lower priority, or is refused if those are full, so that short queries are not held up.
+    At most `waiting` requests queue, each for `patience` seconds.
     """
 
     fast: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))

@@ -1,4 +1,4 @@
-"""The dataset as a whole, for the pages: its size, its tables, its predicates, its examples."""
+"""Overview of the dataset for the pages: size, tables, predicates, example questions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN_TABLES = 12
 
 
 def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """How much the graph holds, some questions it could be asked, and where to start looking."""
+    """Size of the graph, example questions and starting points for browsing."""
     tables = graph.catalogue.tables
     rows = sum(record.rows for record in tables.values())
     cells = sum(record.cells for record in tables.values())
@@ -48,7 +48,7 @@ def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def _questions(graph: KnowledgeGraph, most: int = 3) -> Iterable[str]:
-    """Questions made from the first rows with a label and a number under a named column."""
+    """Example questions made from the first rows that have a label and a number in a named column."""
     found = 0
     for id, record in graph.catalogue.tables.items():
         if found == most:
@@ -78,7 +78,7 @@ def _first_label(graph: KnowledgeGraph, id: str, fact: ColumnFact) -> str | None
 
 
 def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """What an editor of queries needs: prefixes, examples, and the IRIs to complete."""
+    """Prefixes, example queries and IRIs to complete, for the query editor."""
     predicates = sorted({graph.names.predicate_iri(fact.predicate) for fact in graph.catalogue.facts()})
     fixed = sorted(
         {iri for record in graph.catalogue.tables.values() for iri in _counted(record, "predicates")}
@@ -103,7 +103,7 @@ def _counted(record: TableRecord, name: str) -> Iterable[str]:
 
 
 def tables(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The tables that match all the words of `q`, best matches first, from `offset` on."""
+    """Tables that match all words of `q`, best matches first, from `offset` on."""
     records = list(graph.catalogue.tables.values())
     words = job["q"].lower().split()
     if words:
@@ -114,7 +114,7 @@ def tables(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def _score(record: TableRecord, words: Iterable[str]) -> int:
-    """How well a table matches: words of the title count most; 0 if one is missing everywhere."""
+    """How well a table matches the words: title words weigh most; 0 if a word occurs nowhere."""
     title = f"{record.title} {record.id}".lower()
     columns = " ".join(fact.name for fact in record.facts).lower()
     score = 0
@@ -140,7 +140,7 @@ def _table(record: TableRecord) -> dict[str, Any]:
 
 
 def ontology(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The generated predicates that match `q`, those of most tables first, from `offset` on."""
+    """Generated predicates that match `q`, the most used first, from `offset` on."""
     entries = _predicates(graph)
     words = job["q"].lower().split()
     if words:
@@ -187,7 +187,7 @@ def _predicate(graph: KnowledgeGraph, name: str, facts: list[ColumnFact]) -> dic
 
 
 def classes(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The classes of the dataset with their entities, by the dataset's own description."""
+    """Classes of the dataset and their numbers of entities, from the dataset's own description."""
     found = graph.store.query(read_shipped("queries/explorer/classes.rq"))
     assert isinstance(found, ox.QuerySolutions)
     comments = _vocabulary()
@@ -202,7 +202,7 @@ def classes(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> dict[str, str]:
-    """What the core vocabulary says of each of its terms."""
+    """The core vocabulary's comment on each of its terms."""
     store = ox.Store()
     store.load(read_shipped("ontologies/kgtable.ttl"), ox.RdfFormat.TURTLE)
     comment = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#comment")
@@ -211,5 +211,5 @@ def _vocabulary() -> dict[str, str]:
 
 
 def forget() -> None:
-    """Lets go of what is remembered of a graph that is closed."""
+    """Drop the caches of a graph that is closed."""
     _predicates.cache_clear()

@@ -1,4 +1,4 @@
-"""What went wrong with a request, for programs as problem details and for people as a page."""
+"""Web pages of the server, and errors as pages for browsers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _template(name: str) -> Template:
 
 
 def page(name: str, values: Mapping[str, str] | None = None) -> bytes:
-    """A page by the name of its template; `values` are already escaped."""
+    """Fill in a page template; `values` must already be escaped."""
     current = {"table": "tables", "resource": "graph"}.get(name, name)
     links = "".join(
         f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in NAVIGATION
@@ -71,10 +71,10 @@ def page(name: str, values: Mapping[str, str] | None = None) -> bytes:
 
 
 class Files(StaticFiles):
-    """The files of the pages, checked anew by the browser on each visit."""
+    """Static files, revalidated by the browser on each visit."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """A file, or 404."""
+        """The file, or 404."""
         response = await super().get_response(path, scope)
         if isinstance(response, FileResponse):
             response.headers["cache-control"] = "no-cache"
@@ -82,13 +82,13 @@ class Files(StaticFiles):
 
 
 class Pages:
-    """The routes of the pages of one server."""
+    """The routes of one server's pages."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
 
     def routes(self) -> list[Route | Mount]:
-        """Everything people look at."""
+        """The routes of all pages."""
         return [
             Route("/", self.ask, methods=["GET"]),
             Route("/tables", self.plain, methods=["GET"]),
@@ -103,7 +103,7 @@ class Pages:
         ]
 
     async def ask(self, request: Request) -> Response:
-        """The first page; with the server's token in the address, the cookie that stands for it."""
+        """The start page; a token in the address is exchanged for a cookie."""
         given = parse_qs(request.url.query).get("token", [""])[0]
         if given and same_secret(given, self._state.settings.token):
             response = RedirectResponse("/", 303)
@@ -112,20 +112,20 @@ class Pages:
         return _html(request, page("ask"))
 
     async def plain(self, request: Request) -> Response:
-        """A page without anything to fill in, named by its path."""
+        """A page without parameters, named by its path."""
         return _html(request, page(request.url.path.strip("/")))
 
     async def table(self, request: Request) -> Response:
-        """One table."""
+        """The page of one table."""
         return _html(request, page("table"))
 
     async def query(self, request: Request) -> Response:
-        """The editor."""
+        """The query editor."""
         default_graph = _DEFAULT_GRAPHS[self._state.settings.default_graph]
         return _html(request, page("query", {"default_graph": default_graph}))
 
     async def ontology(self, request: Request) -> Response:
-        """The list of predicates, or the ontology itself for programs."""
+        """The list of predicates as a page, or the ontology as RDF for programs."""
         offer = _wanted(request)
         if offer.media_type == HTML:
             return _html(request, page("ontology"))
@@ -133,13 +133,13 @@ class Pages:
         return await self._rdf(query, offer, union=False)
 
     async def resource(self, request: Request) -> Response:
-        """One IRI: a page for people, its statements for programs."""
+        """One IRI: a page for people, its statements as RDF for programs."""
         iri = request.query_params.get("iri", "")
         requests.check_iri(iri, "iri")
         return await self._dereference(request, iri)
 
     async def data(self, request: Request) -> Response:
-        """An IRI of the data whose path is asked for here."""
+        """A data IRI that is requested at its own path."""
         base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
         raw = request.scope.get("raw_path", b"").decode("latin-1").partition("?")[0]
         iri = base + (raw or quote(request.url.path)).lstrip("/")
@@ -195,7 +195,7 @@ def _wanted(request: Request) -> Offer:
     offer = negotiation.choose(accept, GRAPH)
     if offer is None:
         names = [entry.media_type for entry in GRAPH]
-        raise Problem("not-acceptable", f"This can be given as {', '.join(names)}.", {"available": names})
+        raise Problem("not-acceptable", f"Available formats: {', '.join(names)}.", {"available": names})
     return offer
 
 
@@ -211,7 +211,7 @@ _OFFERS = (Offer("application/problem+json", ("application/json",), None), Offer
 
 
 def problem_response(problem: Problem, accept: str) -> Response:
-    """The problem as the ``Accept`` header likes it: a page for browsers, else problem details."""
+    """The error in the format the client accepts: a page for browsers, else problem details."""
     offer = negotiation.choose(accept, _OFFERS)
     if offer is None or offer.media_type != HTML:
         return problem.response()

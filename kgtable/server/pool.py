@@ -1,9 +1,9 @@
-"""A bounded pool of worker processes with a fast and a slow lane.
+"""Bounded pool of worker processes with a fast and a slow lane.
 
-Jobs go to processes of the fast lane; while jobs are short, a few are sent ahead, so that a process
-need not wait for the next. One whose job takes long moves to the slow lane with a lower priority and
-another takes its place; with no slow lane left the job is refused. So a few expensive queries cannot
-keep the short ones waiting, and the number of processes stays bounded.
+Jobs go to the processes of the fast lane; while jobs are short, a few are sent ahead, so that a process need
+not wait for the next one. A process whose job takes long moves to the slow lane with a lower priority, and a
+new one replaces it; if the slow lane is full, the job is refused. So a few expensive queries cannot block the
+short ones, and the number of processes stays bounded.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kgtable.server.frames import Head
 from kgtable.server.options import Lanes
 from kgtable.server.problems import Problem, busy
 from kgtable.server.process import WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
+from kgtable.storage import Lease
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,24 +39,26 @@ RESTART = 1.0
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The store a job looks at: where it lies, its version, and the prefixes queries may use.
+    """The store that a job reads: its path, its version, and the prefixes queries may use.
 
-    `directory` is the graph directory it belongs to, None for a bare store.
+    `directory` is the graph directory it belongs to, None for a bare store. `lease` keeps the store's
+    files for as long as a job with this view waits or runs, and as long as it is the server's view.
     """
 
     path: str
     version: str
     prefixes: dict[str, str]
     directory: str | None = None
+    lease: Lease | None = None
 
     def opening(self) -> Head:
-        """What a process is told to open the store."""
+        """The instruction for a worker to open the store."""
         return {"path": self.path, "prefixes": self.prefixes, "directory": self.directory}
 
 
 @dataclass(slots=True)
 class Counts:
-    """What the pool has been through, for the metrics."""
+    """Counters of the pool, for the metrics."""
 
     started: int = 0
     died: int = 0
@@ -65,7 +68,7 @@ class Counts:
 
 
 class Pool:
-    """Worker processes of one role. Use from one event loop only."""
+    """Worker processes of one role. Use it from a single event loop."""
 
     def __init__(self, role: str, lanes: Lanes, memory: int) -> None:
         self.counts = Counts()
@@ -83,21 +86,21 @@ class Pool:
 
     @property
     def processes(self) -> int:
-        """How many worker processes there are."""
+        """Number of worker processes."""
         return len(self._fast) + len(self._slow) + len(self._starting)
 
     @property
     def running(self) -> int:
-        """How many jobs are with a process."""
+        """Number of jobs that a process is working on."""
         return sum(len(worker.jobs) for worker in (*self._fast, *self._slow))
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait for a process."""
+        """Number of jobs in the queue."""
         return len(self._queue)
 
     async def start(self) -> None:
-        """Starts the processes of the fast lane, so that the first requests need not wait.
+        """Start the processes of the fast lane before the first request.
 
         Raises `WorkerDiedError` if they do not start.
         """
@@ -114,9 +117,9 @@ class Pool:
         events: Callable[[WorkerFrame], None] | None = None,
         abandoned: Callable[[], Awaitable[None]] | None = None,
     ) -> WorkerFrame:
-        """The answer to a job. Raises `Problem` if it is refused, overruns, or its process dies.
+        """Execute a job. Raises `Problem` if it is refused, overruns, or its process dies.
 
-        `abandoned` waits until nobody wants the answer any more; it is only asked for slow jobs.
+        `abandoned` waits until the client is gone; it is only used for slow jobs.
         """
         if self._closing:
             raise busy("The server is shutting down.")
@@ -140,7 +143,7 @@ class Pool:
             raise
 
     async def close(self, seconds: float = 5.0) -> None:
-        """Lets running jobs finish for so many seconds, then ends every process."""
+        """Wait at most `seconds` for running jobs, then end every process."""
         self._closing = True
         while self._queue:
             self._queue.popleft().fail(busy("The server is shutting down."))
@@ -159,7 +162,7 @@ class Pool:
             await asyncio.sleep(0.01)
 
     def answered(self, worker: WorkerProcess, seconds: float) -> None:
-        """A process has answered: it gets more to do, or goes if it was slow."""
+        """Handle a finished job: give the process more work, or end it if it was slow."""
         self._mean += (seconds - self._mean) / 20
         self._stop_watching(worker)
         if worker.slow:
@@ -170,7 +173,7 @@ class Pool:
         self._dispatch()
 
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
-        """A process is gone: the job it was at has no answer, those behind it go elsewhere."""
+        """Handle the end of a process: fail its current job and pass the others on."""
         self._starting.discard(worker)
         for lane in (self._fast, self._slow):
             if worker in lane:
@@ -189,7 +192,7 @@ class Pool:
         self._dispatch()
 
     def _fill(self) -> None:
-        """Starts processes until the fast lane is full."""
+        """Start processes until the fast lane is full."""
         while not self._closing and len(self._fast) + len(self._spawning) < self._lanes.fast:
             task = asyncio.get_running_loop().create_task(self._spawn())
             self._spawning.add(task)
@@ -214,9 +217,9 @@ class Pool:
         self._dispatch()
 
     def _dispatch(self) -> None:
-        """Sends waiting jobs to the first processes that have time, the one with the least to do.
+        """Send waiting jobs to processes with capacity, the least busy first.
 
-        Few busy processes are cheaper than many that are woken for every job.
+        A few busy processes cost less than waking many for single jobs.
         """
         ahead = AHEAD if self._lanes.slow and self._mean < SHORT else 1
         while self._queue:
@@ -230,12 +233,12 @@ class Pool:
                 min(free[:CORES], key=_load).submit(job)
 
     def _tick(self) -> None:
-        """Looks at what takes long, and comes again while there is anything to look at."""
+        """Check jobs that take long, and reschedule the check while there are any."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         for worker in (*self._fast, *self._slow):
             if worker.jobs:
-                self._look_at(worker, now - worker.started)
+                self._check_worker(worker, now - worker.started)
         while self._queue and now - self._queue[0].since > self._lanes.patience:
             self.counts.refused += 1
             job = self._queue.popleft()
@@ -244,8 +247,8 @@ class Pool:
         more = bool(self._queue) or self.running > 0
         self._ticker = loop.call_later(TICK, self._tick) if more else None
 
-    def _look_at(self, worker: WorkerProcess, seconds: float) -> None:
-        """Does what there is to do about a process that has been at a job for so many seconds."""
+    def _check_worker(self, worker: WorkerProcess, seconds: float) -> None:
+        """Act on a process that has worked on one job for so many seconds: demote, stop or leave it."""
         job = worker.jobs[0]
         if seconds > job.seconds:
             self.counts.timeouts += 1
@@ -287,7 +290,7 @@ class Pool:
             watch.cancel()
 
     def _stop(self, worker: WorkerProcess, refusal: Problem) -> None:
-        """Kills a process; its job is answered with the refusal when it is gone."""
+        """Kill a process; its job fails with the given refusal once it has ended."""
         self._refusals.setdefault(worker, refusal)
         worker.kill()
 
@@ -303,6 +306,6 @@ def _load(worker: WorkerProcess) -> int:
     return len(worker.jobs)
 
 
-def single_file(lanes: Lanes, wide: int = 1) -> Lanes:
-    """The lanes of a role that does few things at a time, however long they take, such as writing."""
+def serial_lanes(lanes: Lanes, wide: int = 1) -> Lanes:
+    """Lanes of a role that does few jobs at a time, however long they take, such as writing."""
     return replace(lanes, fast=wide, slow=0, patience=max(lanes.patience, 30.0))

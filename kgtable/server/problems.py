@@ -1,4 +1,4 @@
-"""What went wrong with a request, as RFC 9457 problem details."""
+"""HTTP errors as RFC 9457 problem details."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROBLEM_TYPE = "https://w3id.org/kgtable/problems#"
 
 @dataclass(frozen=True, slots=True)
 class ProblemKind:
-    """A kind of problem: its name, its HTTP status and its title."""
+    """A kind of error: its name, HTTP status and title."""
 
     name: str
     status: int
@@ -53,7 +53,7 @@ KINDS = {
 
 
 class Problem(Exception):
-    """A request that is answered with an error; `extra` joins the JSON body, `headers` the response."""
+    """An HTTP error response; `extra` is added to the JSON body, `headers` to the response."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class Problem(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
+        """The HTTP status code."""
         return KINDS[self.kind].status
 
     def body(self) -> bytes:
-        """The problem as ``application/problem+json``."""
+        """The error as ``application/problem+json``."""
         kind = KINDS[self.kind]
         value = {
             "type": PROBLEM_TYPE + kind.name,
@@ -83,11 +83,11 @@ class Problem(Exception):
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
     def response(self) -> Response:
-        """The problem as a response."""
+        """The error as an HTTP response."""
         headers = {"cache-control": "no-store", **self.headers}
         return Response(self.body(), self.status, headers, "application/problem+json")
 
 
 def busy(detail: str, seconds: int = 1) -> Problem:
-    """A refusal that invites the client to come back in so many seconds."""
+    """A 503 that asks the client to retry after so many seconds."""
     return Problem("busy", detail, headers={"retry-after": str(seconds)})

@@ -1,4 +1,4 @@
-"""One worker process as the server's event loop sees it: started, given jobs, killed."""
+"""One worker process as seen from the server's event loop: start, submit jobs, kill."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STARTER = "kgtable.server.worker"
 
 
 class WorkerDiedError(Exception):
-    """The process ended before it answered. `code` is its exit status, `words` what it left on stderr."""
+    """The process ended before it answered. `code` is its exit status, `words` its stderr."""
 
     def __init__(self, code: int | None, words: str) -> None:
         super().__init__(f"exit status {code}: {words}")
@@ -30,17 +30,16 @@ class WorkerDiedError(Exception):
 
     @property
     def out_of_memory(self) -> bool:
-        """Whether it ended because memory could not be had."""
+        """Whether the process ended because it could not allocate memory."""
         return any(word in self.words for word in ("memory allocation", "bad_alloc", "MemoryError"))
 
 
 @dataclass(slots=True, eq=False)
 class WorkerJob:
-    """Something for a process to do, and where its answer goes.
+    """A job for a worker process, and the future that gets its result.
 
-    `seconds` is how long it may take, `since` the loop's time when it began to wait. `events` hears of
-    what it tells on the way, `abandoned` waits until nobody wants the answer any more. `copies` counts
-    the processes and queues that have it.
+    `seconds` is its time limit, `since` the loop's time when it was queued. `events` receives progress,
+    `abandoned` waits until the client is gone. `copies` counts the processes and queues that hold the job.
     """
 
     head: Head
@@ -55,43 +54,42 @@ class WorkerJob:
     copies: int = 1
 
     def finish(self, frame: WorkerFrame) -> None:
-        """Gives the answer to whoever still waits for it."""
+        """Set the result, if it is still wanted."""
         if not self.answer.done():
             self.answer.set_result(frame)
 
     def fail(self, error: Exception) -> None:
-        """Tells whoever still waits that there will be no answer."""
+        """Set the error, if the result is still wanted."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
 
-class Keeper(Protocol):
-    """Who is told what becomes of a process."""
+class ProcessObserver(Protocol):
+    """Receives the events of a process."""
 
     def answered(self, worker: WorkerProcess, seconds: float) -> None:
-        """The process has answered its first job, after so many seconds."""
+        """The process has finished its first job, after so many seconds."""
         ...
 
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
-        """The process is gone; `worker.jobs` are those it has not answered."""
+        """The process has ended; `worker.jobs` are the unfinished ones."""
         ...
 
 
 class WorkerProcess(asyncio.Protocol):
     """A process that works through its jobs one at a time, in order.
 
-    `jobs` are those it has not answered, `started` the loop's time when it began with the first of
-    them; `opened` is the version of the graph that its last job looks at. `stalled` says that those
-    behind the first have gone elsewhere as well, `slow` that it is in the slow lane, `ending` that it
-    takes no more jobs.
+    `jobs` are the unfinished ones, `started` the loop's time when the first of them began; `opened` is the
+    graph version that the last job reads. `stalled`: the jobs behind the first were passed on to other
+    processes. `slow`: it is in the slow lane. `ending`: it takes no more jobs.
     """
 
-    def __init__(self, role: str, memory: int, keeper: Keeper) -> None:
+    def __init__(self, role: str, memory: int, observer: ProcessObserver) -> None:
         self.jobs: deque[WorkerJob] = deque()
         self.started = 0.0
         self.opened: str | None = None
         self.slow = self.stalled = self.ending = False
-        self._keeper = keeper
+        self._observer = observer
         self._decoder = Decoder()
         self._unsent: list[bytes] = []
         self._ready: asyncio.Future[None] | None = None
@@ -121,11 +119,11 @@ class WorkerProcess(asyncio.Protocol):
 
     @property
     def takes_jobs(self) -> bool:
-        """Whether a job that is submitted now is begun soon."""
+        """Whether a job that is submitted now would start soon."""
         return not (self.stalled or self.ending)
 
     async def connect(self) -> None:
-        """Attaches the process to the event loop and waits until it is ready for jobs.
+        """Attach the process to the event loop and wait until it is ready for jobs.
 
         Raises `WorkerDiedError` if it never is. A process that is not waited for is killed.
         """
@@ -136,11 +134,11 @@ class WorkerProcess(asyncio.Protocol):
         except BaseException:
             self._ready.cancel()
             self.kill()
-            self._bury()
+            self._start_reaping()
             raise
 
     def submit(self, job: WorkerJob) -> None:
-        """Sends a job, to be done after those sent before."""
+        """Send a job, to be done after the earlier ones."""
         if not self.jobs:
             self.started = self._loop.time()
         head = {**job.head, "seconds": job.seconds}
@@ -153,29 +151,29 @@ class WorkerProcess(asyncio.Protocol):
         self._unsent.append(encode(head, job.body))
 
     def _send(self) -> None:
-        """Sends the jobs that came together in one go."""
+        """Send the jobs submitted in this turn of the loop in one write."""
         if self._transport is not None:
             self._transport.write(b"".join(self._unsent))
         self._unsent.clear()
 
     def lower_priority(self) -> None:
-        """Lets the other processes go first from now on."""
+        """Lower the process's scheduling priority for good."""
         try:
             os.setpriority(os.PRIO_PROCESS, self.pid, 10)
         except OSError:
             return
 
     def kill(self) -> None:
-        """Ends the process at once, whatever it is doing."""
+        """End the process at once."""
         self._process.kill()
 
     def close(self) -> None:
-        """Lets an idle process end by itself."""
+        """Let an idle process exit by itself."""
         if self._transport is not None:
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Takes what the process sends."""
+        """Handle data from the process."""
         for head, body in self._decoder.feed(data):
             if head.get("ready"):
                 if self._ready is not None and not self._ready.done():
@@ -189,20 +187,20 @@ class WorkerProcess(asyncio.Protocol):
                 self.jobs.popleft().finish((head, body))
                 now = self._loop.time()
                 took, self.started = now - self.started, now
-                self._keeper.answered(self, took)
+                self._observer.answered(self, took)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """The process is gone, or was let go."""
-        self._bury()
+        """Handle the end of the connection."""
+        self._start_reaping()
 
-    def _bury(self) -> None:
-        """Sees to it that the end of the process is waited for, and told, once."""
+    def _start_reaping(self) -> None:
+        """Start waiting for the end of the process; does so only once."""
         if not self.ending:
             self.ending = True
             self._loop.run_in_executor(None, self._reap)
 
     def _reap(self) -> None:
-        """Waits for the end of the process, in a thread, and tells its keeper."""
+        """Wait for the end of the process in a thread, then notify the observer."""
         try:
             self._process.wait(timeout=1)
         except subprocess.TimeoutExpired:
@@ -219,4 +217,4 @@ class WorkerProcess(asyncio.Protocol):
     def _tell_end(self, error: WorkerDiedError) -> None:
         if self._ready is not None and not self._ready.done():
             self._ready.set_exception(error)
-        self._keeper.died(self, error)
+        self._observer.died(self, error)

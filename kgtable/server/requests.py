@@ -1,4 +1,4 @@
-"""HTTP requests read within limits, and responses sent without the cost of response objects."""
+"""HTTP requests read within limits, and responses sent without Starlette's response objects (for speed)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def header_map(scope: Scope) -> dict[bytes, bytes]:
-    """The headers by lower-case name; of a repeated one, all values joined by commas."""
+    """Headers by lower-case name; values of a repeated header joined by commas."""
     headers: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         headers[name] = headers[name] + b", " + value if name in headers else value
@@ -35,12 +35,12 @@ def header_map(scope: Scope) -> dict[bytes, bytes]:
 
 
 def text(headers: Mapping[bytes, bytes], name: bytes) -> str:
-    """A header as text, empty where it is absent."""
+    """The value of a header, or an empty string."""
     return headers.get(name, b"").decode("latin-1")
 
 
 def origin_of(scope: Scope, headers: Mapping[bytes, bytes]) -> str:
-    """Scheme and host under which the server was addressed, such as ``http://127.0.0.1:7878``."""
+    """Scheme and host of the request, such as ``http://127.0.0.1:7878``."""
     host = text(headers, b"host")
     if not _HOST.fullmatch(host):
         server = scope.get("server") or ("localhost", None)
@@ -49,7 +49,7 @@ def origin_of(scope: Scope, headers: Mapping[bytes, bytes]) -> str:
 
 
 def media_type(content_type: str) -> str:
-    """The media type without its parameters. Raises `Problem` for a charset other than UTF-8."""
+    """The media type without parameters. Raises `Problem` for a charset other than UTF-8."""
     name, *parameters = (part.strip() for part in content_type.split(";"))
     for parameter in parameters:
         key, _, value = parameter.partition("=")
@@ -81,7 +81,7 @@ def parameters(encoded: bytes) -> Parameters:
 
 
 def single(found: Parameters, name: str) -> str | None:
-    """The one value of a parameter, None if it is absent. Raises `Problem` if it is repeated."""
+    """The value of a parameter, or None if it is absent. Raises `Problem` if it is repeated."""
     values = found.get(name)
     if values is None:
         return None
@@ -91,7 +91,7 @@ def single(found: Parameters, name: str) -> str | None:
 
 
 def iris(found: Parameters, name: str) -> tuple[str, ...]:
-    """The IRIs of a repeatable parameter. Raises `Problem` for anything that is not an absolute IRI."""
+    """The IRIs of a repeatable parameter. Raises `Problem` for a value that is not an absolute IRI."""
     values = found.get(name, ())
     for value in values:
         check_iri(value, name)
@@ -99,7 +99,7 @@ def iris(found: Parameters, name: str) -> tuple[str, ...]:
 
 
 def check_iri(value: str, name: str) -> None:
-    """Raises `Problem` unless the value is an absolute IRI that does not point to a file."""
+    """Raise `Problem` unless the value is an absolute IRI that does not point to a file."""
     try:
         NamedNode(value if _ABSOLUTE.match(value) else "")
     except ValueError as error:
@@ -110,7 +110,7 @@ def check_iri(value: str, name: str) -> None:
 
 
 async def body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> bytes:
-    """The whole body. Raises `Problem` if it is longer than the limit or compressed."""
+    """The whole body. Raises `Problem` if it is too long or compressed."""
     if text(headers, b"content-encoding").strip().lower() not in ("", "identity"):
         raise Problem(
             "unsupported-media-type", "Send the body uncompressed.", {}, {"accept-encoding": "identity"}
@@ -137,7 +137,7 @@ async def body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> 
 
 
 async def _before(deadline: float, receive: Receive) -> Message:
-    """The next part of a body. Raises `Problem` if it does not come in time."""
+    """The next part of a body. Raises `Problem` if it does not arrive in time."""
     try:
         async with asyncio.timeout_at(deadline):
             return await receive()
@@ -155,7 +155,7 @@ def utf8(content: bytes) -> str:
 
 
 def until_disconnect(receive: Receive) -> Callable[[], Awaitable[None]]:
-    """Waits until the client closes its connection."""
+    """Wait until the client closes its connection."""
 
     async def wait() -> None:
         message: Any = {}
@@ -166,7 +166,7 @@ def until_disconnect(receive: Receive) -> Callable[[], Awaitable[None]]:
 
 
 def not_modified(headers: Mapping[bytes, bytes], tag: str) -> bool:
-    """Whether the client already has this version (RFC 9110, section 13.1.2; weak comparison)."""
+    """Whether the client has this version already (RFC 9110, section 13.1.2; weak comparison)."""
     known = text(headers, b"if-none-match")
     if not known:
         return False
@@ -176,7 +176,7 @@ def not_modified(headers: Mapping[bytes, bytes], tag: str) -> bool:
 
 
 async def send_answer(send: Send, answer: CachedResponse, tag: str, *, head: bool = False) -> None:
-    """Sends an answer with its entity tag (none if empty); of a HEAD request only the headers."""
+    """Send a response with its entity tag (none if empty); headers only for HEAD."""
     headers = [
         (b"content-type", answer.content_type),
         (b"content-length", str(len(answer.body)).encode()),
@@ -194,7 +194,7 @@ async def send_answer(send: Send, answer: CachedResponse, tag: str, *, head: boo
 
 
 async def send_empty(send: Send, status: int, headers: Mapping[str, str] | None = None) -> None:
-    """Sends a response without a body."""
+    """Send a response without a body."""
     pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (headers or {}).items()]
     if status not in (204, 304):
         pairs.append((b"content-length", b"0"))

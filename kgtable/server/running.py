@@ -1,11 +1,11 @@
-"""Serving a graph directory: what ``kgtable serve`` and `KnowledgeGraph.serve` do."""
+"""Serve a graph directory: what `kgtable.serve` and ``kgtable serve`` do."""
 
 from __future__ import annotations
 
 import secrets
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -14,9 +14,9 @@ import uvicorn
 
 from kgtable.building.generations import POINTER
 from kgtable.building.pipeline import start_empty
-from kgtable.errors import ServerError
+from kgtable.errors import ServerError, UsageError
 from kgtable.server.app import Server
-from kgtable.server.options import DefaultGraph, ServerSettings
+from kgtable.server.options import MEBIBYTE, DefaultGraph, Lanes, ServerLimits, ServerSettings
 from kgtable.server.security import is_loopback
 from kgtable.server.state import GraphFolder, ServerState, StoreSource
 
@@ -25,7 +25,7 @@ GRACE_SECONDS = 10
 
 
 def with_token(settings: ServerSettings) -> ServerSettings:
-    """The settings with a token made up where one is needed and none is given."""
+    """The settings with a generated token where one is needed and none is given."""
     needed = settings.writable or not is_loopback(settings.host)
     token = settings.token
     if token is not None and (len(token) < 8 or not (token.isascii() and token.isprintable())):
@@ -39,7 +39,7 @@ def with_token(settings: ServerSettings) -> ServerSettings:
 
 
 def bind(settings: ServerSettings) -> socket.socket:
-    """The listening socket. Raises `ServerError` where the address cannot be had."""
+    """Open the listening socket. Raises `ServerError` if the address is not available."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -57,7 +57,7 @@ def bind(settings: ServerSettings) -> socket.socket:
 
 
 def address(listener: socket.socket) -> str:
-    """Where a browser finds the server."""
+    """The URL of the server for a browser."""
     host, port = listener.getsockname()[:2]
     host = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - shown, not bound
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
@@ -70,7 +70,7 @@ def run(
     log: TextIO | None = sys.stdout,
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serves until told to stop by a signal; `ready` is told the address once it listens.
+    """Serve until stopped by a signal; `ready` is called with the address once the server listens.
 
     Raises `ServerError` if the server cannot start.
     """
@@ -84,7 +84,7 @@ def run(
 
 
 def make_server(app: Server) -> uvicorn.Server:
-    """The HTTP server around the application."""
+    """Make the HTTP server around the application."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
@@ -100,6 +100,10 @@ def make_server(app: Server) -> uvicorn.Server:
     )
 
 
+def _to_standard_error(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
 def serve(
     directory: Path | str,
     *,
@@ -108,19 +112,52 @@ def serve(
     writable: bool = False,
     token: str | None = None,
     default_graph: str = "union",
+    cors: Sequence[str] = (),
+    allow_hosts: Sequence[str] = (),
+    allow_services: Sequence[str] = (),
+    allow_loads: Sequence[str] = (),
+    timeout: float = 30.0,
+    memory: int = 1_024,
+    result_size: int = 64,
+    workers: int | None = None,
+    access_log: bool = False,
+    say: Callable[[str], object] = _to_standard_error,
 ) -> None:
-    """Serves the graph in a directory until the process is told to stop, as ``kgtable serve`` does.
+    """Serve the graph in a directory until the process is told to stop, as ``kgtable serve`` does.
 
-    Raises `ServerError` if it cannot, and what opening the graph raises.
+    `token` is the bearer token; one is generated where it is needed and None. `default_graph` is ``union`` or
+    ``own``. `cors` are web origins that may call the server, `allow_hosts` further names it answers to,
+    `allow_services` and `allow_loads` the IRIs that SERVICE and LOAD may name. A query may take `timeout`
+    seconds and `memory` MiB, a result `result_size` MiB; `workers` queries run side by side, None for two
+    for each processor. `access_log` writes a JSON object for each request to standard output; `say` gets
+    lines for the person who started it.
+
+    Raises `ServerError` if it cannot, `UsageError` for another default graph, and what opening the graph
+    raises.
     """
-    settings = ServerSettings(host, port, writable, token, DefaultGraph(default_graph))
-    serve_directory(Path(directory), settings, log=None, say=lambda line: sys.stderr.write(line + "\n"))
+    if default_graph not in list(DefaultGraph):
+        raise UsageError(f"default_graph is {' or '.join(DefaultGraph)}, not {default_graph!r}.")
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        writable=writable,
+        token=token,
+        default_graph=DefaultGraph(default_graph),
+        origins=tuple(cors),
+        hosts=tuple(name.lower() for name in allow_hosts),
+        services=tuple(allow_services),
+        loads=tuple(allow_loads),
+        limits=ServerLimits(query_seconds=timeout, memory=memory * MEBIBYTE, result=result_size * MEBIBYTE),
+        lanes=Lanes() if workers is None else Lanes(fast=workers),
+        access_log=access_log,
+    )
+    serve_directory(Path(directory), settings, log=sys.stdout, say=say)
 
 
 def serve_directory(
     directory: Path, settings: ServerSettings, *, log: TextIO | None, say: Callable[[str], object]
 ) -> None:
-    """Serves the graph in a directory until told to stop; `say` gets lines for the person who started it.
+    """Serve the graph in a directory until stopped; `say` receives messages for the terminal.
 
     A writable server makes an empty graph in a new or empty directory. Raises `ServerError`, and what
     opening the graph raises.

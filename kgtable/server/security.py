@@ -1,4 +1,4 @@
-"""Who may do what: tokens, host names, origins, and the headers every page is sent with."""
+"""Access control: tokens, host names, origins, and the security headers of pages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECURITY_HEADERS = (
 
 @lru_cache(maxsize=1_024)
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server bound to the host.
+    """Whether a server bound to the host is reachable from this machine only.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
     (True, True, False)
@@ -46,20 +46,20 @@ def is_loopback(host: str) -> bool:
 
 
 def same_secret(given: str, expected: str | None) -> bool:
-    """Whether a token is the right one, compared in constant time; never where there is none."""
+    """Compare a token with the secret in constant time; false if there is no secret."""
     if not expected:
         return False
     return hmac.compare_digest(given.encode("utf-8"), expected.encode("utf-8"))
 
 
 def bearer(headers: Mapping[bytes, bytes]) -> str:
-    """The token of the Authorization header, empty where there is none."""
+    """The token of the Authorization header, or an empty string."""
     scheme, _, value = text(headers, b"authorization").partition(" ")
     return value.strip() if scheme.lower() == "bearer" else ""
 
 
 def cookie_token(headers: Mapping[bytes, bytes]) -> str:
-    """The token a browser was given for reading."""
+    """The read token in a browser's cookie."""
     try:
         morsel = SimpleCookie(text(headers, b"cookie")).get(COOKIE)
     except CookieError:
@@ -68,14 +68,14 @@ def cookie_token(headers: Mapping[bytes, bytes]) -> str:
 
 
 def require_write_token(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
-    """Raises `Problem` unless the server takes writes and the request carries the bearer token."""
+    """Raise `Problem` unless the server is writable and the request has the bearer token."""
     if not settings.writable:
         raise Problem("forbidden", "This server was not started with --writable.")
     _require(same_secret(bearer(headers), settings.token), "Writing needs the server's bearer token.")
 
 
 def require_read_token(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
-    """Raises `Problem` if reading needs a token, as it does beyond loopback, and there is none."""
+    """Raise `Problem` if reading needs a token (beyond loopback) and the request has none."""
     if is_loopback(settings.host):
         return
     allowed = same_secret(bearer(headers), settings.token) or same_secret(
@@ -90,7 +90,7 @@ def _require(allowed: bool, detail: str) -> None:
 
 
 def require_known_host(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
-    """Raises `Problem` for a host name that is not ours: a page elsewhere may point its name at us."""
+    """Raise `Problem` for an unknown Host header; protects against DNS rebinding."""
     if not is_loopback(settings.host) and not settings.hosts:
         return
     host = text(headers, b"host").lower()
@@ -102,7 +102,7 @@ def require_known_host(settings: ServerSettings, headers: Mapping[bytes, bytes])
 
 
 def cors_headers(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-    """What lets pages of an allowed origin read the response."""
+    """Headers that let pages of an allowed origin read the response."""
     origin = text(headers, b"origin")
     if not settings.origins or not origin:
         return []
@@ -117,7 +117,7 @@ def cors_headers(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> li
 
 
 def preflight_headers(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-    """What a browser that asks whether it may send a request is told beside `cors_headers`."""
+    """Headers of the response to a CORS preflight request, beside `cors_headers`."""
     if not cors_headers(settings, headers):
         return []
     return [
@@ -128,7 +128,7 @@ def preflight_headers(settings: ServerSettings, headers: Mapping[bytes, bytes]) 
 
 
 def is_login(scope: Scope, settings: ServerSettings) -> bool:
-    """Whether a browser presents the token in the address, once, to be given a cookie."""
+    """Whether a browser presents the token in the address, to be exchanged for a cookie."""
     if scope["path"] != "/" or b"token=" not in scope["query_string"]:
         return False
     given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])

@@ -1,4 +1,4 @@
-"""What a bare GET of ``/sparql`` returns: the SPARQL 1.1 Service Description of this endpoint."""
+"""SPARQL 1.1 Service Description of the endpoint, returned for a bare GET of ``/sparql``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 
 class Description:
-    """Describes the endpoint: languages, formats, features, and the dataset behind it."""
+    """ASGI handler of the service description: languages, formats, features, dataset."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
@@ -28,12 +28,12 @@ class Description:
     async def handle(
         self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
-        """Answers a GET or HEAD without a query. Raises `Problem`."""
+        """Answer a GET or HEAD without a query. Raises `Problem`."""
         accept = requests.text(headers, b"accept")
         offer = negotiation.choose(accept, GRAPH)
         if offer is None:
             names = [entry.media_type for entry in GRAPH]
-            raise Problem("not-acceptable", f"The description can be given as {', '.join(names)}.")
+            raise Problem("not-acceptable", f"Available formats of the description: {', '.join(names)}.")
         if offer.media_type == HTML:
             await send_empty(send, 303, {"location": "/query", "vary": "Accept"})
             return
@@ -52,7 +52,7 @@ class Description:
         await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
 
     def triples(self, endpoint: str) -> Iterator[ox.Triple]:
-        """The description of the service at an address."""
+        """The service description for a server at an address."""
         settings = self._state.settings
         service = ox.NamedNode(endpoint)
 

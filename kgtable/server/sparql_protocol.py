@@ -1,4 +1,4 @@
-"""The SPARQL 1.1 Protocol: one address for queries and, where allowed, updates."""
+"""SPARQL 1.1 Protocol at ``/sparql``: queries and, where allowed, updates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UPDATE_TYPE = "application/sparql-update"
 
 @dataclass(frozen=True, slots=True)
 class ProtocolOperation:
-    """What a request asks for: a query or an update, and the dataset the protocol gives it."""
+    """A parsed request: a query or an update, and the dataset given by the protocol."""
 
     query: str | None
     update: str | None
@@ -32,7 +32,7 @@ class ProtocolOperation:
 
 
 class SparqlEndpoint:
-    """An ASGI application for ``/sparql``. A bare GET goes to `description`."""
+    """ASGI application for ``/sparql``. A bare GET goes to `description`."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
@@ -40,15 +40,15 @@ class SparqlEndpoint:
     async def handle(
         self, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
-        """Answers one request. Raises `Problem`."""
+        """Answer one request. Raises `Problem`."""
         method = scope["method"]
         if method == "OPTIONS":
             await send_empty(send, 204, {"allow": METHODS, "accept-post": f"{QUERY_TYPE}, {requests.FORM}"})
             return
         if method not in ("GET", "HEAD", "POST"):
-            raise Problem("method-not-allowed", f"{method} is not for SPARQL.", {}, {"allow": METHODS})
+            raise Problem("method-not-allowed", f"{method} is not supported here.", {}, {"allow": METHODS})
         key, view = _address_key(scope, headers), self._state.view()
-        if key is not None and await self._answered_before(key, view, scope, send, headers):
+        if key is not None and await self._answer_from_cache(key, view, scope, send, headers):
             return
         operation = await self._operation(scope, receive, headers)
         base = requests.origin_of(scope, headers) + "/sparql"
@@ -57,10 +57,10 @@ class SparqlEndpoint:
         else:
             await self._query(operation, base, key, view, scope, receive, send, headers)
 
-    async def _answered_before(
+    async def _answer_from_cache(
         self, key: Hashable, view: View, scope: Scope, send: Send, headers: Mapping[bytes, bytes]
     ) -> bool:
-        """Gives the answer to a GET of the same address again, if the graph is still the same."""
+        """Answer a repeated GET from the cache, if the graph is unchanged."""
         answer = self._state.cache.get(view.version, key)
         if answer is None:
             return False
@@ -146,7 +146,7 @@ class SparqlEndpoint:
         view: View,
         receive: Receive,
     ) -> tuple[CachedResponse, bool]:
-        """The answer of a worker, and whether the same request would get it again."""
+        """Execute an operation in a worker; the response, and whether it may be cached."""
         settings = self._state.settings
         job: Head = {
             "op": "query",
@@ -184,7 +184,7 @@ class SparqlEndpoint:
 
 
 def _address_key(scope: Scope, headers: Mapping[bytes, bytes]) -> Hashable:
-    """All of a GET or HEAD that its answer depends on, None for other methods."""
+    """The parts of a GET or HEAD that determine its response, or None for other methods."""
     if scope["method"] == "POST":
         return None
     names = (b"accept", b"accept-encoding", b"host")

@@ -1,4 +1,4 @@
-"""What the parts of a running server share."""
+"""Shared state of a running server: settings, store, worker pools, response cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
 from kgtable.server.frames import Head
 from kgtable.server.monitoring import Metrics
 from kgtable.server.options import ServerSettings
-from kgtable.server.pool import Pool, View, single_file
+from kgtable.server.pool import Pool, View, serial_lanes
 from kgtable.server.problems import Problem
 from kgtable.server.process import WorkerDiedError, WorkerFrame
 
@@ -33,15 +33,15 @@ WIDELY_USED = {
 
 
 class StoreSource(Protocol):
-    """Something with a store that can be served."""
+    """A store that can be served."""
 
     def view(self) -> View:
-        """The store as it is now. Raises `Problem` where there is none. Cheap: asked on every request."""
+        """The current state of the store. Raises `Problem` if there is none. Called on every request."""
         ...
 
 
 class StoreFolder:
-    """A bare Oxigraph store, without a graph directory around it."""
+    """A bare Oxigraph store without a graph directory."""
 
     def __init__(self, path: Path, prefixes: Mapping[str, str] | None = None) -> None:
         self._view = View(str(path), "1", {**WIDELY_USED, **FIXED_PREFIXES, **(prefixes or {})})
@@ -52,7 +52,7 @@ class StoreFolder:
 
 
 class GraphFolder:
-    """A graph directory: its pointer is looked at on each request and read when it has changed.
+    """A graph directory; its generation pointer is checked on each request.
 
     Raises `ServerError` for a directory that points to an endpoint, `GraphNotFoundError` and
     `GraphVersionError` as `GraphDirectory` does.
@@ -70,7 +70,7 @@ class GraphFolder:
         self._view = self._read()
 
     def view(self) -> View:
-        """The current generation's store."""
+        """The current generation's store, with a lease on it that lasts as long as the view."""
         stamp = self._look()
         if stamp != self._stamp:
             try:
@@ -87,7 +87,7 @@ class GraphFolder:
         return status.st_mtime_ns, status.st_ino
 
     def _read(self) -> View:
-        generation = self._directory.current()
+        generation = self._directory.lease()
         prefixes = {**WIDELY_USED, **Namespaces(generation.base).prefixes}
         try:
             made = generation.catalogue_path.stat().st_mtime_ns
@@ -97,7 +97,8 @@ class GraphFolder:
                 hint="Build the graph again in an empty directory.",
             ) from error
         version = f"{generation.number}-{made:x}"
-        return View(str(generation.store_path), version, prefixes, str(self._directory.path.absolute()))
+        directory = str(self._directory.path.absolute())
+        return View(str(generation.store_path), version, prefixes, directory, generation.lease)
 
 
 ENTRY_LIMIT = 256 * 1024
@@ -106,7 +107,7 @@ ENTRY_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CachedResponse:
-    """A response that can be given again: its content type, encoding and bytes."""
+    """A response that can be sent again: content type, encoding and bytes."""
 
     content_type: bytes
     encoding: bytes | None
@@ -114,7 +115,7 @@ class CachedResponse:
 
 
 class AnswerCache:
-    """The answers used last, up to a number of bytes in all; nothing survives a new version."""
+    """Least-recently-used cache of responses, bounded in bytes and emptied by a new version."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -126,7 +127,7 @@ class AnswerCache:
         return len(self._answers)
 
     def get(self, version: str, key: Hashable) -> CachedResponse | None:
-        """The answer given to the same request on the same version of the graph."""
+        """The cached response for the same request on the same version of the graph."""
         if version != self._version:
             return None
         answer = self._answers.get(key)
@@ -135,7 +136,7 @@ class AnswerCache:
         return answer
 
     def put(self, version: str, key: Hashable, answer: CachedResponse) -> None:
-        """Keeps an answer, and lets go of the ones used longest ago."""
+        """Store a response; evict the least recently used."""
         if len(answer.body) > ENTRY_LIMIT or not self._capacity:
             return
         if version != self._version:
@@ -154,10 +155,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class ServerState:
-    """The settings, where the graph lies, the worker pools and the counters.
+    """Settings, location of the graph, worker pools and counters.
 
-    `writes` counts what this server wrote: readers with an older view open the store anew. The
-    nonce keeps entity tags of different runs of a writable server apart.
+    `writes` counts this server's writes: readers with an older view open the store again. The nonce makes
+    entity tags of different runs of a writable server differ.
     """
 
     settings: ServerSettings
@@ -174,12 +175,12 @@ class ServerState:
     def __post_init__(self) -> None:
         settings = self.settings
         self.readers = Pool("read", settings.lanes, settings.limits.memory)
-        self.explorers = Pool("explore", single_file(settings.lanes, 2), settings.limits.api_memory)
-        self.writer = Pool("write", single_file(settings.lanes), 0) if settings.writable else None
+        self.explorers = Pool("explore", serial_lanes(settings.lanes, 2), settings.limits.api_memory)
+        self.writer = Pool("write", serial_lanes(settings.lanes), 0) if settings.writable else None
         self.cache = AnswerCache(settings.answer_cache)
 
     def view(self) -> View:
-        """The store as it is now, with this server's own writes in its version."""
+        """The current state of the store, with this server's writes in its version."""
         view = self.source.view()
         if self.writer is None:
             return view
@@ -188,52 +189,54 @@ class ServerState:
     async def read(
         self, job: Head, view: View, abandoned: Callable[[], Awaitable[None]] | None = None
     ) -> tuple[CachedResponse, bool]:
-        """A reader's answer, and whether the same job would get it again. Raises `Problem`."""
+        """Execute a read job; its response, and whether it may be cached. Raises `Problem`."""
         frame = await self.readers.run(job, self.settings.limits.query_seconds, view, abandoned=abandoned)
-        head, body = _sound(frame)
+        head, body = _checked(frame)
         encoding = head.get("encoding")
         answer = CachedResponse(head["type"].encode("latin-1"), encoding.encode() if encoding else None, body)
         return answer, not head.get("volatile")
 
     async def explore(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
-        """The JSON that an operation on the open graph gives. Raises `Problem`."""
+        """The JSON result of an operation on the open graph. Raises `Problem`."""
         view = self.view()
         if view.directory is None:
             raise Problem("unavailable", "This server has a bare store: the API needs a graph directory.")
-        _, body = _sound(await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events))
+        _, body = _checked(
+            await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events)
+        )
         return body
 
     async def write(self, job: Head, body: bytes = b"") -> int:
-        """Has one write applied; its HTTP status. Raises `Problem`."""
+        """Apply one write and return the HTTP status. Raises `Problem`."""
         if self.writer is None:
             raise Problem("forbidden", "This server was not started with --writable.")
         view = self.source.view()
         opening = {"path": view.path, "directory": view.directory}
         job = {**job, "prefixes": view.prefixes, "open": opening}
         try:
-            head, _ = _sound(await self.writer.run(job, self.settings.limits.write_seconds, body=body))
+            head, _ = _checked(await self.writer.run(job, self.settings.limits.write_seconds, body=body))
         finally:
-            # Even a write that was refused in the end may have been stored by the time it was.
+            # A write may have been stored even if it was refused in the end.
             self.writes += 1
         return int(head["status"])
 
     async def start(self) -> None:
-        """Starts the worker processes."""
+        """Start the worker processes."""
         await self.readers.start()
         if self.source.view().directory is not None:
-            self._warming = asyncio.get_running_loop().create_task(self._warm())
+            self._warming = asyncio.get_running_loop().create_task(self._start_explorers())
         if self.writer is not None:
             await self.writer.start()
 
-    async def _warm(self) -> None:
-        """Starts the explorers beside the first requests: they take a while."""
+    async def _start_explorers(self) -> None:
+        """Start the explorer processes in the background, since they are slow to start."""
         try:
             await self.explorers.start()
         except (OSError, WorkerDiedError) as error:
             _LOG.warning("The processes behind the pages do not start yet: %s", error)
 
     async def close(self) -> None:
-        """Finishes what is under way and ends the worker processes."""
+        """Finish running jobs and end the worker processes."""
         await self.readers.close()
         if self._warming is not None:
             self._warming.cancel()
@@ -242,8 +245,8 @@ class ServerState:
             await self.writer.close()
 
 
-def _sound(frame: WorkerFrame) -> WorkerFrame:
-    """The frame, unless it tells of a problem."""
+def _checked(frame: WorkerFrame) -> WorkerFrame:
+    """The frame; raises the `Problem` that it reports, if any."""
     head, body = frame
     if "problem" in head:
         raise Problem(

@@ -1,8 +1,7 @@
-"""A worker process: reads jobs from a socket, one at a time, and answers each with one frame.
+"""Worker process: reads jobs from a socket, one at a time, and answers each with one message.
 
-Started as ``python -m kgtable.server.worker ROLE DESCRIPTOR``. It bounds itself as well as being
-bounded from outside: an alarm ends it when a job overruns, whatever native code is running, and it
-ends when its server does.
+Started as ``python -m kgtable.server.worker ROLE DESCRIPTOR``. Besides the limits set from outside, an alarm
+ends the process when a job overruns, even inside native code, and it ends when its server does.
 """
 
 from __future__ import annotations
@@ -11,29 +10,45 @@ import resource
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Any, Protocol
 
 from kgtable.server import frames
 from kgtable.server.execution import Evaluator
 from kgtable.server.frames import Decoder, Emit, Head
 from kgtable.server.problems import Problem
+from kgtable.storage import Lease
 
 
 class Reader:
-    """Keeps one store open, and opens another one when a job comes with ``open``."""
+    """Keeps one store open, and opens another one when a job comes with ``open``.
+
+    Of a graph directory it holds a lease on the store's generation meanwhile.
+    """
 
     def __init__(self) -> None:
         self._evaluator: Evaluator | None = None
+        self._lease: Lease | None = None
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """The bytes of the response to a query or a graph read."""
+        """The response to a query or a graph read, as bytes."""
         opening = job.get("open")
         if opening is not None:
-            self._evaluator = None
-            self._evaluator = Evaluator(opening["path"], opening["prefixes"])
+            self._evaluator = self._lease = None
+            path = Path(opening["path"])
+            if opening.get("directory") is not None:
+                self._lease = _lease_on(path.parent)
+            self._evaluator = Evaluator(str(path), opening["prefixes"])
         if self._evaluator is None:
             raise ValueError("The first job of a reader must open a store.")
         return self._evaluator.answer(job)
+
+
+def _lease_on(generation: Path) -> Lease:
+    try:
+        return Lease(generation)
+    except OSError as error:
+        raise Problem("unavailable", f"The graph's store cannot be opened: {error}") from error
 
 
 GRACE_SECONDS = 2.0
@@ -43,15 +58,15 @@ CHUNK = 1 << 16
 
 
 class Worker(Protocol):
-    """What a role does with its jobs."""
+    """The interface of a role."""
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """The answer to a job; `emit` sends events ahead of it. Raises `Problem`."""
+        """Execute a job; `emit` sends events ahead of the result. Raises `Problem`."""
         ...
 
 
 def serve(worker: Worker, connection: socket.socket) -> None:
-    """Answers jobs in order until the other side closes."""
+    """Execute jobs in order until the connection closes."""
     decoder = Decoder()
     connection.sendall(frames.encode({"ready": True}))
     room = memoryview(bytearray(CHUNK))
@@ -82,7 +97,7 @@ def _failure(problem: Problem) -> tuple[Head, bytes]:
 
 
 def bound(memory: int) -> None:
-    """Bounds the process's memory, and makes the alarm deadly even inside native code."""
+    """Limit the process's memory, and let the alarm end it even inside native code."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -103,7 +118,7 @@ def _role(name: str) -> Any:
 
 
 def main(arguments: list[str]) -> None:
-    """Runs a worker of the given role on the given descriptor."""
+    """Run a worker of the given role on the given file descriptor."""
     role, descriptor, memory = arguments[0], int(arguments[1]), int(arguments[2])
     worker: Worker = _role(role)
     bound(memory)

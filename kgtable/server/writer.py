@@ -1,7 +1,7 @@
-"""The worker that writes: updates and graphs, each in one transaction, with datasets given by the protocol.
+"""The writing worker: updates and graph changes, each in one transaction, with the protocol's dataset.
 
-SPARQL 1.1 Protocol, section 2.2.3: the parameters act as if the update's operations with a WHERE
-clause had these USING clauses. The engine has no such argument, so the clauses are written in.
+SPARQL 1.1 Protocol, section 2.2.3: the dataset parameters act like USING clauses of every operation that has
+a WHERE clause. The engine has no such argument, so the clauses are inserted into the text.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from kgtable.storage import exclusive_lock
 
 
 class DatasetConflictError(ValueError):
-    """The update names its dataset itself, with USING or WITH."""
+    """The update has USING or WITH beside the protocol's dataset parameters."""
 
 
 def with_dataset(update: str, default: Sequence[str], named: Sequence[str]) -> str:
-    """The update with USING clauses for the given graphs before the WHERE of each operation.
+    """Insert USING clauses for the given graphs before the WHERE of each operation.
 
     >>> with_dataset("DELETE WHERE { ?s ?p 1 }", ["http://g"], [])
     'DELETE { ?s ?p 1 } USING <http://g> WHERE { ?s ?p 1 }'
@@ -61,7 +61,7 @@ def with_dataset(update: str, default: Sequence[str], named: Sequence[str]) -> s
 
 
 def _depths(words: Sequence[Token]) -> list[int]:
-    """How many braces are open at each token."""
+    """The brace nesting depth at each token."""
     depths, depth = [], 0
     for token in words:
         if token.kind == "sign" and token.text == "}":
@@ -73,7 +73,7 @@ def _depths(words: Sequence[Token]) -> list[int]:
 
 
 def _template(update: str, words: Sequence[Token], where: int) -> str:
-    """The braced pattern after the WHERE of ``DELETE WHERE``."""
+    """The group graph pattern after ``DELETE WHERE``."""
     depth = 0
     for token in words[where + 1 :]:
         if token.kind == "sign" and token.text in "{}":
@@ -97,13 +97,13 @@ _REFUSALS = {
 
 
 class StoreWriter:
-    """Holds the graph and its store for the time of one write, so that a build can have its turn."""
+    """Opens graph and store for the duration of one write, so that a build can run in between."""
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """Applies one write; when this returns, the write survives the end of any process."""
+        """Apply one write; on return it survives a crash of any process."""
         opening = job["open"]
         try:
-            with _held(opening["directory"], opening["path"]) as path:
+            with _locked_store(opening["directory"], opening["path"]) as path:
                 status = _write(path, job, body)
         except GraphLockedError:
             detail = "The graph is being built. Try again when that is done."
@@ -116,8 +116,8 @@ class StoreWriter:
 
 
 @contextmanager
-def _held(directory: str | None, path: str) -> Iterator[Path]:
-    """The store to write to; of a graph directory the current generation's, with the graph locked."""
+def _locked_store(directory: str | None, path: str) -> Iterator[Path]:
+    """The store to write to: of a graph directory, the current generation's, with the graph locked."""
     if directory is None:
         yield Path(path)
         return
@@ -169,7 +169,7 @@ def _update(store: ox.Store, job: Head) -> None:
 
 
 def _change_graph(store: ox.Store, job: Head, body: bytes) -> int:
-    """PUT, POST or DELETE of one graph; the status that fits what was there before."""
+    """PUT, POST or DELETE of one graph; the HTTP status depends on what existed before."""
     name = job["graph"]
     graph = ox.DefaultGraph() if name is None else ox.NamedNode(name)
     if isinstance(graph, ox.NamedNode):
@@ -194,7 +194,7 @@ def _change_graph(store: ox.Store, job: Head, body: bytes) -> int:
 
 
 def _insertion(quads: Iterable[ox.Quad]) -> str:
-    """INSERT DATA for some quads: the one way to change several things in one transaction."""
+    """An INSERT DATA update for some quads, so that several changes fit in one transaction."""
     by_graph: dict[str, list[str]] = {}
     for quad in quads:
         name = "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
@@ -211,7 +211,7 @@ def _transact(store: ox.Store, steps: list[str]) -> None:
 
 
 def _quads(job: Head, body: bytes, *, dataset: bool = False) -> Iterable[ox.Quad]:
-    """The quads of a request body, or of each part of a multipart one."""
+    """The quads of a request body, or of each part of a multipart body."""
     for media_type, content in _parts(job["type"], body):
         form = ox.RdfFormat.from_media_type(media_type)
         if form is None or (form in _DATASETS and not dataset):
@@ -232,7 +232,7 @@ def _parts(content_type: str, body: bytes) -> Iterable[tuple[str, bytes]]:
     head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1", "replace")
     message = email.message_from_bytes(head + body, policy=email.policy.HTTP)
     if not message.is_multipart():
-        raise Problem("bad-data", "The multipart body has no parts that can be told apart.")
+        raise Problem("bad-data", "The multipart body has no valid parts.")
     for part in message.iter_parts():
         content: Any = part.get_payload(decode=True)
         yield part.get_content_type(), content or b""

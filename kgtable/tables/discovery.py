@@ -143,11 +143,20 @@ def file_digest(file: TableFile) -> str:
 
     Raises `OSError` where one of them cannot be read.
     """
-    with file.path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256")
+    digest = _sha256(file)
     if file.sidecar is not None:
         digest.update(b"\0sidecar\0" + file.sidecar.read_bytes())
     return digest.hexdigest()
+
+
+def hash_file(file: TableFile) -> str:
+    """The SHA-256 of the file alone: its `file_digest` where it has no sidecar. Raises `OSError`."""
+    return _sha256(file).hexdigest()
+
+
+def _sha256(file: TableFile) -> hashlib._Hash:
+    with file.path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256")
 
 
 def _below(root: Path, notices: list[Notice]) -> Iterator[tuple[Path, str]]:

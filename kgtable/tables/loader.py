@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from kgtable.errors import NoTableError, TableError
-from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, walk
+from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
 from kgtable.tables.limits import ReadLimits, unreadable
 from kgtable.tables.model import Context, Grid, Notice
 from kgtable.tables.sidecar import merge_contexts, read_sidecar
 from kgtable.values.text import sound_text
+
+if TYPE_CHECKING:
+    from kgtable.tables.readers.delimited import DelimitedScan
 
 __all__ = [
     "ReadLimits", "TableFile", "Walk", "file_digest", "find_files", "read_file", "read_folder", "walk",
@@ -35,16 +38,22 @@ _READERS: Mapping[str, str] = MappingProxyType(
 """Suffix → module and function; loaded when needed, since some bring large libraries."""
 
 
-def read_file(file: TableFile, limits: ReadLimits | None = None) -> list[Grid]:
+def read_file(
+    file: TableFile,
+    limits: ReadLimits | None = None,
+    *,
+    sha256: str = "",
+    scan: DelimitedScan | None = None,
+) -> list[Grid]:
     """The tables of one file, each with its id, the file's hash and its sidecar's context.
 
+    `sha256` is the file's hash and `scan` a look over a delimited file, where they are known already.
     Raises `TableError` where the file cannot be read or holds no table.
     """
     limits = limits or ReadLimits()
     try:
-        grids = _reader(file)(file, limits)
-        with file.path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        grids = _reader(file)(file, limits) if scan is None else [scan.grid()]
+        sha256 = sha256 or hash_file(file)
     except OSError as error:
         raise unreadable(file, error) from error
     except MemoryError as error:
@@ -58,7 +67,7 @@ def read_file(file: TableFile, limits: ReadLimits | None = None) -> list[Grid]:
         replace(
             grid,
             id=table_id,
-            source=replace(grid.source, sha256=digest),
+            source=replace(grid.source, sha256=sha256),
             context=merge_contexts(beside, grid.context),
             notices=grid.notices + (notices if number == 0 else ()),
         )

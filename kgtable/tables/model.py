@@ -138,7 +138,9 @@ class Structure:
     `header` the header rows, `unit_rows` those of them that hold only units or scales. All rows
     from `body_start` on are body rows. `parents` maps a body row to the group row that heads it.
     `label_column` holds the text that names a row. `corner` is the header text above it.
-    `marks` maps a footnote mark to its text where the table or its context explains it.
+    `footnotes` are body rows that hold a note or a source instead of data; `of_which`
+    rows whose amounts are part of another row's. `marks` maps a footnote mark to its text where the
+    table or its context explains it.
     """
 
     columns: tuple[Column, ...]
@@ -153,6 +155,12 @@ class Structure:
     totals: frozenset[int] = frozenset()
     footnotes: frozenset[int] = frozenset()
     marks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    of_which: frozenset[int] = frozenset()
+
+    @property
+    def aside(self) -> frozenset[int]:
+        """The body rows that are no members: totals, parts of other rows, notes."""
+        return self.totals | self.of_which | self.footnotes
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ class Measure(StrEnum):
     RATIO = "ratio"
     DURATION = "duration"
     YEAR = "year"
+    ORDINAL = "ordinal"
 
 
 _PERCENT = re.compile(
-    r"(?<![\d.,])(?<!\d )%|(?<!\d )\b(?:per ?cent(?:ages?|s)?|pct\.?"
+    r"(?<![\d.,])(?<!\d )%|(?<=\b(?:19|20)\d\d)%|(?<=\b(?:19|20)\d\d )%|(?<!\d )\b(?:per ?cent(?:ages?|s)?|pct\.?"
     r"|percentage points?)\b(?! of \w+ owned)",
     re.IGNORECASE,
 )
@@ -101,9 +102,10 @@ _DURATION = re.compile(
     r"|\bdays(?: of)? (?:sales|inventory|payable|outstanding|working)\b|\bduration of\b",
     re.IGNORECASE,
 )
+_ORDINAL = re.compile(r"#|№|rank(?:ing)?|rk\.?|seed", re.IGNORECASE)
 _YEAR = re.compile(r"(?:fiscal |financial |calendar |tax )?year(?: of expiry)?", re.IGNORECASE)
 _LIKELY = re.compile(
-    r"%|cent|pct|#|\brat|year|yield|volatil|return|\bper\b|\beps\b|price|fair value|share|option|unit|award"
+    r"%|cent|pct|#|№|\brank|\brk|\bseed|\brat|year|yield|volatil|return|\bper\b|\beps\b|price|fair value|share|option|unit|award"
     r"|warrant|[rp]su|\bads|denominator|number|\bnos?\b|\bcount|quantity|qty|multiple|times|\(x\)|book|cover"
     r"|month|days|hours|weeks|\blife|lives|\bterm|maturity|duration",
     re.IGNORECASE,
@@ -156,7 +158,7 @@ def find_measure(name: str) -> Measure | None:
         _LIKELY.search(name) or not _COUNTED_WORDS.isdisjoint(_WORD.findall(name.lower()))
     ):
         return None
-    name = " ".join(name.split())
+    name = " ".join((name if " " in name else name.replace("_", " ")).split())
     bare = name
     while shorter := _TRAILING.sub("", bare):
         if shorter == bare:
@@ -176,6 +178,8 @@ def find_measure(name: str) -> Measure | None:
         return Measure.COUNT
     if _RATE.fullmatch(bare) and not _NO_RATE.search(name):
         return Measure.RATE
+    if _ORDINAL.fullmatch(bare):
+        return Measure.ORDINAL
     return Measure.YEAR if _YEAR.fullmatch(bare) else None
 
 

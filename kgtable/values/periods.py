@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from kgtable.values.dates import MONTH, MONTHS, Date, full_year, month_of, parse_date
+from kgtable.values.text import without_marks
 
 LONGEST = 300
 """Longer headers and labels than this are not searched for a period."""
@@ -46,6 +47,10 @@ _FIGURES_FOUND = re.compile(
 )
 _DAY_THEN_YEAR = re.compile(rf"(?<!\w){MONTH} (?P<day>\d{{1,2}})(?!\d)", re.IGNORECASE | re.ASCII)
 _MONTH_FOUND = re.compile(rf"(?<!\w){MONTH}[ ,-]+(?P<year>{_YEAR})(?!\w)", re.IGNORECASE | re.ASCII)
+_MONTH_SHORT = re.compile(
+    rf"(?<!\w){MONTH}\s?[-–'’]\s?['’]?(?P<year>\d\d)(?=\s*(?:[(\[,]|$))", re.IGNORECASE | re.ASCII
+)
+_ISO_MONTH = re.compile(r"(?<![\w./-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w./-])")
 _YEAR_FOUND = re.compile(rf"(?<![\w.,$€£/–-])(?P<year>{_YEAR})(?![\w,%]|[./–-]\d)")
 _LENGTH = re.compile(
     r"(?<!\w)(?P<length>years?|(?:three|six|nine|twelve|3|6|9|12)[ -]months?|quarters?|(?:thirteen"
@@ -53,7 +58,8 @@ _LENGTH = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _LIKELY = re.compile(
-    r"(?:1[5-9]|20)\d\d|\d ?[QH]|[QHFY][EY1-4]?[ ,/'’-]*(?:of |FY ?)?\d|\d\d-\d\d", re.IGNORECASE
+    r"(?:1[5-9]|20)\d\d|\d ?[QH]|[QHFY][EY1-4]?[ ,/'’-]*(?:of |FY ?)?\d|\d\d-\d\d|[a-z]\s?[-–'’]\s?['’]?\d\d",
+    re.IGNORECASE,
 )
 _MAY_TELL = re.compile(
     r"(?:1[5-9]|20)[0-9]{2}(?![0-9])|[qh][1-4]|[1-4][qh]|fy|fiscal|financial", re.IGNORECASE | re.ASCII
@@ -100,7 +106,7 @@ def find_period(text: str) -> str | None:
     """
     if len(text) > LONGEST or not _LIKELY.search(text):
         return None
-    plain = " ".join(text.split())
+    plain = without_marks(" ".join(text.split()))
     for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):
         if match := pattern.search(plain):
             return read(match).lexical
@@ -110,11 +116,15 @@ def find_period(text: str) -> str | None:
         return f"{_duration(length['length'].lower())}/{day}" if length else day
     if match := _MONTH_FOUND.search(plain):
         return month_of(int(match["year"]), MONTHS[match["month"].lower()]).lexical
+    if match := _MONTH_SHORT.match(plain):
+        return month_of(full_year(match["year"]), MONTHS[match["month"].lower()]).lexical
     if match := _FISCAL.search(plain):
         return _fiscal(match).lexical
     for match in _SPAN.finditer(plain):
         if span := _span(match):
             return span.lexical
+    if match := _ISO_MONTH.search(plain):
+        return match[0]
     years = [match["year"] for match in _YEAR_FOUND.finditer(plain)]
     return years[0] if len(set(years)) == 1 else None
 
@@ -237,7 +247,7 @@ def is_temporal(path: Sequence[str]) -> bool:
     >>> is_temporal(["2019", "£m"]), is_temporal(["2019", "Revenue"]), is_temporal(["Year"])
     (True, False, False)
     """
-    parts = [part for part in path if part.strip() and not _is_unit(part)]
+    parts = [without_marks(part) for part in path if part.strip() and not _is_unit(part)]
     text = " ".join(parts)
     if len(text) > 200:
         return False

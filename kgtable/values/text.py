@@ -8,6 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+_MARKS = re.compile(
+    r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=[)\]]))(?:\s?[¹²³⁴-⁹⁰ᵃ-ᶠ]{1,3}|\s?[*†‡§¶]{1,4}|\s?\[(?:\d{1,3}|[a-z]|note \d{1,3})\])+\s*$",
+    re.IGNORECASE,
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LARGEST_EXPONENT = 21
 _LARGEST_EXACT = 2**53
@@ -23,6 +27,20 @@ def sound_text(text: str) -> str:
     'a\ufffdb'
     """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def without_marks(text: str) -> str:
+    """The text of a label or header without the footnote marks at its end.
+
+    Raised figures count as marks behind a word of three letters or a year; behind shorter ones they may
+    be of a unit (``m²``).
+
+    >>> [without_marks(text) for text in ("Wind¹", "Total*", "2022²", "Peak[a]", "km²", "A*")]
+    ['Wind', 'Total', '2022', 'Peak', 'km²', 'A*']
+    """
+    if text.isascii() and text[-1:] not in ("*", "]"):
+        return text
+    return _MARKS.sub("", text)
 
 
 def number_text(value: float, digits: int = 17) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from kgtable.values.currencies import (
     BASIS_POINTS,
     CENTS,
+    COMMON_CODES,
     ENGLISH_WORDS,
     SCALE_WORDS,
     WORDS,
@@ -53,7 +55,7 @@ NAMES_NOT_UNITS = frozenset(_NAMES.split())
 """Words that, alone in a header, name what the column holds and not its unit."""
 
 
-_SIGN = re.compile(r"[(\[$＄€£¥￥₹₩₽₺₪₫฿₦₱₴¢%‰°℃℉²³/·µμ]|000|[A-Z]{3}")
+_SIGN = re.compile(r"[(\[$＄€£¥￥₹₩₽₺₪₫฿₦₱₴¢%‰°℃℉²³/·µμ_]|000|[A-Z]{3}")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -269,13 +271,15 @@ class UnitPhrase:
 
     `unit` is a QUDT local name, `scale` a power of ten. `exceptions` are the measures that the scale
     does not hold for ("except per share"); `share_scale` is the scale of share counts where it is
-    given apart ("dollars in millions, shares in thousands").
+    given apart ("dollars in millions, shares in thousands"). `per` is what a currency is per where the
+    phrase says so ("€/MWh").
     """
 
     unit: str | None = None
     scale: int | None = None
     exceptions: frozenset[Measure] = frozenset()
     share_scale: int | None = None
+    per: str | None = None
 
     @property
     def is_money(self) -> bool:
@@ -294,12 +298,46 @@ _TRAILING_SIGN = re.compile(r"(?<=[\d)] )(?:(?:US|A|C|HK|S|NZ)?[$€£¥]|%)$")
 _ABOUT_SHARES = re.compile(
     r"\W*(?:number of )?(?:shares?|units|options)\b(?: amounts?| data| counts?| numbers)?", re.IGNORECASE
 )
+_BARE_SCALE = re.compile(
+    r"(?:k|m|b|t|mn|mio|mln|mil|mill|bn|bln|bil|mrd|tn|trn|tln|tsd|thsd|cr|crore|lac|lakh|hundred|thousand|million"
+    r"|billion|trillion)\.?",
+    re.IGNORECASE,
+)
+_PER = re.compile(r"(?P<money>[^/]{1,30}?)(?: ?/ ?| per )(?P<per>[^\W\d_][\w ²³.]{0,24})", re.IGNORECASE)
+_TEMPERATURES = {"c": "DEG_C", "f": "DEG_F", "k": "K"}
+LONGEST_SYMBOL = 12
+NO_TRAILING_UNITS = frozenset(
+    [
+        "st",
+        "pt",
+        "AU",
+        "au",
+        "ly",
+        "bar",
+        "pp",
+        "ft",
+        "ft.",
+        "in.",
+        "GB",
+        "MB",
+        "TB",
+        "KB",
+        "mi.",
+        "no",
+        "hr",
+        "PS",
+        "US",
+    ]
+)
+"""Symbols that are likelier something else at the end of a name: "Feat. ft", "Team GB", "Station St"."""
 _CLAUSE_END = re.compile(r",(?!\d{3})|;| and (?=shares?\b|dollars|amounts)", re.IGNORECASE)
 _DOLLARS_AND_SHARES = re.compile(r"\b(?:dollars?|amounts?) and shares?\b", re.IGNORECASE)
 _MONEY_INSIDE = re.compile(
     r"(?<!\w)(?:US|A|C|HK|S|NZ|NT)?[$€£¥] ?(?:['’‘]?000s?|mm|mn|m|bn|millions?|thousands?|billions?)(?!\w)",
     re.IGNORECASE,
 )
+_LEADING_SIGN = re.compile(r"((?:US|A|C|HK|S|NZ)?\$|[€£¥]) (?=[^\W\d_])")
+_HUNDREDTHS_INSIDE = re.compile(r"\b(?:cents|pence)(?= per\b)", re.IGNORECASE)
 _AFTER = re.compile(r"(?:,| in| -| –| —|:)\s+([^,:()]{1,60})$")
 
 
@@ -318,6 +356,8 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
     if len(text) > LONGEST_PHRASE:
         return None
     text = " ".join(text.split())
+    if money := _money_per(text, name):
+        return money
     exceptions: frozenset[Measure] = frozenset()
     if match := _EXCEPTION.search(text):
         exceptions = _excepted(match["what"])
@@ -354,7 +394,7 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     """
     if len(text) > 2 * LONGEST_PHRASE or not may_name_unit(text):
         return None
-    text = " ".join(text.split())
+    text = html.unescape(" ".join(text.split()))
     if not _names_a_column(text) and (phrase := parse_unit_phrase(text)):
         return phrase
     outside = _SEGMENTS.sub(" ", text)
@@ -363,18 +403,119 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
             return phrase
     if phrase := _trailing_money(outside):
         return phrase
+    if inside := _HUNDREDTHS_INSIDE.search(outside):
+        return parse_unit_phrase(inside[0].lower())
     if inside := _MONEY_INSIDE.search(outside):
         return parse_unit_phrase(inside[0])
+    if leading := _LEADING_SIGN.match(outside):
+        return parse_unit_phrase(leading[1])
+    if "_" in text and " " not in text:
+        return _snake_case(text)
+    if phrase := _trailing_unit(outside):
+        return phrase
     after = _AFTER.search(outside.strip())
-    return parse_unit_phrase(after[1], outside[: after.start()]) if after else None
+    if after is None or (" in" not in after[0] and is_bare_scale(after[1])):
+        return None
+    return parse_unit_phrase(after[1], outside[: after.start()])
+
+
+def is_bare_scale(text: str) -> bool:
+    """Whether a text is a scale word with nothing beside it that makes it one: a currency, "in", brackets.
+
+    >>> [is_bare_scale(text) for text in ("k", "Mio.", "bn", "million", "in millions", "(bn)", "€m", "'000")]
+    [True, True, True, True, False, False, False, False]
+    """
+    return _BARE_SCALE.fullmatch(text.strip()) is not None
 
 
 def _names_a_column(text: str) -> bool:
     """Whether the whole of a header, though it could be a unit, is likelier a name: "Year", "GB", "M"."""
     bare = text.strip(" .")
-    if bare.lower() in NAMES_NOT_UNITS or bare == "k":
+    if bare.lower() in NAMES_NOT_UNITS or is_bare_scale(bare):
         return True
     return len(bare) <= 3 and bare.isalpha() and bare.isupper() and bare not in currency_names()
+
+
+def _money_per(text: str, name: str) -> UnitPhrase | None:
+    """A currency per something, of which QUDT has no unit: ``€/MWh``, ``USD per barrel``, ``ct/kWh``."""
+    match = _PER.fullmatch(text.strip(" ()[]"))
+    if match is None:
+        return None
+    per = match["per"].strip()
+    if match["money"] == "ct":
+        return UnitPhrase("CCY_EUR", -2, per=per)
+    money = parse_clause(match["money"], name)
+    if money is None or money.unit is None or not money.unit.startswith("CCY_"):
+        return None
+    return UnitPhrase(money.unit, money.scale, per=per)
+
+
+def _trailing_unit(text: str) -> UnitPhrase | None:
+    """A currency code or a unit's symbol at the end of a header: ``Price USD``, ``Area km²``, ``2023 kg``."""
+    name, _, last = text.strip().rpartition(" ")
+    if not name or len(last) > LONGEST_SYMBOL or name.lower() in _COMMON_WORDS:
+        return None
+    if last in COMMON_CODES:
+        return None if last in ENGLISH_WORDS else UnitPhrase(currency_names().get(last))
+    if money := _money_per(last, name):
+        return money
+    if last == "%" or last in NO_TRAILING_UNITS or needs_support(last) or (last.isalpha() and last.istitle()):
+        return None
+    if len(last) < 2 or (last.isalpha() and last.islower() and len(last) > 3):
+        return None
+    unit = find_header_unit(last)
+    return UnitPhrase(unit) if unit is not None and unit != "PERCENT" else None
+
+
+def _snake_case(text: str) -> UnitPhrase | None:
+    """The unit that the last words of a name in snake case are: ``weight_kg``, ``price_usd``, ``speed_km_h``."""
+    words = text.split("_")
+    for count in (3, 2, 1):
+        name, unit = " ".join(words[:-count]), words[-count:]
+        if not name.strip() or not all(unit):
+            continue
+        if phrase := _snake_unit(unit, name):
+            return phrase
+    return None
+
+
+def _snake_unit(words: Sequence[str], name: str) -> UnitPhrase | None:
+    if len(words) == 1:
+        word = words[0]
+        lowered = word.lower()
+        if lowered in _TEMPERATURES and re.search(r"temp|therm", name, re.IGNORECASE):
+            return UnitPhrase(_TEMPERATURES[lowered])
+        if word.upper() in COMMON_CODES:
+            return UnitPhrase(currency_names().get(word.upper()))
+        if lowered in BASIS_POINTS or lowered in {"pct", "percent", "perc"}:
+            return parse_unit_phrase(lowered)
+        if word in NO_TRAILING_UNITS:
+            return None
+        if needs_support(word) or len(word) == 1:
+            unit = unit_of_symbol(word, name) or (
+                unit_of_symbol(word.upper(), name) if len(word) == 1 else None
+            )
+            return UnitPhrase(unit) if unit else None
+        unit = find_header_unit(word) or _symbols_in_lower_case().get(lowered)
+        return UnitPhrase(unit) if unit and lowered not in NAMES_NOT_UNITS else None
+    if words[0] == "in" and len(words) == 2:
+        return parse_unit_phrase(" ".join(words), name)
+    if words[0].upper() in COMMON_CODES:
+        return parse_unit_phrase(" ".join((words[0].upper(), *words[1:])), name)
+    joined = "/".join(word for word in words if word != "per")
+    unit = find_header_unit(joined) if len(words) == 2 or "per" in words else None
+    return UnitPhrase(unit) if unit else None
+
+
+@cache
+def _symbols_in_lower_case() -> dict[str, str]:
+    """Curated symbols of three letters and more without case, where only one unit has them."""
+    found: dict[str, set[str]] = {}
+    for symbol in printed_spellings():
+        unit = find_header_unit(symbol)
+        if unit is not None and len(symbol) > 1:
+            found.setdefault(symbol.lower(), set()).add(unit)
+    return {symbol: units_.pop() for symbol, units_ in found.items() if len(units_) == 1}
 
 
 def without_exception(text: str) -> str:

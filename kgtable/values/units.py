@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from kgtable.resources import read_shipped
 
@@ -29,6 +30,14 @@ class Unit:
     symbol: str = ""
     kinds: tuple[str, ...] = ()
     currency: str = ""
+
+
+class Conversion(NamedTuple):
+    """The SI value of a number in a unit is (number + offset) * multiplier; units of a dimension convert."""
+
+    dimension: str
+    multiplier: str
+    offset: str
 
 
 def _records(name: str) -> Iterator[dict[str, str]]:
@@ -51,6 +60,19 @@ def units() -> dict[str, Unit]:
             tuple(record["kinds"].split()),
             record["currency"],
         )
+        for record in _records("ontologies/units.csv")
+    }
+
+
+@cache
+def conversion_records() -> dict[str, Conversion]:
+    """QUDT local name → how the unit converts.
+
+    >>> conversion_records()["IN"].multiplier
+    '0.0254'
+    """
+    return {
+        record["name"]: Conversion(record["dimension"], record["multiplier"], record["offset"])
         for record in _records("ontologies/units.csv")
     }
 

@@ -1,9 +1,87 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
-from kgtable.answering.answer import Alternative, Answer, Citation
+import pytest
+
+from kgtable.answering.answer import Alternative, Answer, Citation, as_text, headline
 from tests.answering.sample import evidence
+
+CELL = evidence().resolve("T1.r1.c2")
+assert CELL is not None
+CITED = Citation.of(CELL)
+ANSWER = Answer(
+    "?",
+    "EUR 1.5 billion",
+    "1500000000",
+    "CCY_EUR",
+    True,
+    ("each number is in a cited cell",),
+    (CITED,),
+    model="tiny",
+    alternatives=(Alternative("2", "ports", (replace(CITED, file="tables/ports.csv"),)),),
+)
+
+
+def test_a_terminal_sees_the_answer_then_its_evidence() -> None:
+    assert as_text(ANSWER).splitlines() == [
+        "EUR 1.5 billion",
+        "",
+        "  file                 cell  row        column  text   unit",
+        "  tables/accounts.csv  C2    1 Revenue  2 2019  1,500  EUR million",
+        "",
+        "verified: each number is in a cited cell (tiny)",
+        "also: 2 (tables/ports.csv)",
+    ]
+
+
+def test_an_unverified_answer_says_why() -> None:
+    doubtful = replace(ANSWER, verified=False, reasons=("5 is in no cited cell",), calculation="1 + 4 = 5")
+    assert "not verified: 5 is in no cited cell" in as_text(doubtful)
+    assert "  = 1 + 4 = 5" in as_text(doubtful)
+
+
+def test_nothing_found_is_said_plainly() -> None:
+    nothing = Answer("?", "")
+    assert as_text(nothing) == "Nothing was found that answers this question."
+    assert "Nothing was found" in nothing._repr_html_()
+    assert "Nothing was found" in nothing._repr_markdown_()
+
+
+def test_texts_from_tables_cannot_become_markup() -> None:
+    hostile = replace(
+        ANSWER, text="<script>x</script>", citations=(replace(CITED, text="<b>|\n[a](b)\x1b[2J"),)
+    )
+    assert "<script>" not in hostile._repr_html_()
+    assert "<b>" not in hostile._repr_html_()
+    assert "\\<script\\>" in hostile._repr_markdown_()
+    rows = [line for line in hostile._repr_markdown_().splitlines() if line.startswith("| tables")]
+    assert len(rows) == 1
+    assert "\x1b" not in as_text(hostile)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit", "shown"),
+    [
+        ("1,500", "1500000000", "CCY_EUR", "1,500 (million EUR)"),
+        ("EUR 1.5 billion", "1500000000", "CCY_EUR", "EUR 1.5 billion"),
+        ("12", "12", "KiloM", "12 (km)"),
+        ("12.5%", "12.5", "PERCENT", "12.5%"),
+        ("Norway", None, None, "Norway"),
+        ("2019", "2019", "UNITLESS", "2019"),
+    ],
+)
+def test_a_bare_number_is_shown_with_unit_and_scale(
+    text: str, value: str | None, unit: str | None, shown: str
+) -> None:
+    assert headline(Answer("?", text, value, unit)) == shown
+
+
+def test_many_cells_are_counted_instead_of_shown() -> None:
+    lines = as_text(replace(ANSWER, citations=(CITED,) * 25, alternatives=())).splitlines()
+    assert "  … and 5 more cells" in lines
+    assert len(lines) == 26
 
 
 def citation() -> Citation:

@@ -1,10 +1,26 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kgtable.answering.grounding import Grounding, check, decimal_string
+from kgtable.answering.evidence import Cell
+from kgtable.answering.grounding import (
+    Grounding,
+    agrees,
+    check,
+    contains,
+    decimal_string,
+    number_of,
+    plain,
+    speaks_of_falling,
+    stated_numbers,
+    unit_of,
+)
 from kgtable.answering.reply import Draft
 from tests.answering.sample import evidence
 
@@ -96,3 +112,130 @@ def test_the_calculation_is_shown_with_the_result_found_here() -> None:
 def test_decimals_are_written_plainly() -> None:
     assert decimal_string(Fraction(10) ** 20) == "1" + "0" * 20
     assert decimal_string(Fraction(-1, 3)) == "-0." + "3" * 34
+
+
+CELL = Cell("http://e/", "t", 1, 1, "1,200", "t.csv")
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**20), max_value=10**20))
+def test_decimals_come_back_plain(value: Decimal) -> None:
+    text = decimal_string(Fraction(value))
+    assert Decimal(text) == value
+    assert "E" not in text
+    assert not text.endswith(".")
+
+
+def test_endless_fractions_have_34_digits() -> None:
+    assert decimal_string(Fraction(2, 3)) == "0." + "6" * 33 + "7"
+    assert decimal_string(Fraction(0)) == "0"
+    assert decimal_string(Fraction(-1, 8)) == "-0.125"
+    assert decimal_string(Fraction(10**30)) == "1" + "0" * 30
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "number"),
+    [
+        ("1,200", None, Fraction(1200)),
+        ("$ 1.2 million", None, Fraction(1_200_000)),
+        ("(3)", None, Fraction(-3)),
+        ("five", None, None),
+        ("", None, None),
+        ("five", Decimal("0.1"), Fraction(1, 10)),
+    ],
+)
+def test_the_number_of_a_cell_is_the_graphs_or_its_texts(
+    text: str, value: Decimal | None, number: Fraction | None
+) -> None:
+    assert number_of(replace(CELL, text=text, value=value)) == number
+
+
+def test_units_that_say_something() -> None:
+    assert unit_of(replace(CELL, unit="CCY_EUR")) == "CCY_EUR"
+    assert (
+        unit_of(CELL) == unit_of(replace(CELL, unit="NUM")) == unit_of(replace(CELL, unit="UNITLESS")) == ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("Café  au-lait!", "cafe au lait"),
+        ("ＡＢＣ ½", "abc 1 2"),
+        ("<b>x</b>", "b x b"),
+        ("\u202e", ""),
+        ("STRASSE ß", "strasse ss"),
+    ],
+)
+def test_texts_are_compared_without_case_accents_and_signs(text: str, folded: str) -> None:
+    assert plain(text) == folded
+    assert plain(folded) == folded
+
+
+def test_parts_are_whole_words() -> None:
+    assert contains("net income of 2019", "income of")
+    assert not contains("net income", "come")
+    assert contains("net", "net")
+
+
+def agree(text: str, actual: float | str, power: int = 0, *, unsigned: bool = False) -> bool:
+    (found,) = stated_numbers(text)
+    return agrees(found, Fraction(actual), power=power, unsigned=unsigned)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("A380 and COVID-19 in 2020", ["19", "2020"]),
+        ("between 1,200 and 1,500.5 million EUR", ["1,200", "1,500.5 million"]),
+        ("$ 3bn (12%)", ["$ 3bn", "12%"]),
+        ("from 2018–2019", ["2018", "2019"]),
+        ("version 1.2.3", []),
+        ("-5, −6 and (7)", ["-5", "−6", "(7)"]),
+        ("3rd place", []),
+    ],
+)
+def test_numbers_are_found_as_they_are_written(text: str, numbers: list[str]) -> None:
+    assert [found.text for found in stated_numbers(text)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "actual", "power"),
+    [
+        ("1,200", 1_200_000_000, 6),
+        ("1.2 billion", 1_200_000_000, 6),
+        ("1,200 million", 1_200_000_000, 6),
+        ("€1,200,000,000", 1_200_000_000, 6),
+        ("about 1.3 billion", 1_250_000_001, 6),
+        ("12.5%", "12.5", 0),
+        ("12.5 percent", "0.125", 0),
+        ("33.3%", "0.3333333", 0),
+        ("-5", -5, 0),
+        ("(5)", -5, 0),
+        ("5 m", 5, 0),
+        ("5m", 5_000_000, 0),
+    ],
+)
+def test_numbers_that_are_the_same(text: str, actual: float | str, power: int) -> None:
+    assert agree(text, actual, power)
+
+
+@pytest.mark.parametrize(
+    ("text", "actual", "power"),
+    [
+        ("1,201", 1_200_000_000, 6),
+        ("1.2 million", 1_200_000_000, 6),
+        ("1,200 thousand", 1_200_000_000, 6),
+        ("13%", "12", 0),
+        ("0", "0.4", 0),
+        ("1", "1.4", 0),
+        ("5", -5, 0),
+        ("12%", 1200, 0),
+    ],
+)
+def test_numbers_that_are_not(text: str, actual: float | str, power: int) -> None:
+    assert not agree(text, actual, power)
+
+
+def test_a_sign_may_stand_in_words() -> None:
+    assert agree("5", -5, unsigned=speaks_of_falling("it fell by 5"))
+    assert not speaks_of_falling("it was 5")

@@ -13,7 +13,7 @@ from kgtable import __version__
 from kgtable.cli import main as module
 from kgtable.cli.main import MODULES, main
 from kgtable.errors import UsageError
-from tests.cli.test_graph import run
+from tests.cli.test_graph_commands import run
 
 
 def test_version_and_help() -> None:

@@ -13,13 +13,7 @@ from tests.conformance.record import Record
 FOLDERS = ("protocol", "service-description", "http-rdf-update")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the suites in one process, since one record is written for all of them."""
-    for item in items:
-        if "tests/conformance" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("conformance"))
-
-
+@pytest.hookimpl(tryfirst=True)
 @pytest.fixture(scope="session")
 def conformance() -> Iterator[Record]:
     record = Record()

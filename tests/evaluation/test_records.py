@@ -2,11 +2,14 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kgtable.errors import BenchmarkError, StorageError, UsageError
-from kgtable.evaluation.records import Failure, Record, RecordFile
+from kgtable.evaluation.records import Failure, Record, RecordFile, added
 
 ONE = Record("bm25", "q1", ("a", "b"), {"recall@1": 1.0}, {"text": "x"}, ms={"retrieval": 1.5})
 TWO = Record("bm25", "q2", failures=(Failure("answer", "LLMUnreachableError", "gone", passing=True),))
@@ -70,3 +73,36 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="No space left"):
         file.add(ONE)
     file.close()
+
+
+counts = st.fixed_dictionaries(
+    {
+        "requests": st.integers(0, 9),
+        "prompt_tokens": st.none() | st.integers(0, 999),
+        "completion_tokens": st.none() | st.integers(0, 999),
+        "cost_usd": st.none() | st.integers(0, 99),
+    }
+)
+usages = st.builds(
+    lambda total, stages: {**total, "stages": stages}, counts, st.dictionaries(st.sampled_from("abc"), counts)
+)
+
+
+@settings(max_examples=40)
+@given(usages, usages)
+def test_what_is_not_known_stays_unknown_and_nothing_is_lost(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    total = added(one, other)
+    assert total == {**added(other, one), "stages": total["stages"]}
+    for name in ("requests", "prompt_tokens", "completion_tokens", "cost_usd"):
+        parts = (one[name], other[name])
+        assert total[name] == (None if None in parts else sum(parts))
+    assert set(total["stages"]) == {*one["stages"], *other["stages"]}
+    assert added(other, one)["stages"] == total["stages"]
+
+
+@settings(max_examples=40)
+@given(usages, usages, usages)
+def test_the_order_of_adding_does_not_matter(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
+    assert added(added(a, b), c) == added(a, added(b, c))

@@ -1,9 +1,26 @@
 from __future__ import annotations
 
+import ir_measures
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import P, R
+from sklearn.metrics import ndcg_score
 
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.scoring import answer_scores, asked, readings, retrieval_scores, verdict_of
+from kgtable.evaluation.scoring import (
+    answer_scores,
+    asked,
+    cell_scores,
+    precision,
+    ranking_scores,
+    readings,
+    recall,
+    retrieval_scores,
+    table_scores,
+    verdict_of,
+)
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 
 
@@ -74,3 +91,59 @@ def test_statements(text: str, label: int, right: float) -> None:
 def test_verdicts_and_readings() -> None:
     assert [verdict_of(text) for text in ("TRUE", "not so", "maybe", "10")] == [True, False, None, None]
     assert readings("a; b; c", 2) == [["a; b; c"]]
+
+
+TABLES = st.lists(st.sampled_from("abcdefgh"), max_size=8, unique=True)
+
+
+@given(TABLES, TABLES.filter(bool), st.integers(1, 8))
+def test_recall_and_precision_agree_with_ir_measures(found: list[str], gold: list[str], k: int) -> None:
+    run = [ir_measures.ScoredDoc("q", table, float(-rank)) for rank, table in enumerate(found)]
+    qrels = [ir_measures.Qrel("q", table, 1) for table in gold]
+    theirs = ir_measures.calc_aggregate([R @ k, P @ k], qrels, run) if run else {R @ k: 0.0, P @ k: 0.0}
+    assert recall(found, gold, k) == pytest.approx(theirs[R @ k])
+    # Precision of a list shorter than k is over the list here (thesis, equation 6), over k there.
+    assert precision(found, gold, k) * min(k, len(found)) == pytest.approx(theirs[P @ k] * k)
+
+
+def test_one_gold_table_is_enough_where_the_question_says_so() -> None:
+    question = BenchmarkQuestion("q", "?", tables=("a", "b"), any_of=True)
+    assert table_scores(question, ["b"], [1])["recall@1"] == 1.0
+    strict = BenchmarkQuestion("q", "?", tables=("a", "b"))
+    assert table_scores(strict, ["b"], [1]) == {
+        "recall@1": 0.5,
+        "precision@1": 1.0,
+        "any@1": 1.0,
+        "all@1": 0.0,
+    }
+
+
+def test_nothing_found_counts_as_zero() -> None:
+    question = BenchmarkQuestion("q", "?", tables=("a",), cells=(("a", 1, 1),))
+    assert set(table_scores(question, [], [1, 5]).values()) == {0.0}
+    assert cell_scores(question, [], [10]) == {"cells@10": 0.0}
+
+
+def test_a_cell_found_twice_counts_at_its_first_place() -> None:
+    question = BenchmarkQuestion("q", "?", cells=(("a", 1, 1),))
+    assert cell_scores(question, [("a", 1, 1), ("a", 1, 1)], [1]) == {"cells@1": 1.0}
+
+
+QUESTIONS = (
+    BenchmarkQuestion("a", "?", tables=("x", "y")),
+    BenchmarkQuestion("b", "?", tables=("z",)),
+    BenchmarkQuestion("c", "?"),
+)
+
+
+def test_against_scikit_learn_and_by_hand() -> None:
+    scores = ranking_scores(QUESTIONS, {"a": ("p", "x", "q", "y"), "b": ("p", "q")})
+    expected = ndcg_score(np.array([[0, 1, 0, 1]]), np.array([[4, 3, 2, 1]]), k=10)
+    assert scores["a"]["ndcg@10"] == pytest.approx(expected)
+    assert scores["a"]["mrr"] == 0.5
+    assert scores["b"] == {"mrr": 0.0, "ndcg@10": 0.0}
+    assert "c" not in scores
+
+
+def test_nothing_found_at_all() -> None:
+    assert ranking_scores(QUESTIONS, {})["a"] == {"mrr": 0.0, "ndcg@10": 0.0}

@@ -1,21 +1,26 @@
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pyoxigraph
+import pyoxigraph as ox
 import pyshacl
 import pytest
 import rdflib
 from rdflib import RDF, RDFS
 from rdflib.namespace import SH
 
-from kgtable.errors import MissingExtraError
-from kgtable.graph.shacl import load_shapes
-from kgtable.graph.validate import validate
+from kgtable.errors import GraphError, MissingExtraError
+from kgtable.graph.shacl import Finding, load_shapes
+from kgtable.graph.terms import DCTERMS, KGT, QUDT
+from kgtable.graph.validate import opened, validate
+from kgtable.graph.validation_report import ValidationReport, Violation, violation_of
 from kgtable.resources import read_shipped
 from kgtable.values.units import units
 from tests.graph.shacl_samples import FAULTS, SOUND
+from tests.graph.support import NAMES
 
 BROKEN = [(text, fault) for text, faults in FAULTS.items() for fault in faults]
 UNIT = "http://qudt.org/vocab/unit/"
@@ -123,3 +128,142 @@ def test_without_pyshacl_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "pyshacl", None)
     with pytest.raises(MissingExtraError, match=r"kgtable\[shacl\]"):
         validate(parsed(SOUND))
+
+
+TURTLE = '@prefix e: <http://e/> . e:s e:p "a\u202e", 1 ; e:q [ e:p "b" ] .'
+QUADS = '<http://e/s> <http://e/p> "a" <http://e/g> .\n<http://e/s> <http://e/p> "b" .\n'
+
+
+def test_files_graphs_and_stores_hold_the_same(tmp_path: Path) -> None:
+    (tmp_path / "g.TTL").write_text(TURTLE, encoding="utf-8")
+    memory = ox.Store()
+    memory.load(TURTLE, ox.RdfFormat.TURTLE)
+    for source in (tmp_path / "g.TTL", rdflib.Graph().parse(data=TURTLE, format="turtle"), memory):
+        with opened(source) as store:
+            assert len(store) == 4
+            assert ox.Literal("a\u202e") in {quad.object for quad in store}
+
+
+def test_named_graphs_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "g.nq").write_text(QUADS, encoding="utf-8")
+    dataset = rdflib.Dataset().parse(data=QUADS, format="nquads")
+    for source in (tmp_path / "g.nq", dataset):
+        with opened(source) as store:
+            assert {graph.value for graph in store.named_graphs()} == {"http://e/g"}
+            assert len(store) == 2
+
+
+def test_the_directory_of_a_store_is_opened_where_it_is(tmp_path: Path) -> None:
+    store = ox.Store(str(tmp_path / "store"))
+    store.bulk_load(QUADS, ox.RdfFormat.N_QUADS)
+    store.flush()
+    del store
+    with opened(tmp_path / "store") as found:
+        assert len(found) == 2
+        with pytest.raises(RuntimeError):
+            found.add(ox.Quad(ox.NamedNode("http://e/s"), ox.NamedNode("http://e/p"), ox.Literal("x")))
+
+
+def test_a_source_is_not_changed(tmp_path: Path) -> None:
+    memory = ox.Store()
+    with opened(memory) as store:
+        store.load(TURTLE, ox.RdfFormat.TURTLE)
+    assert len(memory) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("g.ttl", b"@prefix x: <http://e/> . x:a x:b", "g.ttl, line 1"),
+        ("g.ttl", b'<http://e/a> <http://e/b> "\xff\xfe" .', "g.ttl, line 1"),
+        ("g.nt", b"\n\n<script>", "g.nt, line 3"),
+        ("g.csv", b"a,b", "no RDF format"),
+        ("g", b"", "no RDF format"),
+        ("none.ttl", None, "cannot be read"),
+    ],
+)
+def test_sources_that_cannot_be_read(tmp_path: Path, name: str, data: bytes | None, message: str) -> None:
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(GraphError, match=message), opened(tmp_path / name):
+        raise AssertionError
+
+
+def test_a_directory_that_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match="cannot be opened"), opened(tmp_path):
+        raise AssertionError
+    (tmp_path / "CURRENT").write_bytes(b"damaged")
+    with pytest.raises(GraphError, match="cannot be opened"), opened(tmp_path):
+        raise AssertionError
+
+
+FINDING = Finding("Has no unit.", f"{QUDT}hasUnit")
+TABLE = NAMES.table_iri("a/b")
+
+
+@pytest.fixture
+def store() -> ox.Store:
+    store = ox.Store()
+    said = {f"{DCTERMS}identifier": "a/b", f"{KGT}source": "book.xlsx", f"{KGT}sheet": "Costs"}
+    for predicate, text in said.items():
+        store.add(
+            ox.Quad(ox.NamedNode(TABLE), ox.NamedNode(predicate), ox.Literal(text), ox.NamedNode(TABLE))
+        )
+    return store
+
+
+def violation(store: ox.Store, iri: str, graph: ox.NamedNode | ox.DefaultGraph | None = None) -> Violation:
+    return violation_of(store, graph or ox.NamedNode(TABLE), ox.NamedNode(iri), FINDING, ["5"])
+
+
+@pytest.mark.parametrize(
+    ("part", "row", "column", "place"),
+    [
+        ("/cell/3/1", 3, 1, "book.xlsx [Costs], row 3, column 1"),
+        ("/row/0", 0, None, "book.xlsx [Costs], row 0"),
+        ("/column/2", None, 2, "book.xlsx [Costs], column 2"),
+        ("", None, None, "book.xlsx [Costs]"),
+    ],
+)
+def test_a_violation_has_its_place(
+    part: str, row: int | None, column: int | None, place: str, store: ox.Store
+) -> None:
+    found = violation(store, TABLE + part)
+    assert (found.table, found.file, found.sheet, found.row, found.column) == (
+        "a/b", "book.xlsx", "Costs", row, column,
+    )  # fmt: skip
+    assert str(found) == f"{place}: Has no unit. (qudt:hasUnit) Found: 5."
+
+
+@pytest.mark.parametrize(
+    "iri", ["http://x/", f"{TABLE}/cell/{'9' * 5000}/1", f"{TABLE}/cell/٣/1", f"{TABLE}/cell/"]
+)
+def test_other_nodes_are_named_by_their_iri(iri: str, store: ox.Store) -> None:
+    found = violation(store, iri)
+    assert found.table is None
+    assert str(found).startswith(f"{iri}: ")
+
+
+def test_nodes_without_an_iri(store: ox.Store) -> None:
+    found = violation_of(store, ox.DefaultGraph(), ox.BlankNode("b"), Finding("Wrong."), [])
+    assert str(found) == "_:b: Wrong."
+
+
+def test_a_table_that_says_nothing_of_itself(store: ox.Store) -> None:
+    found = violation(store, f"{TABLE}/row/1", ox.DefaultGraph())
+    assert (found.table, found.file) == ("a/b", None)
+    assert str(found).startswith("a/b, row 1: ")
+
+
+def test_reports_as_text_and_json() -> None:
+    one = Violation("Has no <unit>.", "http://x/1", values=("\u202e1", '"'))
+    report = ValidationReport((one,), 2_001, 12_345, 7)
+    assert not report.conforms
+    assert str(report).splitlines() == [
+        "Not valid: 2,001 violations in 12,345 nodes.", str(one), "… and 2,000 more.",
+    ]  # fmt: skip
+    told = json.loads(json.dumps(report.to_json()))
+    assert (told["conforms"], told["violations"], told["nodes"]) == (False, 2_001, 12_345)
+    assert told["listed"][0]["values"] == ["\u202e1", '"']
+    assert Violation(**{**told["listed"][0], "values": tuple(told["listed"][0]["values"])}) == one
+    assert str(ValidationReport((), 0, 1, 1)) == "Valid: QUDT's shapes and kgtable's hold for 1 node."

@@ -1,9 +1,79 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgtable.config import OPENAI_URL, ModelEndpoint, Secret
-from kgtable.llm.faults import RequestFault, fault_from_response, retry_after
+from kgtable.llm.faults import ChatDialect, RequestFault, fault_from_response, retry_after
+from kgtable.llm.protocol import Request
+
+SCHEMA = {"title": "sum", "type": "object", "description": 'ü "<b>"'}
+FORMED = Request(({"role": "system", "content": "S"}, {"role": "user", "content": "U"}), schema=SCHEMA)
+
+
+def test_the_strongest_form_leaves_the_messages_as_they_are() -> None:
+    body = ChatDialect().body("m", FORMED)
+    assert body["messages"] == list(FORMED.messages)
+    assert body["response_format"]["json_schema"] == {"name": "sum", "strict": True, "schema": SCHEMA}
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("m", 0.0, 2_000)
+
+
+@pytest.mark.parametrize("form", ["object", "plain"])
+def test_weaker_forms_spell_it_out_and_do_not_touch_the_request(form: str) -> None:
+    body = ChatDialect(form).body("m", FORMED, ({"role": "user", "content": "again"},))
+    assert 'ü \\"<b>\\"' in body["messages"][0]["content"]
+    assert body["messages"][0]["content"].startswith("S\n\n")
+    assert [message["content"] for message in body["messages"][1:]] == ["U", "again"]
+    assert ("response_format" in body) == (form == "object")
+    assert FORMED.messages[0]["content"] == "S"
+
+
+def test_without_a_schema_nothing_is_asked_for_and_none_leaves_parameters_out() -> None:
+    body = ChatDialect("object").body("m", Request(FORMED.messages, temperature=None, max_tokens=None))
+    assert set(body) == {"model", "messages"}
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "after"),
+    [
+        ("use 'max_completion_tokens' instead", 400, ChatDialect(limit_name="max_completion_tokens")),
+        ("Unsupported value: 'temperature'", 400, ChatDialect(without=frozenset({"temperature"}))),
+        ("anything", 422, ChatDialect("object")),
+        ("no such model", 404, None),
+        ("no such model: temperature", 404, ChatDialect(without=frozenset({"temperature"}))),
+        ("anything", 500, None),
+        ("anything", 401, None),
+        ("anything", None, None),
+    ],
+)
+def test_what_is_learnt_from_a_refusal(message: str, status: int | None, after: ChatDialect | None) -> None:
+    assert ChatDialect().after(RequestFault(message, status), ChatDialect().body("m", FORMED)) == after
+
+
+def test_a_prompt_that_is_too_long_teaches_nothing() -> None:
+    fault = RequestFault("temperature", 400, "context_length_exceeded")
+    assert ChatDialect().after(fault, ChatDialect().body("m", FORMED)) is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(["max_completion_tokens", "temperature", "response_format", ""]),
+        min_size=9,
+        max_size=9,
+    )
+)
+def test_whatever_is_refused_there_is_an_end(messages: list[str]) -> None:
+    dialect: ChatDialect | None = ChatDialect()
+    seen = set()
+    for message in messages:
+        if dialect is None:
+            break
+        assert dialect not in seen
+        seen.add(dialect)
+        dialect = dialect.after(RequestFault(message, 400), dialect.body("m", FORMED))
+    assert len(seen) <= 5
+    assert dialect is None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.llm.repair import ReplyFault, read_object
+from kgtable.llm.repair import ReplyFault, mismatch, read_object
 
 ANY = {"type": "object"}
 
@@ -71,3 +72,32 @@ def test_what_cannot_be_mended_is_told(text: str, says: str) -> None:
 def test_the_object_that_fits_is_chosen() -> None:
     schema = {"type": "object", "required": ["answer"]}
     assert read_object('First {"note": 1}, then {"answer": 2}.', schema) == {"answer": 2}
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string"},
+        "kind": {"enum": ["a", "b"]},
+        "value": {"type": ["number", "null"]},
+        "cells": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ({"name": "x", "kind": "a", "value": 1.5, "cells": ["a", 1], "more": object()}, None),
+        ({"name": "x", "value": None}, None),
+        ({}, "$.name is missing"),
+        ({"name": 1}, "$.name is not of type string"),
+        ({"name": "x", "value": True}, "$.value is not of type number or null"),
+        ({"name": "x", "kind": "c"}, "$.kind is none of ['a', 'b']"),
+        ({"name": "x", "cells": ["a", 1.5]}, "$.cells[1] is not of type string"),
+        ([], "$ is not of type object"),
+    ],
+)
+def test_the_first_fault_is_named(value: Any, fault: str | None) -> None:
+    assert mismatch(value, SCHEMA) == fault

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from kgtable.llm.conversation import ModelReply
 from kgtable.llm.faults import GARBLED, RequestFault
+from kgtable.llm.protocol import Request
 from kgtable.llm.wire import StreamReader, read_reply
 
 any_json = st.recursive(
@@ -124,3 +126,40 @@ def test_a_stream_that_is_not_whole_is_a_fault(lines: list[str], says: str) -> N
     assert isinstance(found, RequestFault)
     assert says in found.message
     assert found.worth_retrying
+
+
+ASKED = Request(({"role": "user", "content": "Add 1 and 2."},), schema={"type": "object", "title": "sum"})
+URL = "http://e/v1"
+
+
+def test_the_same_question_has_the_same_fingerprint() -> None:
+    assert ASKED.fingerprint("m", URL) == ASKED.fingerprint("m", URL)
+    turned = replace(ASKED, schema={"title": "sum", "type": "object"})
+    assert turned.fingerprint("m", URL) == ASKED.fingerprint("m", URL)
+    assert replace(ASKED, stage="labels").fingerprint("m", URL) == ASKED.fingerprint("m", URL)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(ASKED, messages=({"role": "system", "content": "Add 1 and 2."},)),
+        replace(ASKED, messages=(*ASKED.messages, *ASKED.messages)),
+        replace(ASKED, messages=({"role": "user", "content": "Add 1 and 2. "},)),
+        replace(ASKED, schema=None),
+        replace(ASKED, temperature=None),
+        replace(ASKED, temperature=0.5),
+        replace(ASKED, max_tokens=1),
+    ],
+)
+def test_another_question_has_another(other: Request) -> None:
+    assert other.fingerprint("m", URL) != ASKED.fingerprint("m", URL)
+
+
+def test_so_has_another_model_or_endpoint() -> None:
+    found = {ASKED.fingerprint(model, url) for model in ("m", "n") for url in (URL, "http://f/v1")}
+    assert len(found) == 4
+
+
+def test_any_text_can_be_asked() -> None:
+    hostile = Request(({"role": "user", "content": '"\ud800\x00\u202e<script>'},))
+    assert len(hostile.fingerprint("m", URL)) == 64

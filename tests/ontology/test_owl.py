@@ -1,21 +1,29 @@
+"""The ontology as OWL, and the core vocabulary: every kgt: term in use is declared and explained."""
+
 from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import owlready2
 import pyoxigraph
 import pytest
 import rdflib
+from hypothesis import given
+from hypothesis import strategies as st
+from pyoxigraph import Literal, NamedNode, Triple
 from rdflib import OWL, RDF, RDFS, XSD
 from rdflib.compare import isomorphic
 
 from kgtable.errors import OntologyError
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact
-from kgtable.ontology.owl import generate
+from kgtable.ontology.owl import generate, in_order, ntriples, rdf_xml, turtle
+from kgtable.resources import PACKAGE, read_shipped, shipped_path
 
 EX = rdflib.Namespace("http://example.org/ontology#")
 KGT = rdflib.Namespace("https://w3id.org/kgtable#")
@@ -137,3 +145,100 @@ def test_bytes_do_not_depend_on_hash_seed_or_order() -> None:
             check=True,
         )
         assert run.stdout == here.turtle + here.rdf_xml + here.ntriples
+
+
+PREFIXES = {"e": "http://e/", "rdfs": "http://www.w3.org/2000/01/rdf-schema#"}
+LABEL = NamedNode(PREFIXES["rdfs"] + "label")
+TEXTS = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff")
+)
+
+
+def triples(*labels: str) -> list[Triple]:
+    return [Triple(NamedNode(f"http://e/s{i % 2}"), LABEL, Literal(label)) for i, label in enumerate(labels)]
+
+
+def test_one_block_a_subject_in_the_order_of_rank() -> None:
+    ordered = in_order(triples("a", "b", "c", "a"), lambda iri: iri.endswith("s0"))
+    assert turtle(ordered, PREFIXES).decode() == (
+        "@prefix e: <http://e/> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        '\ne:s1 rdfs:label "a", "b" .\n'
+        '\ne:s0 rdfs:label "a", "c" .\n'
+    )
+
+
+def test_a_triple_given_twice_is_written_once() -> None:
+    assert len(in_order([*triples("a"), *triples("a")], lambda _: 0)) == 1
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=6))
+def test_all_syntaxes_hold_any_text(labels: list[str]) -> None:
+    ordered = in_order(triples(*labels), lambda _: 0)
+    expected = set(ordered)
+    for text, format_ in (
+        (turtle(ordered, PREFIXES), pyoxigraph.RdfFormat.TURTLE),
+        (ntriples(ordered), pyoxigraph.RdfFormat.N_TRIPLES),
+        (rdf_xml(ordered, PREFIXES), pyoxigraph.RdfFormat.RDF_XML),
+    ):
+        assert {quad.triple for quad in pyoxigraph.parse(text, format=format_)} == expected
+
+
+def test_rdflib_reads_the_same() -> None:
+    ordered = in_order(triples('quote " and \\', "line\nbreak", "<&>"), lambda _: 0)
+    from_turtle = rdflib.Graph().parse(data=turtle(ordered, PREFIXES), format="turtle")
+    assert isomorphic(from_turtle, rdflib.Graph().parse(data=rdf_xml(ordered, PREFIXES), format="xml"))
+
+
+KGT_IRI = "https://w3id.org/kgtable#"
+TERM = re.compile(r"(?:\bkgt:|\{KGT\}|https://w3id\.org/kgtable#)([A-Za-z_]\w*)")
+
+
+def core() -> rdflib.Graph:
+    return rdflib.Graph().parse(data=read_shipped("ontologies/kgtable.ttl"), format="turtle")
+
+
+def sources() -> Iterator[Path]:
+    yield from sorted(PACKAGE.rglob("*.py"))
+    yield from sorted(shipped_path("queries").rglob("*.rq"))
+    yield shipped_path("ontologies") / "shapes.ttl"
+
+
+def test_every_term_in_use_is_declared() -> None:
+    declared = {
+        str(term).removeprefix(KGT_IRI) for term in core().subjects() if str(term).startswith(KGT_IRI)
+    }
+    used = {
+        (term, path.name)
+        for path in sources()
+        if path.exists()
+        for term in TERM.findall(path.read_text(encoding="utf-8"))
+    }
+    assert used
+    assert {(term, name) for term, name in used if term not in declared} == set()
+
+
+def test_every_term_has_kind_label_and_comment() -> None:
+    graph = core()
+    for term in sorted(set(graph.subjects())):
+        assert graph.value(term, RDF.type) is not None, term
+        assert graph.value(term, RDFS.label) is not None, term
+        assert graph.value(term, RDFS.comment) is not None, term
+
+
+def test_domains_and_ranges_of_our_own_are_declared() -> None:
+    graph = core()
+    named = [
+        *graph.objects(None, RDFS.domain),
+        *graph.objects(None, RDFS.range),
+        *graph.objects(None, RDFS.subClassOf),
+    ]
+    assert named
+    for term in named:
+        assert not str(term).startswith(KGT_IRI) or (term, RDF.type, None) in graph, term
+
+
+def test_the_name_is_said_to_be_unregistered() -> None:
+    comment = core().value(rdflib.URIRef(KGT_IRI.rstrip("#")), RDFS.comment)
+    assert "still to be registered" in str(comment)
+    assert (rdflib.URIRef(KGT_IRI.rstrip("#")), RDF.type, OWL.Ontology) in core()

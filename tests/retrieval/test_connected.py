@@ -12,9 +12,9 @@ import kgtable
 from kgtable.cli.main import main
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import containing_cells
-from tests.graph.engines import ENGINES, running_engine
+from tests.graph.remote.engines import ENGINES, running_engine
 from tests.index.sample_graph import write_tables
-from tests.retrieval.test_candidates import by_index
+from tests.retrieval.test_hybrid import by_index
 from tests.server.serving import TOKEN
 
 QUESTION = "How many gold medals did Kenya win?"

@@ -1,17 +1,21 @@
-"""Worker processes: started, let go while they start, and answering one job before the next."""
+"""Worker processes: start, stop while starting, one job after another, and the frames they exchange."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import logging
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 import uvloop
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgtable.server import process
+from kgtable.server.frames import Decoder, encode
 from kgtable.server.options import Lanes
 from kgtable.server.pool import Pool
 from kgtable.server.process import WorkerDiedError
@@ -104,3 +108,38 @@ def test_an_answer_does_not_wait_for_the_job_behind_it(tmp_path: Path) -> None:
         await pool.close()
 
     asyncio.run(run())
+
+
+any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=9)
+heads = st.dictionaries(
+    any_text, st.none() | st.booleans() | st.integers() | any_text | st.lists(any_text), max_size=3
+)
+messages = st.lists(st.tuples(heads, st.binary(max_size=40)), max_size=5)
+
+
+@given(messages, st.lists(st.integers(1, 9), min_size=1))
+def test_frames_come_back_however_they_are_cut(
+    messages: list[tuple[dict[str, object], bytes]], sizes: list[int]
+) -> None:
+    data = b"".join(encode(*message) for message in messages)
+    decoder, found, place = Decoder(), [], 0
+    while place < len(data):
+        size = sizes[place % len(sizes)]
+        found += decoder.feed(data[place : place + size])
+        place += size
+    assert found == messages
+    assert decoder.feed(b"") == []
+
+
+def test_one_piece_may_hold_many_and_none() -> None:
+    decoder = Decoder()
+    assert decoder.feed(encode({"a": 1}) + encode({}, b"x") + encode({"b": 2})[:5]) == [
+        ({"a": 1}, b""),
+        ({}, b"x"),
+    ]
+    assert decoder.feed(encode({"b": 2})[5:]) == [({"b": 2}, b"")]
+
+
+def test_what_is_no_frame_is_an_error() -> None:
+    with pytest.raises(ValueError, match="Expecting"):
+        Decoder().feed(struct.pack(">II", 3, 0) + b"{{{")

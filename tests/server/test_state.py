@@ -1,14 +1,31 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import kgtable
+from kgtable.building.generations import POINTER, GraphDirectory
+from kgtable.errors import GraphNotFoundError, GraphVersionError, ServerError
+from kgtable.graph.remote.dialects import StoreEndpoint
+from kgtable.graph.terms import KGT
 from kgtable.server.options import ServerSettings
-from kgtable.server.state import ServerState
+from kgtable.server.problems import Problem
+from kgtable.server.state import (
+    ENTRY_LIMIT,
+    WIDELY_USED,
+    AnswerCache,
+    CachedResponse,
+    GraphFolder,
+    ServerState,
+    StoreFolder,
+)
 from tests.server.conftest import DATA, LANES, SMALL
 from tests.server.refusals import refused
 from tests.server.serving import TOKEN, store_with
@@ -81,3 +98,111 @@ def test_two_runs_of_a_writable_server_do_not_share_their_versions(tmp_path: Pat
 def test_only_a_writable_server_has_a_writer(writable: bool, tmp_path: Path) -> None:
     state = ServerState(ServerSettings(writable=writable, token=TOKEN), store_with(tmp_path / "store"))
     assert (state.writer is not None) == writable
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_text("a,b\nx,1\n", encoding="utf-8")
+    kgtable.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none", base="https://data.example/")
+    return tmp_path / "kg"
+
+
+def test_a_new_generation_is_seen_and_nothing_else(folder: Path) -> None:
+    source = GraphFolder(folder)
+    before = source.view()
+    assert source.view() is before
+    assert before.directory == str(folder.absolute())
+    assert before.prefixes["ex"] == "https://data.example/ontology#"
+    assert before.prefixes["skos"] == WIDELY_USED["skos"]
+    (folder.parent / "t.csv").write_text("a,b\nx,2\n", encoding="utf-8")
+    kgtable.build(folder.parent / "t.csv", folder, embedding="none")
+    after = source.view()
+    assert (after.path, after.version) != (before.path, before.version)
+    assert Path(after.path).is_dir()
+
+
+def test_while_the_graph_cannot_be_read_it_is_unavailable(folder: Path) -> None:
+    source = GraphFolder(folder)
+    pointer = (folder / POINTER).read_text(encoding="utf-8")
+    (folder / POINTER).unlink()
+    with refused("unavailable"):
+        source.view()
+    (folder / POINTER).write_text(pointer, encoding="utf-8")
+    assert source.view().version.startswith("1-")
+    GraphDirectory(folder).current().catalogue_path.unlink()
+    (folder / POINTER).write_text(pointer + " ", encoding="utf-8")
+    with pytest.raises(Problem, match="catalogue"):
+        source.view()
+
+
+def test_directories_that_cannot_be_served(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(GraphNotFoundError):
+        GraphFolder(tmp_path / "nowhere")
+    GraphDirectory(tmp_path / "far").point_to_endpoint(StoreEndpoint("http://e/"))
+    with pytest.raises(ServerError, match="another SPARQL endpoint"):
+        GraphFolder(tmp_path / "far")
+    GraphDirectory(folder).current().catalogue_path.unlink()
+    with pytest.raises(GraphVersionError, match="missing"):
+        GraphFolder(folder)
+    (folder / POINTER).write_text(json.dumps({"format": "other"}), encoding="utf-8")
+    with pytest.raises(GraphVersionError):
+        GraphFolder(folder)
+
+
+def test_a_bare_store_is_always_the_same(tmp_path: Path) -> None:
+    source = StoreFolder(tmp_path, {"mine": "http://mine/", "kgt": "http://other/"})
+    assert source.view() is source.view()
+    assert source.view().directory is None
+    assert source.view().prefixes["mine"] == "http://mine/"
+    assert StoreFolder(tmp_path).view().prefixes["kgt"] == KGT
+
+
+def answer(size: int, type: bytes = b"text/plain") -> CachedResponse:
+    return CachedResponse(type, None, b"x" * size)
+
+
+def test_answers_belong_to_a_version() -> None:
+    cache = AnswerCache(1_000)
+    cache.put("1", "key", answer(1))
+    assert cache.get("1", "key") == answer(1)
+    assert cache.get("2", "key") is None
+    assert cache.get("1", "other") is None
+    cache.put("2", "other", answer(2))
+    assert cache.get("1", "key") is None
+    assert len(cache) == 1
+
+
+def test_the_ones_used_longest_ago_go_first() -> None:
+    cache = AnswerCache(30)
+    for key in "abc":
+        cache.put("1", key, answer(10))
+    cache.get("1", "a")
+    cache.put("1", "d", answer(10))
+    assert [key for key in "abcd" if cache.get("1", key)] == ["a", "c", "d"]
+
+
+def test_what_is_too_long_is_not_kept() -> None:
+    cache = AnswerCache(10 * ENTRY_LIMIT)
+    cache.put("1", "long", answer(ENTRY_LIMIT + 1))
+    cache.put("1", "just", answer(ENTRY_LIMIT))
+    assert cache.get("1", "long") is None
+    assert cache.get("1", "just") is not None
+    nothing = AnswerCache(0)
+    nothing.put("1", "empty", answer(0))
+    assert len(nothing) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("12"), st.sampled_from("abcd"), st.integers(0, 40)), max_size=30))
+def test_it_never_holds_more_than_its_capacity_and_only_what_was_put_last(
+    puts: list[tuple[str, str, int]],
+) -> None:
+    cache, last = AnswerCache(50), {}
+    for version, key, size in puts:
+        cache.put(version, key, answer(size))
+        last[version, key] = size
+        kept = [found for key in "abcd" if (found := cache.get(version, key))]
+        assert sum(len(found.body) for found in kept) <= 50
+        assert len(kept) == len(cache)
+        for name in "abcd":
+            found = cache.get(version, name)
+            assert found is None or len(found.body) == last[version, name]

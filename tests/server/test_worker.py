@@ -5,13 +5,16 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kgtable.server.frames import Decoder, Head, encode
 from kgtable.server.problems import Problem
-from kgtable.server.worker import Emit, Worker, serve
+from kgtable.server.worker import Emit, Reader, Worker, serve
+from tests.server.refusals import refused
+from tests.server.serving import store_with
 
 
 class Role:
@@ -110,3 +113,37 @@ def test_a_job_that_overruns_ends_the_process() -> None:
     )
     assert code == -signal.SIGALRM
     assert json.dumps(frames[1:]) == "[]"
+
+
+def asked(reader: Reader, opening: Path | None = None) -> bytes:
+    job: dict[str, Any] = {
+        "op": "query",
+        "query": "SELECT ?o { ?s ?p ?o }",
+        "union": True,
+        "accept": "text/csv",
+        "result_limit": 999,
+    }
+    if opening is not None:
+        job["open"] = {"path": str(opening), "prefixes": {}}
+    return reader.answer(job, b"", lambda head, body: None)[1]
+
+
+def test_a_store_stays_open_until_another_is_named(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        store_with(tmp_path / name, f"<http://e/s> <http://e/p> '{name}' .")
+    reader = Reader()
+    with pytest.raises(ValueError, match="must open a store"):
+        asked(reader)
+    assert asked(reader, tmp_path / "one") == asked(reader) == b"o\r\none\r\n"
+    assert asked(reader, tmp_path / "two") == asked(reader) == b"o\r\ntwo\r\n"
+
+
+def test_a_store_that_cannot_be_opened_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtable.server.execution.OPENING_PAUSES", ())
+    store_with(tmp_path / "one")
+    reader = Reader()
+    asked(reader, tmp_path / "one")
+    with refused("unavailable"):
+        asked(reader, tmp_path / "none")
+    with pytest.raises(ValueError, match="must open a store"):
+        asked(reader)

@@ -18,7 +18,7 @@ from kgtable.errors import EmptyTableError, NoTableError, TableError, Unreadable
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid
-from tests.tables.reading.files import member, ods_bytes, with_member, workbook_bytes
+from tests.tables.readers.files import member, ods_bytes, with_member, workbook_bytes
 
 SMALL = ReadLimits(max_unpacked=4 << 20, ratio_from=1 << 20, max_ratio=100, max_cells=100_000)
 

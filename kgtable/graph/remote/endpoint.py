@@ -12,7 +12,14 @@ import pyoxigraph as ox
 
 from kgtable.errors import QueryError, RemoteStoreError
 from kgtable.graph.remote.dialects import EngineDialect, StoreEndpoint, dialect_named
-from kgtable.graph.remote.http import Credentials, HttpPolicy, HttpReply, Login, credentials_for, send
+from kgtable.graph.remote.http import (
+    Credentials,
+    EndpointClient,
+    HttpPolicy,
+    HttpReply,
+    Login,
+    credentials_for,
+)
 from kgtable.graph.remote.responses import checked, count_rows, parsed, refuse_partial, triples
 from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens
 from kgtable.graph.store import Results
@@ -142,7 +149,7 @@ class RemoteStore:
         self.endpoint = endpoint
         self.dialect: EngineDialect = dialect_named(endpoint.dialect)
         self._prefixes = dict(prefixes or {})
-        self._policy = policy or HttpPolicy()
+        self._client = EndpointClient(policy)
         self._environment = environment
         self._logins: dict[Credentials, Login] = {}
 
@@ -198,6 +205,11 @@ class RemoteStore:
         if reply.status != 404:
             checked(reply, url)
 
+    def close(self) -> None:
+        """See `TripleStore.close`: ends kept connections and forgets the logins."""
+        self._client.close()
+        self._logins.clear()
+
     def _graph_url(self, iri: str | None) -> str:
         store = self.endpoint.store
         if store is None:
@@ -210,14 +222,8 @@ class RemoteStore:
         return f"{store}{'&' if '?' in store else '?'}{name}"
 
     def _send(self, method: str, url: str, body: bytes | None, **headers: str) -> HttpReply:
-        return send(
-            method,
-            url,
-            body=body,
-            headers={name.replace("_", "-"): value for name, value in headers.items()},
-            login=self._login(url),
-            policy=self._policy,
-        )
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self._client.send(method, url, body=body, headers=named, login=self._login(url))
 
     def _login(self, url: str) -> Login | None:
         environment = {} if self._environment is None else {"environment": self._environment}

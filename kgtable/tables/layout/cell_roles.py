@@ -14,6 +14,7 @@ from kgtable.values.cell_types import MISSING_MARKERS
 from kgtable.values.dates import parse_date
 from kgtable.values.numbers import NumberStyle, parse_number
 from kgtable.values.periods import parse_period
+from kgtable.values.unit_phrases import parse_unit_phrase
 
 LONGEST_PHRASE = 120
 
@@ -108,7 +109,10 @@ class Look(Enum):
 
 _DASHES = re.compile(r"[$€£¥]?\s?\(?[-‐‑‒–—−]{1,3}\)?\s?%?")
 _YEAR = re.compile(
-    r"(?:1[5-9]|20)\d\d(?:\.0)?(?:\s*(?:\((?:\d|[a-z])\)|\[\w{1,3}\]|[*†‡]+|[AEPF]))?", re.ASCII
+    r"(?:1[5-9]|20)\d\d(?:\.0)?(?:\s*(?:\((?:\d|[a-z])\)|\[\w{1,3}\]|[*†‡¹²³⁴-⁹]+|[AEPF]))?", re.ASCII
+)
+_YEAR_AND_UNIT = re.compile(
+    r"(?:FY\s?)?(?P<year>(?:19|20)\d\d)(?:[-/–]\d{2,4})?\s*,?\s*(?P<unit>[^\d\s].*)", re.DOTALL
 )
 _DIGIT = re.compile(r"[0-9½⅓⅔¼¾⅕-⅞]")
 _THOUSANDS = re.compile(r"\D+000s?\D*")
@@ -135,11 +139,25 @@ def _look(text: str) -> Look:
         return Look.UNIT if is_unit(text) else Look.TEXT
     if _YEAR.fullmatch(text):
         return Look.YEAR
+    if text.endswith((")", "]")) and year_with_unit(text):
+        return Look.DATE
     if not _THOUSANDS.fullmatch(text) and _is_amount(text):
         return Look.NUMBER
     if is_unit(text):
         return Look.UNIT
     return Look.DATE if parse_date(text) or parse_period(text) else Look.TEXT
+
+
+def year_with_unit(text: str) -> str | None:
+    """The year of a text that is a year and the unit of what is given for it, else None.
+
+    >>> year_with_unit("2023 (EUR thousand)"), year_with_unit("2024 kg"), year_with_unit("2024 monkeys")
+    ('2023', '2024', None)
+    """
+    match = _YEAR_AND_UNIT.fullmatch(text.strip()) if len(text) <= LONGEST_PHRASE else None
+    if match is None or not (is_unit(match["unit"]) or parse_unit_phrase(match["unit"].strip(" ()[]"))):
+        return None
+    return match["year"]
 
 
 def _is_amount(text: str) -> bool:

@@ -7,11 +7,11 @@ from types import MappingProxyType
 
 from kgtable.tables.layout.cell_roles import blank
 from kgtable.tables.layout.column_shapes import SAMPLE_ROWS, Profile, profile_rows
-from kgtable.tables.layout.groups import find_groups
+from kgtable.tables.layout.groups import Groups, find_groups
 from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header
 from kgtable.tables.layout.header_paths import make_columns
 from kgtable.tables.layout.label_column import find_label_column, left_margin, with_margin, without_margin
-from kgtable.tables.layout.notes import find_footnotes, find_marks
+from kgtable.tables.layout.notes import find_footnotes, find_marks, find_parts
 from kgtable.tables.model import Grid, Structure, Table
 
 
@@ -49,7 +49,12 @@ def _with_columns(grid: Grid, found: HeaderRows) -> Structure:
     columns = make_columns(rows, found, grid.width, label_column, grid.merged)
     corner = " ".join(
         filter(
-            None, (rows[row][label_column].strip() for row in found.header if label_column < len(rows[row]))
+            None,
+            (
+                rows[row][label_column].strip()
+                for row in (*found.header, *found.stated)
+                if label_column < len(rows[row])
+            ),
         )
     )
     return Structure(
@@ -64,9 +69,9 @@ def _with_columns(grid: Grid, found: HeaderRows) -> Structure:
 
 
 def _with_body(grid: Grid, structure: Structure, found: HeaderRows, profile: Profile) -> Structure:
-    """The structure with what the body shows: groups, totals, footnotes and marks."""
+    """The structure with what the body shows: groups, totals, parts of other rows, footnotes and marks."""
     body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
-    footnotes = find_footnotes(body)
+    footnotes = find_footnotes(body, grid.width)
     data = {index: row for index, row in body.items() if index not in footnotes}
     marks = find_marks(grid, structure.header, data.values(), footnotes)
     groups = find_groups(grid, found, data, structure.label_column, profile)
@@ -76,8 +81,18 @@ def _with_body(grid: Grid, structure: Structure, found: HeaderRows, profile: Pro
         parents=MappingProxyType(groups.parents),
         totals=frozenset(groups.totals.rows),
         footnotes=footnotes,
+        of_which=_with_members(find_parts(data, structure.label_column), groups),
         marks=MappingProxyType(marks),
     )
+
+
+def _with_members(parts: frozenset[int], groups: Groups) -> frozenset[int]:
+    """The rows that are parts of another, with those under a heading "of which"."""
+    found = set(parts)
+    for row, parent in sorted(groups.parents.items()):
+        if parent in found:
+            found.add(row)
+    return frozenset(found)
 
 
 def make_table(grid: Grid) -> Table:

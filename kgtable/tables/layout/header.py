@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kgtable.tables.layout.cell_roles import Look, blank, is_money_or_scale, is_period, is_unit, look
+from kgtable.tables.layout.cell_roles import (
+    Look,
+    blank,
+    is_money_or_scale,
+    is_period,
+    is_unit,
+    look,
+    year_with_unit,
+)
 from kgtable.tables.layout.column_shapes import DEEPEST_HEADER, Profile, shape_votes
 from kgtable.tables.model import Grid, Row
 
@@ -19,12 +27,16 @@ TOP_ROWS = MOST_TITLE_ROWS + DEEPEST_HEADER
 
 @dataclass(frozen=True, slots=True)
 class HeaderRows:
-    """The rows above the body: titles and blank lines, header rows, and which of them hold units only."""
+    """The rows above the body: titles and blank lines, header rows, and which of them hold units only.
+
+    `stated` are first body rows that state a unit for the whole table and nothing else.
+    """
 
     titles: tuple[int, ...] = ()
     header: tuple[int, ...] = ()
     unit_rows: frozenset[int] = frozenset()
     body_start: int = 0
+    stated: tuple[int, ...] = ()
 
 
 def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows:
@@ -40,12 +52,23 @@ def find_header(grid: Grid, rows: Sequence[Row], profile: Profile) -> HeaderRows
     if marked <= titles and not _starts_with_header(rows, titles, profile):
         return HeaderRows(titles_above, (), frozenset(), titles)
     end = _end_of_header(rows, titles, max(marked, titles + 1), profile, grid.width)
-    end += _blank_lines(rows[end:])
+    stated = _stated_unit(rows, titles, end)
+    end -= len(stated)
+    if not stated:
+        end += _blank_lines(rows[end:])
     header = tuple(range(titles, end))
     units = frozenset(row for row in header if is_unit_row(rows[row]) or _has_units_below(rows, row, titles))
     if len(units) == len(header):
         units = frozenset()
-    return HeaderRows(titles_above, header, units, end)
+    return HeaderRows(titles_above, header, units, end, stated)
+
+
+def _stated_unit(rows: Sequence[Row], first: int, end: int) -> tuple[int, ...]:
+    """The last row above the figures where it holds a unit over the labels alone: "(In thousands)"."""
+    last = end - 1
+    if last <= first or filled(rows[last]) != [0] or not is_money_or_scale(rows[last][0]):
+        return ()
+    return (last,) if any(columns != [0] for columns in map(filled, rows[first:last])) else ()
 
 
 def _blank_lines(rows: Sequence[Row]) -> int:
@@ -134,10 +157,25 @@ def _starts_with_header(rows: Sequence[Row], first: int, profile: Profile) -> bo
         return True
     if header and _is_numbering(row):
         return True
+    if _has_years_with_units(row, rows[first + 1 :], profile):
+        return True
     series = _longest_series(row)
     if series and max(map(_longest_series, rows[first + 1 :]), default=0) < series:
         return header + series >= body - series
     return False
+
+
+def _has_years_with_units(row: Row, below: Sequence[Row], profile: Profile) -> bool:
+    """Whether all cells above numbers are years with a unit ("2024 EUR"), of which the rows below have few."""
+    columns = [column for column in filled(row) if column in profile.numeric and column]
+    if not columns or not all(
+        look(row[column]) is Look.YEAR or year_with_unit(row[column]) for column in columns
+    ):
+        return False
+    texts = [
+        line[column] for line in below for column in columns if column < len(line) and not blank(line[column])
+    ]
+    return sum(year_with_unit(text) is not None for text in texts) * 2 < len(texts)
 
 
 def _is_numbering(row: Row) -> bool:

@@ -12,6 +12,7 @@ from kgtable.tables.model import Grid, Row
 LONGEST_LABEL = 300
 LONGEST_NOTE = 4_000
 SENTENCE = 80
+SHORT_SENTENCE = 24
 
 _SUPERSCRIPTS = "¹²³⁴⁵⁶⁷⁸⁹⁰ᵃᵇᶜᵈᵉᶠ"
 _SYMBOL = r"\*{1,4}|[†‡§¶]{1,3}|\#"
@@ -24,27 +25,86 @@ _NOTE_START = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NOTE_WORD = re.compile(
-    r"\s*(?:sources?|notes?|n\.?b\.?|remarks?|see also|key|legend)\s*[:.(\d]|\s*(?:copyright\b|©)",
+    r"\s*(?:(?:data )?sources?|(?:foot)?notes?|n\.?b\.?|remarks?|see also|key|legend|quellen?|anmerkung(?:en)?|hinweise?"
+    r"|stand|as of|last updated?|fuentes?|notas?|bron|kilde|källa|p\.s\.)\s*[:(\d]|\s*(?:sources?|notes?|n\.?b\.?|remarks?"
+    r"|key|legend)\s*\.|\s*(?:copyright\b|©)",
+    re.IGNORECASE,
+)
+_DEFINITION = re.compile(r"\s*(?:[^\W\d_]{1,2}|[:.*†‡#–—-]{1,3})\s*=\s*\S.*", re.DOTALL)
+_RAISED_START = re.compile(rf"\s*(?:{_RAISED}|{_SQUARE})\s*[^\W\d_].*", re.DOTALL)
+_SENTENCE = re.compile(r"\s*[^\W_].*\s\S+\s\S+\s\S+.*[^.]\.\s*", re.DOTALL)
+_OF_WHICH = re.compile(
+    r"\W*(?:of which|of that|thereof|hereof|included above|davon|darunter|dont|di cui|waarvan|de los cuales|heraf)\b",
     re.IGNORECASE,
 )
 _MARK = re.compile(rf"{_ROUND}|{_SQUARE}|{_RAISED}$|(?<=[^\W\d_])\d{{1,2}}$")
 
 
-def find_footnotes(body: Mapping[int, Row]) -> frozenset[int]:
-    """The rows at the end of a table that hold a note or a source instead of data."""
+def find_footnotes(body: Mapping[int, Row], width: int) -> frozenset[int]:
+    """The rows that hold a note or a source instead of data, of a table `width` columns wide.
+
+    At the end of a table these are rows of one text that reads as a note, and whatever stands alone
+    below a last blank row; further up only what cannot be a label: a source, a marked note, a sentence.
+    """
     found: set[int] = set()
-    indexes = list(body)
-    for position in range(len(indexes) - 1, 0, -1):
-        row = body[indexes[position]]
-        columns = filled(row)
-        if not columns:
-            continue
-        text = row[columns[0]].strip()
-        alone = len({row[column].strip() for column in columns}) == 1 and len(row) > 1
-        if not alone or not _is_note(text):
+    if width < 2:
+        return frozenset()
+    single = {index: text for index, row in body.items() if (text := _only_text(row)) is not None}
+    indexes = [index for index, row in body.items() if filled(row)]
+    below_blank = _below_last_blank(body, single)
+    for index in reversed(indexes[1:]):
+        if index not in single or not (_is_note(single[index]) or index in below_blank):
             break
-        found.add(indexes[position])
-    return frozenset(found)
+        found.add(index)
+    for index, text in single.items():
+        if index not in found and _is_surely_note(text):
+            found.add(index)
+    return frozenset(found) if len(found) < len(indexes) else frozenset()
+
+
+def find_parts(body: Mapping[int, Row], label_column: int) -> frozenset[int]:
+    """The rows that say what part of another row's amount is: "of which wages"."""
+    return frozenset(
+        index
+        for index, row in body.items()
+        if label_column < len(row)
+        and _OF_WHICH.match(row[label_column])
+        and len(row[label_column]) <= LONGEST_LABEL
+    )
+
+
+def _only_text(row: Row) -> str | None:
+    """The text of a row that holds one alone, once or in all its cells."""
+    columns = filled(row)
+    texts = {row[column].strip() for column in columns}
+    if len(texts) != 1 or (len(columns) > 1 and len(columns) < len(row)):
+        return None
+    return texts.pop()
+
+
+def _below_last_blank(body: Mapping[int, Row], single: Mapping[int, str]) -> frozenset[int]:
+    """The rows of one text each below the last blank row, if there are no others and they are no label."""
+    rows = list(body)
+    while rows and not filled(body[rows[-1]]):
+        rows.pop()
+    last: list[int] = []
+    for index in reversed(rows):
+        if not filled(body[index]):
+            others = [i for i in body if i < index and filled(body[i])]
+            labels = sum(i in single for i in others)
+            wordy = all(len(single[i].split()) > 2 for i in last)
+            return frozenset(last) if last and wordy and labels * 4 <= len(others) else frozenset()
+        if index not in single:
+            return frozenset()
+        last.append(index)
+    return frozenset()
+
+
+def _is_surely_note(text: str) -> bool:
+    """Whether a text alone in its row is no label wherever it stands."""
+    if _NOTE_WORD.match(text) or _RAISED_START.fullmatch(text):
+        return True
+    return bool(_SENTENCE.fullmatch(text)) and len(text) > SHORT_SENTENCE
 
 
 def find_marks(
@@ -74,7 +134,7 @@ def find_marks(
 
 
 def _is_note(text: str) -> bool:
-    if _NOTE_WORD.match(text):
+    if _NOTE_WORD.match(text) or _DEFINITION.fullmatch(text):
         return True
     match = _NOTE_START.match(text)
     if match and not match["plain"]:

@@ -23,7 +23,9 @@ FEWEST_DIGITS = 5
 """A sum is proof only if it agrees in this many digits over all columns; small counts agree by chance."""
 
 _NAMED = re.compile(
-    r"^(?:grand |sub-?\s?)?totals?\b|\b(?:sub-?)?totals?\s*(?:\([^)]*\))?[\s:*.\d]*$|^sums?$", re.IGNORECASE
+    r"^(?:grand |sub-?\s?)?totals?\b|\b(?:sub-?)?totals?\s*(?:\([^)]*\))?[\s:*.\d]*$|^sums?$"
+    r"|^(?:ins)?gesamt(?:summe)?\b|^(?:zwischen)?summe\b|^sous-total|^suma total",
+    re.IGNORECASE,
 )
 _MAYBE = re.compile(
     r"^all\b|\b(?:total|sub-?total|gross|net|balance|aggregate|combined|consolidated|overall|sum)\b",

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import IO, Any, Protocol
 
 from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError
+from kgtable.process_settings import ProcessSetting
 from kgtable.tables.discovery import DELIMITED, TableFile
 from kgtable.tables.limits import ReadLimits, chunks, content_size, open_content, read_bytes, unreadable
 from kgtable.tables.model import Grid, Notice, Row, Source
-from kgtable.tables.readers.encoding import BinaryContentError, Encoding, detect_encoding
+from kgtable.tables.readers.encoding import REPLACE, BinaryContentError, Encoding, detect_encoding
 
 DELIMITERS = (",", "\t", ";", "|", "\x1f")
 """In order of preference; comma wins unless another one clearly fits better."""
 
 MAX_CELL = 1 << 28
-csv.field_size_limit(MAX_CELL)
+
+_LONGEST_FIELD = ProcessSetting(csv.field_size_limit, csv.field_size_limit)
 
 _DECIMAL_COMMA = re.compile(r"\s*[-+−(]?(?:\d+|\d{1,3}(?:[. ]\d{3})+),\d+\)?\s*%?\s*\Z")
 
@@ -35,9 +39,12 @@ class TextDialect:
 
     def rows(self, lines: Iterable[str]) -> Iterator[Row]:
         """Rows of cells from lines that keep their line ends (as `open(newline="")` gives them)."""
-        if self.quoted:
-            return map(tuple, csv.reader(lines, delimiter=self.delimiter, strict=self.strict))
-        return map(tuple, csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE))
+        # Python's limit holds for all readers of the process, also in the middle of a file.
+        with _LONGEST_FIELD.changed(lambda limit: max(limit, MAX_CELL)):
+            if self.quoted:
+                yield from map(tuple, csv.reader(lines, delimiter=self.delimiter, strict=self.strict))
+            else:
+                yield from map(tuple, csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +165,14 @@ class _FileText:
                 text.readline()
             yield from text
 
+    def lines_from(self, offset: int) -> Iterator[str]:
+        """The lines from a byte of the unpacked content on, which has to begin one."""
+        with open_content(self.file) as content:
+            content.seek(offset)
+            codec = self.encoding.codec.removesuffix("-sig")
+            with io.TextIOWrapper(content, codec, self.encoding.errors, newline="") as text:
+                yield from text
+
     def open(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(
             open_content(self.file), encoding=self.encoding.codec, errors=self.encoding.errors, newline=""
@@ -172,10 +187,49 @@ class DelimitedRows:
     dialect: TextDialect
 
     def __iter__(self) -> Iterator[Row]:
+        return self._rows(self.text.lines())
+
+    def starting_at(self, offset: int) -> Iterator[Row]:
+        """The rows from the one that begins at a byte of the unpacked content."""
+        return self._rows(self.text.lines_from(offset))
+
+    def _rows(self, lines: Iterator[str]) -> Iterator[Row]:
         try:
-            yield from self.dialect.rows(self.text.lines())
-        except (OSError, EOFError, csv.Error) as error:
+            yield from self.dialect.rows(lines)
+        except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
             raise unreadable(self.text.file, error, "Did it change meanwhile?") from error
+
+
+@dataclass(frozen=True, slots=True)
+class RowMark:
+    """Where a piece of the rows begins: its first row, and the byte where that can be told."""
+
+    row: int
+    offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DelimitedScan:
+    """What one look over a delimited file tells: how its rows are read, and where pieces of them begin."""
+
+    rows: DelimitedRows
+    width: int
+    notices: tuple[Notice, ...]
+    marks: tuple[RowMark, ...] = ()
+
+    def grid(self) -> Grid:
+        """The table, its rows read from the file on each walk. Raises `EmptyTableError`."""
+        text = self.rows.text
+        return _grid(text.file, self.rows, text.encoding, self.rows.dialect, self.width, self.notices)
+
+    def piece(self, part: int) -> Iterator[tuple[int, Row]]:
+        """The rows of one of the pieces, with their numbers in the table; parsing begins at the piece."""
+        start = self.marks[part]
+        end = self.marks[part + 1].row if part + 1 < len(self.marks) else None
+        if start.offset is None:
+            return islice(enumerate(self.rows), start.row, end)
+        rows = enumerate(self.rows.starting_at(start.offset), start.row)
+        return islice(rows, None if end is None else end - start.row)
 
 
 def read_delimited(file: TableFile, limits: ReadLimits) -> list[Grid]:
@@ -185,7 +239,7 @@ def read_delimited(file: TableFile, limits: ReadLimits) -> list[Grid]:
     where the file is empty, no text, or (for ``.txt``) holds no columns.
     """
     if content_size(file, limits) > limits.stream_above:
-        return [_read_streamed(file, limits)]
+        return [scan_delimited(file, limits).grid()]
     return [read_delimited_bytes(read_bytes(file, limits), file)]
 
 
@@ -209,7 +263,11 @@ def read_delimited_bytes(content: bytes, file: TableFile) -> Grid:
     return _grid(file, rows, encoding, dialect, max(map(len, rows), default=0), notices)
 
 
-def _read_streamed(file: TableFile, limits: ReadLimits) -> Grid:
+def scan_delimited(file: TableFile, limits: ReadLimits, parts: int = 1) -> DelimitedScan:
+    """Look over a delimited file without holding it; with several `parts`, mark where each one begins.
+
+    Raises `TableError` as `read_delimited` does.
+    """
     encoding = _encoding(file, chunks(file, limits))
     text = _FileText(file, encoding)
     with text.open() as stream:
@@ -217,15 +275,65 @@ def _read_streamed(file: TableFile, limits: ReadLimits) -> Grid:
     delimiter, skip, notices = _delimiter_line(file, sample)
     text = replace(text, skip=1 if skip else 0)
     dialect = TextDialect(delimiter) if delimiter else _dialect(file, sample)
+    size = content_size(file, limits) if parts > 1 else 0
     try:
-        width = max(map(len, replace(dialect, strict=True).rows(text.lines())), default=0)
+        width, marks = _measured(text, replace(dialect, strict=True), size, parts, sample[:skip])
     except csv.Error as error:
         dialect, notice = _mend_quotes(file, text, dialect, error)
         notices.append(notice)
-        width = max(map(len, dialect.rows(text.lines())), default=0)
+        width, marks = _measured(text, dialect, size, parts, sample[:skip])
     if encoding.fault is not None:
         notices.append(_misfit(file, encoding, _TextUpTo(text, encoding.fault), dialect))
-    return _grid(file, DelimitedRows(text, dialect), encoding, dialect, width, notices)
+    return DelimitedScan(DelimitedRows(text, dialect), width, tuple(notices), marks)
+
+
+def _measured(
+    text: _FileText, dialect: TextDialect, size: int, parts: int, skipped: str
+) -> tuple[int, tuple[RowMark, ...]]:
+    """The widest row, and where each of the parts of about equal size begins.
+
+    `skipped` is the line before the first row, which names the delimiter.
+    """
+    if parts == 1:
+        return max(map(len, dialect.rows(text.lines())), default=0), ()
+    lines = _WeighedLines(text)
+    start = lines.first + lines.weight(skipped)
+    width, number, marks = 0, 0, [RowMark(0, start if lines.exact else None)]
+    for number, row in enumerate(dialect.rows(lines), 1):
+        width = max(width, len(row))
+        while len(marks) < parts and start + lines.size >= size * len(marks) // parts:
+            marks.append(RowMark(number, start + lines.size if lines.exact else None))
+    while len(marks) < parts:
+        marks.append(RowMark(number, start + lines.size if lines.exact else None))
+    return width, tuple(marks)
+
+
+class _WeighedLines:
+    """The lines of a text; `size` is how many bytes those given so far take in the file.
+
+    It is `exact` where each character has one form as bytes: not where broken bytes are replaced, nor
+    where a mark at the beginning decides on the order of bytes.
+    """
+
+    def __init__(self, text: _FileText) -> None:
+        self._text = text
+        codec, errors = text.encoding.codec, text.encoding.errors
+        self.exact = errors != REPLACE and codec in ("utf-8", "utf-8-sig", "cp1252")
+        self.first = len(codecs.BOM_UTF8) if codec == "utf-8-sig" else 0
+        self.size = 0
+        self._wide = {"utf-16": 2, "utf-32": 4}.get(codec[:6], 1)
+        self._plain = not codec.startswith("utf-8")
+
+    def weight(self, line: str) -> int:
+        """The bytes of a line."""
+        if self._plain or line.isascii():
+            return len(line) * self._wide
+        return len(line.encode("utf-8", "replace"))
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._text.lines():
+            self.size += self.weight(line)
+            yield line
 
 
 class _BytesUpTo(io.RawIOBase):
@@ -352,7 +460,7 @@ def _grid(
     encoding: Encoding,
     dialect: TextDialect,
     width: int,
-    notices: list[Notice],
+    notices: Sequence[Notice],
 ) -> Grid:
     if width == 0:
         raise EmptyTableError("the file holds no cell.", path=file.relative, hint="Put a table into it.")

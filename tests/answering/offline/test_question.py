@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kgtable.answering.offline.question import QuestionForm, read_question
+from kgtable.answering.offline import question
+from kgtable.answering.offline.question import STOPWORDS, QuestionForm, content, read_question, spoken, stems
 
 
 @pytest.mark.parametrize(
@@ -69,3 +73,70 @@ def test_directions_point_down_for_the_least_and_the_first() -> None:
     assert read_question("Which is the largest?").direction == 1
     assert read_question("Who was first?").direction == -1
     assert read_question("Who came before Anna?").direction == -1
+
+
+def test_every_form_of_the_file_is_one_of_the_rules() -> None:
+    names = [name for name, _ in question.english_forms()]
+    assert names
+    assert set(names) <= {form.value for form in QuestionForm}
+
+
+def test_patterns_are_blind_to_case_and_match_whole_words() -> None:
+    assert question.pattern("total").search("TOTAL")
+    most = question.any_of("least")
+    assert most.search("the least of all")
+    assert not most.search("pleasetless")
+
+
+@pytest.mark.parametrize(
+    ("text", "sign", "number"),
+    [("more than 5 wins", ">", "5"), ("at least 1,200 ships", ">=", "1,200"), ("fewer than 3", "<", "3")],
+)
+def test_thresholds_are_found_with_their_number(text: str, sign: str, number: str) -> None:
+    found = [
+        (kind, match[1])
+        for kind, years, pattern in question.thresholds()
+        if not years and (match := pattern.search(text))
+    ]
+    assert (sign, number) in found
+
+
+def test_every_list_has_words_and_every_want_a_pattern() -> None:
+    for kind in ("stop", "person", "place", "time"):
+        assert len(set(question.words(kind))) == len(question.words(kind)) > 0
+    assert dict(question.english_wants())
+    assert all(isinstance(pattern, re.Pattern) for _, pattern in question.english_wants())
+    with pytest.raises(KeyError):
+        question.section("nonsense")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Café openings (1,200)[3]", ("cafe", "open", "1200")),
+        ("STRASSE Straße", ("strass", "strass")),
+        ("the team's wins", ("the", "team", "win")),
+        ("1,234,567.5 and 2019", ("1234567.5", "and", "2019")),
+        ("", ()),
+        ("?! <> \u202e", ()),
+        ("日本 語", ("日本", "語")),
+    ],
+)
+def test_words_are_folded_and_stemmed(text: str, words: tuple[str, ...]) -> None:
+    assert stems(text) == words
+
+
+def test_meaningful_words_are_no_stop_words() -> None:
+    assert content(stems("What is the total of all ships?")) == {"total", "ship"}
+    assert not content(stems(" ".join(sorted(STOPWORDS))))
+
+
+def test_words_are_shown_as_they_stand_in_the_text() -> None:
+    assert spoken("Planets of Mars, planet")["planet"] == "Planets"
+    assert spoken("") == {}
+
+
+@given(st.text(max_size=40))
+def test_case_and_white_space_do_not_matter(text: str) -> None:
+    assert stems(f"  {text}\n") == stems(text)
+    assert all(word == word.casefold() and " " not in word for word in stems(text))

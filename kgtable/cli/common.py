@@ -1,0 +1,199 @@
+"""What the commands share: options, how much they say, and the progress line."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from kgtable.errors import KgtableError, UsageError
+from kgtable.graph.remote.dialects import DIALECTS
+from kgtable.graph.writers import Format
+
+FORMATS = ", ".join(Format)
+"""The names of the RDF formats, for help texts."""
+
+DEBUG = 2
+"""The verbosity (``-vv``) at which an error shows its traceback."""
+
+_VERBOSITY = "kgtable.verbosity"
+_LEVELS = {-1: logging.ERROR, 1: logging.INFO, DEBUG: logging.DEBUG}
+
+
+def verbosity() -> int:
+    """How much the running command says: -1 with ``-q``, the number of ``-v``, 0 without both."""
+    context = click.get_current_context(silent=True)
+    return 0 if context is None else context.meta.get(_VERBOSITY, 0)
+
+
+def note(text: str) -> None:
+    """Print a remark on standard error, unless the command is quiet."""
+    if verbosity() >= 0:
+        click.echo(text, err=True)
+
+
+def _set_verbosity(context: click.Context, option: click.Parameter, value: int) -> None:
+    if not value:
+        return
+    given = context.meta.get(_VERBOSITY, 0)
+    wanted = -1 if option.name == "quiet" else given + value
+    if given and (given < 0) != (wanted < 0):
+        raise click.UsageError("-v and -q exclude each other.", context)
+    context.meta[_VERBOSITY] = wanted
+    context.with_resource(_logging(_LEVELS[min(wanted, DEBUG)]))
+
+
+@contextmanager
+def _logging(level: int) -> Iterator[None]:
+    """Print what the package logs from `level` on, to standard error."""
+    logger = logging.getLogger("kgtable")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    before, propagated = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+        logger.propagate = propagated
+
+
+def verbosity_options() -> list[click.Option]:
+    """``-v`` and ``-q``, which every command takes."""
+    shared: dict[str, Any] = {"expose_value": False, "callback": _set_verbosity, "is_eager": True}
+    return [
+        click.Option(
+            ["-v", "--verbose"],
+            count=True,
+            help="Say on standard error what is done; -vv adds details and tracebacks.",
+            **shared,
+        ),
+        click.Option(["-q", "--quiet"], is_flag=True, help="Print results and errors only.", **shared),
+    ]
+
+
+class Command(click.Command):
+    """A command that takes ``-v`` and ``-q``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += verbosity_options()
+
+
+class ProgressLine:
+    """One line on standard error that is written over; nothing where it is no terminal, or with ``-q``."""
+
+    def __init__(self) -> None:
+        self._shown = False
+        self._watched = sys.stderr.isatty() and verbosity() >= 0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if self._watched:
+            self._shown = True
+            click.echo(f"\r{stage}: {done:,} of {total:,}\x1b[K", nl=False, err=True)
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def complete_methods(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The retrieval methods whose names begin like this, for the shell."""
+    from kgtable.retrieval.registry import METHODS
+
+    return [CompletionItem(name) for name in METHODS if name.startswith(begun)]
+
+
+def _presentations(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+    from kgtable.answering.presentations import PRESENTATIONS
+
+    return [CompletionItem(name) for name in PRESENTATIONS if name.startswith(begun)]
+
+
+def _prompts(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+    from kgtable.answering.prompting import PromptSetting
+
+    return [CompletionItem(name.value) for name in PromptSetting if name.value.startswith(begun)]
+
+
+def _tables(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
+    import kgtable
+
+    place = context.params.get("kg") or os.environ.get("KGTABLE_KG")
+    try:
+        with kgtable.open(place or ".") as graph:
+            return [CompletionItem(id) for id in graph.tables if id.startswith(begun)]
+    except KgtableError:
+        return []
+
+
+kg_option = click.option(
+    "--kg",
+    required=True,
+    type=click.Path(path_type=Path),
+    envvar="KGTABLE_KG",
+    show_envvar=True,
+    help="The directory of the graph.",
+)
+mapping_option = click.option(
+    "--mapping", type=click.Path(path_type=Path), help="A CSV or XLSX file of decisions about columns."
+)
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    help="Processes that convert tables.  [default: one for each processor]",
+)
+report_option = click.option(
+    "--report", type=click.Path(path_type=Path), help="Write the conversion report here: .json, or text."
+)
+dialect_option = click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS), case_sensitive=False),
+    default="generic",
+    show_default=True,
+    help="The engine behind the address.",
+)
+method_option = click.option(
+    "--method",
+    default="hybrid",
+    show_default=True,
+    shell_complete=complete_methods,
+    help="The retrieval method: hybrid, bm25 or dense.",
+)
+table_option = click.option("--table", shell_complete=_tables, help="One table, by its id.")
+presentation_option = click.option(
+    "--presentation", shell_complete=_presentations, help="How the evidence is laid out for the model."
+)
+prompt_option = click.option("--prompt", shell_complete=_prompts, help="The prompt setting.")
+
+
+def standard_input(paths: Sequence[Path]) -> list[Any]:
+    """The paths, with standard input in the place of ``-``."""
+    return [sys.stdin.buffer if str(path) == "-" else path for path in paths]
+
+
+def refuse_standard_input(paths: Sequence[Path]) -> None:
+    """Raise `UsageError` for ``-`` among the paths of a command that needs files."""
+    if any(str(path) == "-" for path in paths):
+        raise UsageError(
+            "A graph is built from files, not from standard input.",
+            hint="Save it to a file first: the next build compares it with what was read.",
+        )

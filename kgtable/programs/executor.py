@@ -1,0 +1,813 @@
+"""Runs programs over relations in memory, keeping which cells each result stands on.
+
+`run` checks a program and executes it. Relations are carried as row numbers into their tables, so a
+filter over a million rows copies none of them; see `vectors` for the work on columns and
+`provenance` for the cells read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+from rapidfuzz import fuzz, process
+
+from kgtable.errors import EvaluationError, ProgramTypeError
+from kgtable.programs.algebra import (
+    Aggregate,
+    AggregateFunction,
+    And,
+    Apply,
+    Arithmetic,
+    ColumnRef,
+    Compare,
+    Constant,
+    Convert,
+    Expression,
+    Filter,
+    GroupBy,
+    IsMissing,
+    Join,
+    Limit,
+    Lookup,
+    Membership,
+    Neighbours,
+    Node,
+    Not,
+    Or,
+    Program,
+    Project,
+    Relator,
+    Rows,
+    SetOperation,
+    SetOperator,
+    Sort,
+    TableRows,
+    Unnest,
+    Unpivot,
+    ValueKind,
+)
+from kgtable.programs.column_math import (
+    BareNumber,
+    Mask,
+    Vector,
+    aggregate,
+    calculate_vectors,
+    combine_keys,
+    compare_vectors,
+    extreme_rows,
+    keys,
+    map_values,
+    ranks,
+    shared_keys,
+)
+from kgtable.programs.dimensions import comparable, convert, describe
+from kgtable.programs.provenance import CellRead, CellRole, Origin, Read, RowGroups, RowTrace
+from kgtable.programs.realize import realize
+from kgtable.programs.relation import ColumnData, Indices, Relation
+from kgtable.programs.scalars import (
+    SCALES,
+    Datum,
+    apply,
+    items,
+    key_of,
+    normal,
+    quantity,
+    text_of,
+    time_datum,
+    time_in,
+    time_span,
+    truth,
+)
+from kgtable.programs.types import (
+    BoundTable,
+    Scope,
+    SourceColumn,
+    Type,
+    bind,
+    check,
+    columns_of,
+    computed,
+    joined,
+    names_of,
+)
+
+MOST_ROWS = 5_000_000
+"""How many rows a join or a list may give."""
+
+FIRST_CELLS = 20
+"""How many cells a result shows unless asked for more."""
+
+
+@dataclass(frozen=True)
+class ProgramResult:
+    """What a program gave.
+
+    `names` and `rows` are the columns and rows of a relation; of an expression they are one row with
+    one value, or none where the value is missing. `ordered` says that the order of the rows was asked
+    for. `derivation` tells in words how it was computed.
+    """
+
+    program: Program
+    names: tuple[str, ...]
+    columns: tuple[ColumnData, ...]
+    ordered: bool
+    is_value: bool
+    derivation: str
+    _trace: RowTrace = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    @property
+    def value(self) -> Datum | None:
+        """The value of an expression, or the only value of a relation of one row and column."""
+        return self.columns[0][0] if len(self) == 1 and len(self.columns) == 1 else None
+
+    @property
+    def values(self) -> list[Datum | None]:
+        """The first column."""
+        return [self.columns[0][row] for row in range(len(self))] if self.columns else []
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no row, or nothing but missing values."""
+        return all((column.codes < 0).all() for column in self.columns)
+
+    def rows(self) -> Iterator[tuple[Datum | None, ...]]:
+        """The rows, each a value for each column; None is missing."""
+        for row in range(len(self)):
+            yield tuple(column[row] for column in self.columns)
+
+    def cells(self) -> Iterator[CellRead]:
+        """Every cell that the result stands on, once, with its role; never a blank one."""
+        return self._trace.cells()
+
+    def citations(self, most: int = FIRST_CELLS) -> tuple[list[CellRead], bool]:
+        """The first cells, and whether these are all."""
+        found = list(islice(self.cells(), most + 1))
+        return found[:most], len(found) <= most
+
+    def cells_of_row(self, row: int) -> Iterator[CellRead]:
+        """The cells that one row of the result stands on."""
+        return self._trace.cells(np.array([row], dtype=np.int64))
+
+
+def run(program: Program, relations: Mapping[str, Relation]) -> ProgramResult:
+    """Check a program and execute it over relations by table id.
+
+    Raises the errors of `check`, and `EvaluationError` for a division by zero, a lookup with several
+    answers, or more rows than can be handled.
+    """
+    check(program, relations)
+    executor = _Executor(relations)
+    root = program.root
+    if isinstance(root, Rows):
+        frame = executor.rows(root)
+        names = tuple(name for name, _ in columns_of(frame.scope))
+        columns = frame.columns()
+        trace = RowTrace(((frame.trace, np.arange(frame.size)),), frame.reads_of_all())
+        ordered = frame.ordered
+    else:
+        sight = _Sight()
+        value = executor.expression(root, None, sight)
+        assert not isinstance(value, ColumnData)
+        names = ("value",)
+        plain = None if value is None else Datum(*value)
+        columns = (ColumnData.of([plain]),)
+        trace = sight.trace(None, CellRole.COMPARED if isinstance(root, Compare) else CellRole.SELECTED)
+        ordered = False
+    words = realize(program, sizes=executor.sizes)
+    return ProgramResult(program, names, columns, ordered, isinstance(root, Expression), words, trace)
+
+
+def places_of(node: Rows, relations: Mapping[str, Relation]) -> Indices:
+    """The places of the rows of the (first) table that a relation keeps, without checking it.
+
+    The compilers ask for it: which cells are left decides on the unit that a column has.
+    """
+    return np.unique(_Executor(relations).rows(node).places[0]).astype(np.int64)
+
+
+@dataclass
+class _Frame:
+    """A relation while it is computed: for each bound table the place of each row, and computed columns."""
+
+    scope: Scope
+    size: int
+    places: tuple[Indices, ...]
+    computed: tuple[ColumnData, ...]
+    trace: RowTrace
+    ordered: bool = False
+    order: tuple[npt.NDArray[np.int64], ...] = ()
+    """The sort ranks of the rows, where a sort has just ordered them."""
+
+    def take(self, rows: Indices, trace: RowTrace | None = None) -> _Frame:
+        """Some rows in a new order."""
+        return _Frame(
+            self.scope,
+            len(rows),
+            tuple(places[rows] for places in self.places),
+            tuple(column.take(rows) for column in self.computed),
+            trace or RowTrace(((self.trace, rows),)),
+            self.ordered,
+        )
+
+    def column(self, place: SourceColumn | int) -> ColumnData:
+        """The values of a column for the rows."""
+        if isinstance(place, int):
+            return self.computed[place]
+        bound = self.scope.sources[place.source]
+        rows = self.places[place.source]
+        if place.column == "@row":
+            numbers = np.zeros(len(bound.relation), dtype=np.int64)
+            chosen = bound.relation.select(bound.choice)
+            numbers[chosen] = np.arange(1, len(chosen) + 1)
+            return ColumnData.of(quantity(number, "NUM") for number in numbers[rows].tolist())
+        if isinstance(place.column, str):
+            return bound.relation.pseudo(place.column).take(rows)
+        return bound.relation.data(place.column).take(rows)
+
+    def columns(self) -> tuple[ColumnData, ...]:
+        """All columns: computed ones, then those of the tables."""
+        found = list(self.computed)
+        for index, source in enumerate(self.scope.sources):
+            found += [self.column(SourceColumn(index, column.index)) for column in source.relation.columns]
+        return tuple(found)
+
+    def reads_of_all(self) -> tuple[Read, ...]:
+        """The cells of all columns of its tables."""
+        return tuple(
+            Read(source.relation, column.index, places)
+            for source, places in zip(self.scope.sources, self.places, strict=True)
+            for column in source.relation.columns
+        )
+
+
+@dataclass
+class _Sight:
+    """What an expression looks at while it is evaluated: columns of tables, and other results."""
+
+    reads: list[Read] = field(default_factory=list)
+    traces: list[RowTrace] = field(default_factory=list)
+
+    def trace(self, frame: _Frame | None, role: CellRole, origin: Origin = None) -> RowTrace:
+        """A trace of what was looked at, in a role."""
+        reads = tuple(replace(read, role=role) for read in self.reads)
+        origins: list[tuple[RowTrace, Origin]] = [(trace, None) for trace in self.traces]
+        if frame is not None:
+            origins.insert(0, (frame.trace, origin))
+        return RowTrace(tuple(origins), reads)
+
+    def taken(self, role: CellRole, rows: Indices) -> tuple[Read, ...]:
+        """What was looked at, for some of the rows only."""
+        return tuple(
+            replace(
+                read,
+                role=role,
+                rows=read.rows[rows],
+                columns=read.columns if isinstance(read.columns, int) else read.columns[rows],
+            )
+            for read in self.reads
+        )
+
+    def fixed(self, role: CellRole) -> tuple[Read, ...]:
+        """What was looked at, as cells that every row of the result stands on."""
+        return tuple(replace(read, role=role, aligned=False) for read in self.reads)
+
+    def others(self) -> tuple[tuple[RowTrace, Origin], ...]:
+        """The other results as origins."""
+        return tuple((trace, None) for trace in self.traces)
+
+
+class _Executor:
+    def __init__(self, relations: Mapping[str, Relation]) -> None:
+        self._relations = relations
+        self.sizes: dict[Node, int] = {}
+        self._parts: dict[tuple[str, ...], BoundTable] = {}
+
+    # Relations
+
+    def rows(self, node: Rows) -> _Frame:
+        """Execute a relation."""
+        frame = self._rows(node)
+        self.sizes[node] = frame.size
+        return frame
+
+    def _rows(self, node: Rows) -> _Frame:
+        match node:
+            case TableRows():
+                return self._table(node)
+            case Filter(source, condition):
+                frame = self.rows(source)
+                sight = _Sight()
+                rows = np.flatnonzero(self._condition(condition, frame, sight)).astype(np.int64)
+                reads = sight.taken(CellRole.CONDITION, rows)
+                return frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), reads))
+            case Join():
+                return self._join(node)
+            case SetOperation(operator, left, right):
+                return self._combine(operator, self.rows(left), self.rows(right))
+            case GroupBy():
+                return self._group(node)
+            case Sort():
+                return self._sort(node)
+            case Limit():
+                return self._limit(node)
+            case Neighbours(source, condition, offset):
+                frame = self.rows(source)
+                sight = _Sight()
+                found = np.flatnonzero(self._condition(condition, frame, sight)).astype(np.int64)
+                rows = found + offset
+                kept = (rows >= 0) & (rows < frame.size)
+                rows, first = np.unique(rows[kept], return_index=True)
+                reads = sight.taken(CellRole.CONDITION, found[kept][first])
+                return frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), reads))
+            case Project():
+                return self._project(node)
+            case Unpivot():
+                return self._unpivot(node)
+            case Unnest():
+                return self._unnest(node)
+        raise ProgramTypeError(f"{type(node).__name__} is no relation.")
+
+    def _table(self, node: TableRows) -> _Frame:
+        if node.tables not in self._parts:
+            self._parts[node.tables] = bind(node, self._relations)
+        bound = BoundTable(node.name, self._parts[node.tables].relation, node.choice)
+        rows = bound.relation.select(node.choice)
+        return _Frame(Scope((bound,)), len(rows), (rows,), (), RowTrace())
+
+    def _join(self, node: Join) -> _Frame:
+        left, right = self.rows(node.left), self.rows(node.right)
+        first, second = _Sight(), _Sight()
+        pairs = []
+        for pair in node.on:
+            a = _column(self.expression(pair.left, left, first), left.size)
+            b = _column(self.expression(pair.right, right, second), right.size)
+            pairs.append(_joined_keys(a, b, node.similarity))
+        both = [np.concatenate(pair) for pair in pairs]
+        numbers, _ = combine_keys(both, left.size + right.size)
+        known = np.all([column >= 0 for column in both], axis=0)
+        a_keys = np.where(known[: left.size], numbers[: left.size], -1)
+        b_keys = np.where(known[left.size :], numbers[left.size :], -2)
+        order = np.argsort(b_keys, kind="stable")
+        sorted_keys = b_keys[order]
+        low = np.searchsorted(sorted_keys, a_keys, "left")
+        counts = np.searchsorted(sorted_keys, a_keys, "right") - low
+        total = int(counts.sum())
+        if total > MOST_ROWS:
+            raise EvaluationError(f"The join gives more than {MOST_ROWS} rows.")
+        a_rows = np.repeat(np.arange(left.size), counts)
+        within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+        b_rows = order[np.repeat(low, counts) + within].astype(np.int64)
+        trace = RowTrace(
+            ((left.trace, a_rows), (right.trace, b_rows), *first.others(), *second.others()),
+            first.taken(CellRole.KEY, a_rows) + second.taken(CellRole.KEY, b_rows),
+        )
+        a_frame, b_frame = left.take(a_rows), right.take(b_rows)
+        return _Frame(
+            joined(left.scope, right.scope),
+            total,
+            a_frame.places + b_frame.places,
+            a_frame.computed + b_frame.computed,
+            trace,
+        )
+
+    def _combine(self, operator: SetOperator, left: _Frame, right: _Frame) -> _Frame:
+        pairs = list(zip(left.columns(), right.columns(), strict=True))
+        size = left.size + right.size
+        numbers, first = combine_keys([np.concatenate(shared_keys(a, b)) for a, b in pairs], size)
+        columns = [_concatenate(a, b) for a, b in pairs]
+        sources = RowTrace(
+            (
+                (left.trace, np.concatenate([np.arange(left.size), np.full(right.size, -1)])),
+                (right.trace, np.concatenate([np.full(left.size, -1), np.arange(right.size)])),
+            ),
+            _shifted(left.reads_of_all(), 0, right.size) + _shifted(right.reads_of_all(), left.size, 0),
+        )
+        if operator is SetOperator.UNION_ALL:
+            rows = np.arange(size)
+            groups: Origin = rows
+        else:
+            in_left = np.isin(np.arange(len(first)), numbers[: left.size])
+            in_right = np.isin(np.arange(len(first)), numbers[left.size :])
+            chosen = {
+                SetOperator.UNION: in_left | in_right,
+                SetOperator.INTERSECT: in_left & in_right,
+                SetOperator.EXCEPT: in_left & ~in_right,
+            }[operator]
+            rows = first[chosen]
+            groups = _grouped(numbers, np.flatnonzero(chosen))
+        found = tuple(column.take(rows) for column in columns)
+        return _Frame(computed(left.scope), len(rows), (), found, RowTrace(((sources, groups),)))
+
+    def _group(self, node: GroupBy) -> _Frame:
+        frame = self.rows(node.source)
+        sight = _Sight()
+        key_columns = [
+            _column(self.expression(key.expression, frame, sight), frame.size) for key in node.keys
+        ]
+        if key_columns:
+            numbers, first = combine_keys([keys(column) for column in key_columns], frame.size)
+        else:
+            numbers, first = np.zeros(frame.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        groups = _grouped(numbers, np.arange(len(first)))
+        found = [column.take(first) for column in key_columns]
+        inner = _Sight()
+        context = _GroupContext(frame, groups, inner)
+        for measure in node.measures:
+            value = self.expression(measure.expression, frame, inner, context)
+            found.append(_column(value, len(first)))
+        below = RowTrace(
+            ((frame.trace, np.arange(frame.size)), *sight.others(), *inner.others()),
+            (*_roled(inner.reads, CellRole.SELECTED), *_roled(sight.reads, CellRole.KEY)),
+        )
+        scope = Scope((), names_of((*node.keys, *node.measures)), tuple(Type(None) for _ in found))
+        return _Frame(scope, len(first), (), tuple(found), RowTrace(((below, groups),)))
+
+    def _sort(self, node: Sort) -> _Frame:
+        frame = self.rows(node.source)
+        sight = _Sight()
+        ranked = []
+        for key in node.keys:
+            column = _column(self.expression(key.expression, frame, sight), frame.size)
+            found = ranks(column)
+            largest = int(found.max(initial=0)) + 1
+            ranked.append(np.where(found < 0, largest, largest - 1 - found if key.descending else found))
+            ranked[-1] = np.where(found < 0, np.iinfo(np.int64).max, ranked[-1])
+        rows = np.lexsort(tuple(reversed(ranked))).astype(np.int64)
+        compared = sight.fixed(CellRole.COMPARED)
+        reads = sight.taken(CellRole.SELECTED, rows) if len(rows) < 2 else ()
+        taken = frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), (*reads, *compared)))
+        taken.ordered, taken.order = True, tuple(rank[rows] for rank in ranked)
+        return taken
+
+    def _limit(self, node: Limit) -> _Frame:
+        frame = self.rows(node.source)
+        rows = np.arange(frame.size)
+        if frame.order:
+            rows = rows[frame.order[0] != np.iinfo(np.int64).max]
+        kept = rows[node.offset : node.offset + node.count]
+        if node.ties and len(kept):
+            last = kept[-1]
+            same = np.all([rank[rows] == rank[last] for rank in frame.order], axis=0)
+            kept = np.union1d(kept, rows[same & (rows > last)])
+        taken = frame.take(kept.astype(np.int64))
+        taken.order = tuple(rank[kept] for rank in frame.order)
+        return taken
+
+    def _project(self, node: Project) -> _Frame:
+        frame = self.rows(node.source)
+        sight = _Sight()
+        columns = tuple(
+            _column(self.expression(output.expression, frame, sight), frame.size) for output in node.columns
+        )
+        scope = Scope((), names_of(node.columns), tuple(Type(None) for _ in columns))
+        trace = RowTrace(
+            ((frame.trace, np.arange(frame.size)), *sight.others()), _roled(sight.reads, CellRole.SELECTED)
+        )
+        projected = _Frame(scope, frame.size, (), columns, trace, frame.ordered, frame.order)
+        if not node.distinct:
+            return projected
+        numbers, first = combine_keys([keys(column) for column in columns], frame.size)
+        groups = _grouped(numbers, np.arange(len(first)))
+        return projected.take(first, RowTrace(((trace, groups),)))
+
+    def _unpivot(self, node: Unpivot) -> _Frame:
+        frame = self.rows(node.source)
+        places = [frame.scope.resolve(ref) for ref in node.columns]
+        found = [
+            place for place in places if isinstance(place, SourceColumn) and isinstance(place.column, int)
+        ]
+        if len(found) < len(places):
+            raise ProgramTypeError("Only columns of a table can be unpivoted.")
+        width = len(found)
+        rows = np.repeat(np.arange(frame.size), width)
+        headings = []
+        for place in found:
+            relation = frame.scope.sources[place.source].relation
+            name = relation.columns[int(place.column)].name
+            span = time_in(name)
+            headings.append(time_datum(span, name) if span else Datum(ValueKind.TEXT, name, text=name))
+        columns = [frame.column(place) for place in found]
+        values = [column[row] for row in range(frame.size) for column in columns]
+        source = found[0].source
+        indices = np.tile(np.array([int(place.column) for place in found], dtype=np.int64), frame.size)
+        reads = tuple(
+            Read(frame.scope.sources[source].relation, indices, frame.places[source][rows], header=header)
+            for header in (False, True)
+        )
+        taken = frame.take(rows, RowTrace(((frame.trace, rows),), reads))
+        taken.scope = Scope(
+            frame.scope.sources,
+            (node.name, node.value, *frame.scope.names),
+            (Type(None), Type(None), *frame.scope.types),
+        )
+        taken.computed = (ColumnData.of(headings * frame.size), ColumnData.of(values), *taken.computed)
+        return taken
+
+    def _unnest(self, node: Unnest) -> _Frame:
+        frame = self.rows(node.source)
+        sight = _Sight()
+        column = _column(self.expression(node.column, frame, sight), frame.size)
+        lists = [() if (value := column[row]) is None else items(text_of(value)) for row in range(frame.size)]
+        rows = np.repeat(np.arange(frame.size), [len(found) for found in lists])
+        reads = sight.taken(CellRole.SELECTED, rows)
+        taken = frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), reads))
+        taken.scope = Scope(
+            frame.scope.sources, (node.name, *frame.scope.names), (Type(ValueKind.TEXT), *frame.scope.types)
+        )
+        members = (Datum(ValueKind.TEXT, item, text=item) for found in lists for item in found)
+        taken.computed = (ColumnData.of(members), *taken.computed)
+        return taken
+
+    # Expressions
+
+    def expression(
+        self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None = None
+    ) -> Vector:
+        """The value of an expression for each row of a frame, or one value."""
+        match node:
+            case ColumnRef():
+                if group is not None:
+                    raise ProgramTypeError(
+                        f"The column {node.name!r} has many values in a group.",
+                        hint="Make it a key, or take its first value.",
+                    )
+                if frame is None:
+                    raise ProgramTypeError(f"The column {node.name!r} stands outside of any rows.")
+                return _look(node, frame, sight)
+            case Constant():
+                return constant_datum(node)
+            case Arithmetic(operator, left, right):
+                return calculate_vectors(
+                    operator,
+                    self.expression(left, frame, sight, group),
+                    self.expression(right, frame, sight, group),
+                )
+            case Apply(function, operand, index):
+                value = self.expression(operand, frame, sight, group)
+                return _mapped(value, lambda found: apply(function, found, index))
+            case Convert(operand, unit):
+                return _mapped(
+                    self.expression(operand, frame, sight, group), lambda found: _converted(found, unit)
+                )
+            case Lookup():
+                return self._lookup(node, sight)
+            case Aggregate():
+                return self._aggregate(node, sight, group)
+            case _:
+                return self._truth(node, frame, sight, group)
+
+    def _truth(
+        self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None
+    ) -> Vector:
+        holds, fails = self._masks(node, frame, sight, group)
+        if frame is None:
+            return truth(True) if holds[0] else truth(False) if fails[0] else None
+        codes = np.where(holds, 0, np.where(fails, 1, -1)).astype(np.int32)
+        return ColumnData(codes, [truth(True), truth(False)])
+
+    def _condition(self, node: Expression, frame: _Frame, sight: _Sight) -> Mask:
+        return self._masks(node, frame, sight, None)[0]
+
+    def _masks(
+        self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None
+    ) -> tuple[Mask, Mask]:
+        """For each row whether a condition holds, and whether its negation does."""
+        size = 1 if frame is None else frame.size if group is None else group.size
+        match node:
+            case And(conditions) | Or(conditions):
+                pairs = [self._masks(part, frame, sight, group) for part in conditions]
+                every = np.logical_and.reduce([pair[isinstance(node, Or)] for pair in pairs])
+                some = np.logical_or.reduce([pair[isinstance(node, And)] for pair in pairs])
+                return (every, some) if isinstance(node, And) else (some, every)
+            case Not(inner):
+                holds, fails = self._masks(inner, frame, sight, group)
+                return fails, holds
+            case Compare(relator, left, right):
+                return compare_vectors(
+                    relator,
+                    self.expression(left, frame, sight, group),
+                    self.expression(right, frame, sight, group),
+                    size,
+                )
+            case Membership(operand, choices):
+                value = self.expression(operand, frame, sight, group)
+                if isinstance(choices, Rows):
+                    return self._member(value, choices, sight, size)
+                pairs = [
+                    compare_vectors(Relator.EQUAL, value, self.expression(choice, frame, sight, group), size)
+                    for choice in choices
+                ]
+                return (
+                    np.logical_or.reduce([np.zeros(size, dtype=np.bool_), *(pair[0] for pair in pairs)]),
+                    np.logical_and.reduce([_known(value, size), *(pair[1] for pair in pairs)]),
+                )
+            case IsMissing(operand):
+                known = _known(self.expression(operand, frame, sight, group), size)
+                return ~known, known
+        value = self.expression(node, frame, sight, group)
+        if isinstance(value, ColumnData):
+            yes = _mapped(value, lambda found: found if found.value is True else None)
+            no = _mapped(value, lambda found: found if found.value is False else None)
+            return _known(yes, size), _known(no, size)
+        return np.full(size, value is not None and value.value is True), np.full(
+            size, value is not None and value.value is False
+        )
+
+    def _member(self, value: Vector, choices: Rows, sight: _Sight, size: int) -> tuple[Mask, Mask]:
+        """Whether values are in the first column of a relation, whose rows count as compared."""
+        inner = self.rows(choices)
+        column = inner.columns()[0]
+        reads = inner.reads_of_all()[:1] if not inner.computed else ()
+        sight.traces.append(RowTrace(((inner.trace, None),), _roled(list(reads), CellRole.COMPARED)))
+        known = _known(value, size)
+        mine, theirs = shared_keys(_column(value, size), column)
+        found = np.isin(mine, theirs[theirs >= 0]) & known
+        return found, known & ~found
+
+    def _lookup(self, node: Lookup, sight: _Sight) -> Datum | None:
+        frame = self.rows(node.rows)
+        inner = _Sight()
+        column = _column(self.expression(node.value, frame, inner), frame.size)
+        sight.traces.append(inner.trace(frame, CellRole.SELECTED, np.arange(frame.size)))
+        found = {key_of(column.values[code]): column.values[code] for code in column.used()}
+        if len(found) > 1:
+            shown = ", ".join(text_of(value) for value in list(found.values())[:4])
+            raise EvaluationError(
+                f"{frame.size} rows match, with different values: {shown}{', …' if len(found) > 4 else ''}.",
+                hint="Narrow the rows down to one.",
+            )
+        return next(iter(found.values()), None)
+
+    def _aggregate(self, node: Aggregate, sight: _Sight, group: _GroupContext | None) -> Vector:
+        if node.rows is None:
+            if group is None:
+                raise ProgramTypeError("The aggregate has no rows: it stands in no group.")
+            return self._of_groups(node, group)
+        frame = self.rows(node.rows)
+        inner = _Sight()
+        every = np.arange(frame.size)
+        bounds = np.array([0, frame.size], dtype=np.int64)
+        if node.argument is None:
+            for source, places in zip(frame.scope.sources, frame.places, strict=True):
+                inner.reads.append(Read(source.relation, source.relation.label_column(), places))
+            sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
+            return quantity(frame.size, "NUM")
+        column = _column(self.expression(node.argument, frame, inner), frame.size)
+        if node.function in (AggregateFunction.MIN, AggregateFunction.MAX):
+            best = extreme_rows(node.function, column, every)
+            selected = RowTrace(((frame.trace, best),), inner.taken(CellRole.SELECTED, best))
+            sight.traces.append(selected)
+            sight.traces.append(inner.trace(frame, CellRole.COMPARED, every))
+        elif node.function is AggregateFunction.FIRST:
+            sight.traces.append(
+                RowTrace(((frame.trace, every[:1]),), inner.taken(CellRole.SELECTED, every[:1]))
+            )
+        else:
+            sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
+        return aggregate(node.function, column, every, bounds, _name(node.argument))[0]
+
+    def _of_groups(self, node: Aggregate, group: _GroupContext) -> ColumnData:
+        frame, groups = group.frame, group.groups
+        if node.argument is None:
+            return ColumnData.of(quantity(count, "NUM") for count in np.diff(groups.starts).tolist())
+        column = _column(self.expression(node.argument, frame, group.sight), frame.size)
+        return ColumnData.of(
+            aggregate(node.function, column, groups.rows, groups.starts, _name(node.argument))
+        )
+
+
+@dataclass(frozen=True)
+class _GroupContext:
+    """The groups that aggregates without rows of their own go over."""
+
+    frame: _Frame
+    groups: RowGroups
+    sight: _Sight
+
+    @property
+    def size(self) -> int:
+        return len(self.groups.starts) - 1
+
+
+def _look(node: ColumnRef, frame: _Frame, sight: _Sight) -> ColumnData:
+    place = frame.scope.resolve(node)
+    if isinstance(place, SourceColumn):
+        relation = frame.scope.sources[place.source].relation
+        column = relation.label_column() if place.column == "@label" else place.column
+        if isinstance(column, int):
+            sight.reads.append(Read(relation, column, frame.places[place.source]))
+    return frame.column(place)
+
+
+def constant_datum(node: Constant) -> Datum:
+    """The value of a literal; a bare number as `BareNumber`."""
+    value = node.value
+    if isinstance(value, Decimal):
+        if node.bare:
+            return BareNumber(ValueKind.QUANTITY, value)
+        number = value.scaleb(SCALES.get(node.scale or "ONE", 0))
+        unit = "SEC" if node.kind is ValueKind.DURATION else node.unit
+        scale = None if node.scale == "ONE" else node.scale
+        return Datum(node.kind, number, unit, scale)
+    if isinstance(value, bool):
+        return truth(value)
+    if node.kind in (ValueKind.DATE, ValueKind.PERIOD):
+        span = time_span(value)
+        if span is None:
+            raise ProgramTypeError(f"{value!r} is no date or period.")
+        return time_datum(span)
+    return Datum(node.kind, value)
+
+
+def _converted(value: Datum, unit: str) -> Datum:
+    if value.number is None:
+        raise ProgramTypeError(f"{text_of(value)!r} is no quantity and cannot be converted.")
+    if not comparable(value.unit, unit):
+        raise ProgramTypeError(f"{describe(value.unit)} cannot be converted to {describe(unit)}.")
+    scale = value.scale if value.unit == unit else None
+    return Datum(ValueKind.QUANTITY, convert(value.number, value.unit, unit), unit, scale)
+
+
+def _mapped(value: Vector, function: Callable[[Datum], Datum | None]) -> Vector:
+    if value is None:
+        return None
+    if isinstance(value, ColumnData):
+        return map_values(value, function)
+    found = function(value)
+    return BareNumber(*found) if found is not None and isinstance(value, BareNumber) else found
+
+
+def _column(value: Vector, size: int) -> ColumnData:
+    """A value for each row, also of one for all."""
+    if isinstance(value, ColumnData):
+        return value
+    if value is None:
+        return ColumnData(np.full(size, -1, dtype=np.int32), [])
+    return ColumnData(np.zeros(size, dtype=np.int32), [Datum(*value)])
+
+
+def _known(value: Vector, size: int) -> Mask:
+    if isinstance(value, ColumnData):
+        return value.codes >= 0
+    return np.full(size, value is not None)
+
+
+def _concatenate(left: ColumnData, right: ColumnData) -> ColumnData:
+    shifted = np.where(right.codes >= 0, right.codes + len(left.values), -1)
+    return ColumnData(np.concatenate([left.codes, shifted]).astype(np.int32), [*left.values, *right.values])
+
+
+def _grouped(numbers: Indices, wanted: Indices) -> RowGroups:
+    """The rows that have each of some numbers."""
+    order = np.argsort(numbers, kind="stable").astype(np.int64)
+    ordered = numbers[order]
+    low, high = np.searchsorted(ordered, wanted, "left"), np.searchsorted(ordered, wanted, "right")
+    if len(wanted) and len(low) == len(np.unique(numbers)):
+        return RowGroups(order, np.append(low, high[-1]).astype(np.int64))
+    counts = high - low
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    within = np.arange(int(counts.sum())) - np.repeat(starts[:-1], counts)
+    return RowGroups(order[np.repeat(low, counts) + within], starts)
+
+
+def _roled(reads: list[Read], role: CellRole) -> tuple[Read, ...]:
+    return tuple(replace(read, role=role) for read in reads)
+
+
+def _shifted(reads: tuple[Read, ...], before: int, after: int) -> tuple[Read, ...]:
+    """Reads of rows that stand among others."""
+    pad = np.full(before, -1, dtype=np.int64), np.full(after, -1, dtype=np.int64)
+    return tuple(replace(read, rows=np.concatenate([pad[0], read.rows, pad[1]])) for read in reads)
+
+
+def _joined_keys(left: ColumnData, right: ColumnData, similarity: int) -> tuple[Indices, Indices]:
+    """Keys in common; with a similarity, texts without an equal one get the key of the most similar."""
+    mine, theirs = shared_keys(left, right)
+    if not similarity:
+        return mine, theirs
+    there = {normal(text_of(right.values[code])): code for code in right.used()}
+    key_there = {int(code): int(key) for code, key in zip(right.codes, theirs, strict=True)}
+    table: dict[int, int] = {}
+    for code in left.used():
+        text = normal(text_of(left.values[code]))
+        if text not in there:
+            best = process.extractOne(
+                text, list(there), scorer=fuzz.token_sort_ratio, score_cutoff=similarity
+            )
+            if best is not None:
+                table[code] = key_there[there[best[0]]]
+    found = [table.get(int(code), int(key)) for code, key in zip(left.codes, mine, strict=True)]
+    return np.array(found, dtype=np.int64), theirs
+
+
+def _name(argument: Expression) -> str:
+    """The header of the column that an argument is, if it is one."""
+    return str(argument.name) if isinstance(argument, ColumnRef) else ""

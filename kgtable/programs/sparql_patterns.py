@@ -1,0 +1,215 @@
+"""Parts of a SPARQL query that are written when all of it is known.
+
+Which cells of a row, and which columns of a sub-select, a query needs is found out while the rest of
+the program is compiled; so patterns are kept as blocks and turned into lines at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from kgtable.errors import ProgramCompilationError
+from kgtable.graph.terms import Namespaces, decimal_text, text_literal
+from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.programs.dimensions import (
+    EXACT,
+)
+from kgtable.programs.relation import Relation
+from kgtable.tables.model import Row, Table
+
+MOST_LISTED = 3_000
+"""How many different cells of a column a query may list with what they mean."""
+
+
+_LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class QueryBlock:
+    """A part of a group pattern that is written when the whole query is known."""
+
+    def lines(self) -> list[str]:
+        raise NotImplementedError
+
+
+class QueryLines(QueryBlock):
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+
+    def lines(self) -> list[str]:
+        return self._lines
+
+
+class GroupPattern(QueryBlock):
+    """Blocks one after the other."""
+
+    def __init__(self, *blocks: QueryBlock) -> None:
+        self.blocks = list(blocks)
+
+    def add(self, *lines: str) -> None:
+        self.blocks.append(QueryLines(*lines))
+
+    def lines(self) -> list[str]:
+        return [line for block in self.blocks for line in block.lines()]
+
+    def braced(self) -> list[str]:
+        return ["{", *indented(self.lines()), "}"]
+
+
+class SubSelect(QueryBlock):
+    """A sub-select whose output variables are found out while the rest is compiled."""
+
+    def __init__(self, context: QueryContext, inner: GroupPattern) -> None:
+        self._context, self.inner = context, inner
+        self.outputs: dict[str, str] = {}
+        self.kept: list[str] = []
+        self.modifiers: list[str] = []
+        self.distinct = False
+
+    def output(self, sparql: str, wanted: str) -> str:
+        """The variable that an expression over the inner pattern is given as."""
+        if sparql not in self.outputs:
+            self.outputs[sparql] = self._context.variable(wanted)
+        return self.outputs[sparql]
+
+    def lines(self) -> list[str]:
+        columns = [
+            *dict.fromkeys(self.kept),
+            *(f"({sparql} AS {name})" for sparql, name in self.outputs.items()),
+        ]
+        head = f"SELECT {'DISTINCT ' if self.distinct else ''}{' '.join(columns)} WHERE {{"
+        wrapped = [head] if len(head) < 100 else ["SELECT", *indented(columns), "WHERE {"]
+        return ["{", *indented([*wrapped, *indented(self.inner.lines()), "}", *self.modifiers]), "}"]
+
+
+class OptionalPattern(QueryBlock):
+    """A cell of a row: optional, unless a condition on it must hold."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = list(lines)
+        self.required = False
+        self.inner: list[OptionalPattern] = []
+
+    def lines(self) -> list[str]:
+        # What hangs on the cell stands inside, where the cell is bound: an unbound one would fit anything.
+        found = [*self._lines, *(line for block in self.inner for line in block.lines())]
+        if self.required:
+            return found
+        if len(found) == 1:
+            return [f"OPTIONAL {{ {found[0]} }}"]
+        return ["OPTIONAL {", *indented(found), "}"]
+
+
+class GraphPattern(QueryBlock):
+    """What is read of one table: rows, and cells of them."""
+
+    def __init__(self, graph: Sequence[str], head: Sequence[str]) -> None:
+        self._before, self._graph = graph[:-1], graph[-1]
+        self.head = list(head)
+        self.cells: list[OptionalPattern] = []
+
+    def lines(self) -> list[str]:
+        # What is required comes first: it narrows the rows down.
+        cells = sorted(self.cells, key=lambda cell: not cell.required)
+        inner = [*self.head, *(line for cell in cells for line in cell.lines())]
+        if not inner:
+            return []
+        return [*self._before, f"GRAPH {self._graph} {{", *indented(inner), "}"]
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def decimal_literal(number: Decimal | None) -> str:
+    """An `xsd:decimal` as SPARQL writes it, to the 18 places that engines at least keep."""
+    exact = number or Decimal(0)
+    if int(exact.as_tuple().exponent) < -18:
+        exact = EXACT.quantize(exact, Decimal("1e-18"))
+    return decimal_text(f"{exact:f}")
+
+
+def listed_meanings(term: str, variable: str, found: Mapping[str, str]) -> list[str]:
+    """A list of strings with their meanings."""
+    if len(found) > MOST_LISTED:
+        raise ProgramCompilationError(f"A query cannot list what {len(found)} cells mean.")
+    if any("\0" in text for text in found):
+        raise ProgramCompilationError("Cells that print the same mean different things.")
+    return values_table((term, variable), [(text_literal(text), meaning) for text, meaning in found.items()])
+
+
+def values_table(variables: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A VALUES block, its rows side by side as far as they fit."""
+    lines = [""]
+    for row in rows:
+        text = f"({' '.join(row)})"
+        if lines[-1] and len(lines[-1]) + len(text) > 90:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {text}".strip()
+    head = f"VALUES ({' '.join(variables)}) {{"
+    return [f"{head} {lines[0]} }}"] if len(lines) == 1 else [head, *indented(lines), "}"]
+
+
+class BracedPattern(QueryBlock):
+    def __init__(self, inner: QueryBlock) -> None:
+        self._inner = inner
+
+    def lines(self) -> list[str]:
+        return ["{", *indented(self._inner.lines()), "}"]
+
+
+def is_variable(sparql: str) -> bool:
+    return re.fullmatch(r"\?\w+", sparql) is not None
+
+
+class QueryContext:
+    """What all parts of a query share: names of variables, IRIs, and how the tables were encoded."""
+
+    def __init__(self, names: Namespaces, annotated: Mapping[str, AnnotatedTable]) -> None:
+        self.names = names
+        self._annotated = dict(annotated)
+        self._taken: set[str] = set()
+        self._texts: dict[int, list[tuple[Row, AnnotatedTable]]] = {}
+
+    def variable(self, wanted: str) -> str:
+        """A new variable, named after what it holds."""
+        words = re.findall(r"[A-Za-z0-9]+", wanted)[:5] or ["value"]
+        name = words[0].lower() + "".join(word.capitalize() for word in words[1:])
+        name = f"n{name}" if name[0].isdigit() else name
+        number, found = 2, name
+        while found.lower() in self._taken:
+            number, found = number + 1, f"{name}{number}"
+        self._taken.add(found.lower())
+        return f"?{found}"
+
+    def iri(self, iri: str) -> str:
+        """An IRI, by prefix where it has a plain local name."""
+        local = iri.removeprefix(self.names.ex)
+        return f"ex:{local}" if local != iri and _LOCAL.fullmatch(local) else f"<{iri}>"
+
+    def annotated(self, table: Table) -> AnnotatedTable:
+        """How a table was encoded."""
+        if table.id not in self._annotated:
+            self._annotated[table.id] = annotate(table)
+        return self._annotated[table.id]
+
+    def texts(self, relation: Relation) -> list[tuple[Row, AnnotatedTable]]:
+        """For each row of a relation its cells as they stand in the table."""
+        if id(relation) not in self._texts:
+            self._texts[id(relation)] = [
+                (cells, self.annotated(table)) for table in relation.tables for _, cells in table.body()
+            ]
+        return self._texts[id(relation)]
+
+    def listing(self, group: GroupPattern, term: str, found: Mapping[str, str], wanted: str) -> str:
+        """The variable that a list of strings with their meanings gives, in a group."""
+        if not is_variable(term):
+            bound = self.variable("text")
+            group.add(f"BIND({term} AS {bound})")
+            term = bound
+        variable, printed = self.variable(wanted), self.variable("printed")
+        group.blocks.append(
+            OptionalPattern([*listed_meanings(printed, variable, found), f"FILTER({printed} = {term})"])
+        )
+        return variable

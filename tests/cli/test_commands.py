@@ -1,0 +1,336 @@
+"""What all commands have in common, and how each is the twin of a call in Python."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import kgtable
+from kgtable.cli.common import FORMATS
+from kgtable.cli.main import MODULES, main
+from kgtable.evaluation.run_plan import TRIPLES
+from kgtable.llm.scripted_server import ScriptedServer
+from tests.cli.test_graph_commands import run
+
+PLANETS = 'Planet,Radius (km)\nMercury,"2,440"\nSaturn,"58,232"\n'
+QUESTION = "What is the radius of Saturn?"
+
+Graph = kgtable.KnowledgeGraph
+TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
+    "ask": ((Graph.ask,), {}),
+    "build": ((kgtable.build,), {}),
+    "connect": ((kgtable.connect,), {}),
+    "convert": ((kgtable.convert,), {"output": "out"}),
+    "export": ((Graph.export, Graph.rdf), {"output": "out"}),
+    "info": ((Graph.info,), {}),
+    "push": ((Graph.push,), {}),
+    "retrieve": ((Graph.retrieve,), {"model": "llm", "base_url": "llm"}),
+    "serve": ((kgtable.serve,), {}),
+    "sparql": ((Graph.sparql, Graph.sparql_text), {}),
+    "validate": ((kgtable.validate, Graph.validate), {}),
+}
+"""The calls each command is the twin of, and the parameters that are called otherwise there."""
+
+SHELL_ONLY = {
+    "kg", "help", "verbose", "quiet", "report", "as_json", "show", "explain", "questions", "file",
+}  # fmt: skip
+"""Options on how to print or read, whose twins are the results' own methods."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "planets.csv").write_text(PLANETS, encoding="utf-8")
+    (folder / "moons.csv").write_text("Moon,Planet\nTitan,Saturn\n", encoding="utf-8")
+    return kgtable.build(folder, folder / "kg", embedding="none").path
+
+
+@pytest.fixture(autouse=True)
+def without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGTABLE_API_KEY", "KGTABLE_BASE_URL", "KGTABLE_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("KGTABLE_KG", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def commands() -> dict[str, click.Command]:
+    found = {name: main.get_command(click.Context(main), name) for name in MODULES}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+@pytest.mark.parametrize("name", sorted(TWINS))
+def test_every_option_has_its_twin_in_python(name: str) -> None:
+    calls, renamed = TWINS[name]
+    known = {parameter for call in calls for parameter in inspect.signature(call).parameters}
+    options = {str(option.name) for option in commands()[name].params} - SHELL_ONLY
+    options -= {"output"} if name == "retrieve" else set()  # what `Retrieval` writes, its user puts somewhere
+    assert {option for option in options if renamed.get(option, option) not in known} == set()
+
+
+def test_every_command_has_a_twin() -> None:
+    assert set(MODULES) - set(TWINS) == {"demo", "eval"}  # kgtable.cli.demo.steps, kgtable.evaluation
+
+
+def test_a_letter_means_one_thing() -> None:
+    meanings: dict[str, set[str]] = {}
+    for command in [main, *commands().values()]:
+        for option in command.params:
+            for letter in option.opts:
+                if len(letter) == 2:
+                    meanings.setdefault(letter, set()).add(str(option.name))
+    assert meanings == {
+        "-f": {"format"}, "-o": {"output"}, "-k": {"k"}, "-v": {"verbose"}, "-q": {"quiet"},
+    }  # fmt: skip
+
+
+def test_help_texts_name_what_there_is() -> None:
+    assert FORMATS == "turtle, trig, ntriples, nquads, jsonld"
+    assert f"[default: {TRIPLES}]" in run("eval", "--help").stdout
+    assert "..." not in run("--help").stdout.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["build", "--help"], ["eval", "--help"], ["serve", "-h"]])
+def test_help_imports_nothing_slow(arguments: list[str]) -> None:
+    code = (
+        "import sys; from kgtable.cli.main import main\n"
+        f"main({arguments!r}, standalone_mode=False)\n"
+        "print([m for m in ('numpy', 'pandas', 'rdflib', 'lxml', 'uvicorn', 'openai', 'kgtable.api',"
+        " 'kgtable.server.running', 'kgtable.evaluation.run') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_graph_may_be_named_by_the_environment(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Missing option '--kg'" in run("info", code=2).stderr
+    monkeypatch.setenv("KGTABLE_KG", str(place))
+    assert "tables: 2" in run("info").stdout
+    assert "58,232" in run("ask", QUESTION).stdout
+    assert run("sparql", "ASK {}").stdout == "true\n"
+    assert "There is no graph in nowhere" in run("info", "--kg", "nowhere", code=2).stderr
+    assert "Valid:" in run("validate").stdout
+    # a path that is given wins over a graph that is only in the environment
+    assert run("validate", place.parent / "moons.csv").stdout != run("validate").stdout
+
+
+def test_info_lists_the_tables(place: Path) -> None:
+    shown = run("info", "--kg", place).stdout
+    assert "table moons: 2 rows, 2 columns, from moons.csv" in shown
+    told = json.loads(run("info", "--kg", place, "--json").stdout)
+    assert [table["id"] for table in told["table_list"]] == ["moons", "planets"]
+
+
+def test_quiet_prints_results_and_errors_only(place: Path, tmp_path: Path) -> None:
+    assert run("build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none", "-q").stderr == ""
+    assert (
+        "1 unchanged" in run("build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none").stderr
+    )
+    assert run("-q", "build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none").stderr == ""
+    assert run("retrieve", "xyzzy plugh", "--kg", place, "-q", code=1).stderr == ""
+    assert run("info", "--kg", "nowhere", "-q", code=2).stderr.startswith("Error: ")
+
+
+def test_verbose_tells_what_is_done(place: Path) -> None:
+    said = run("ask", QUESTION, "--kg", place, "-v").stderr
+    assert f"opened {place}" in said
+    assert "answering by rules" in said
+    assert "triples by hybrid: labels" in said
+    assert run("ask", QUESTION, "--kg", place).stderr == ""
+
+
+def test_very_verbose_shows_the_traceback_of_an_error() -> None:
+    from click.testing import CliRunner
+
+    shown = CliRunner().invoke(main, ["info", "--kg", "nowhere", "-vv"])
+    assert shown.exit_code == 2
+    assert "Traceback" in shown.stderr
+    assert shown.stderr.splitlines()[-1].startswith("Error: There is no graph in nowhere.")
+    assert "exclude each other" in run("info", "-q", "-v", code=2).stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.pause()
+
+    monkeypatch.setattr(kgtable, "convert", interrupted)
+    assert run("convert", ".", "-o", "x.ttl", code=130).stderr == "Interrupted.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "position", "found"),
+    [
+        ("kgtable retr", 1, "plain,retrieve"),
+        ("kgtable export --for", 2, "plain,--format"),
+        ("kgtable retrieve -f js", 3, "plain,json\nplain,jsonl"),
+        ("kgtable ask --method hy", 3, "plain,hybrid"),
+        ("kgtable ask --presentation seq", 3, "plain,sequential"),
+        ("kgtable export --kg {kg} --table mo", 5, "plain,moons"),
+        ("kgtable sparql --file q", 3, "file,q"),
+    ],
+)
+def test_the_shell_completes_words(words: str, position: int, found: str, place: Path) -> None:
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "_KGTABLE_COMPLETE": "bash_complete",
+        "COMP_WORDS": words.format(kg=place),
+        "COMP_CWORD": str(position),
+    }
+    command = [sys.executable, "-m", "kgtable"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == found
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_there_is_a_completion_script_for_each_shell(shell: str) -> None:
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "_KGTABLE_COMPLETE": f"{shell}_source",
+    }
+    command = [sys.executable, "-m", "kgtable"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert f"_KGTABLE_COMPLETE={shell}_complete" in done.stdout
+
+
+HTML = "<table><tr><th>Planet</th><th>Radius (km)</th></tr><tr><td>Saturn</td><td>58,232</td></tr></table>"
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (PLANETS.encode(), []),
+        (PLANETS.encode("utf-16"), []),
+        (gzip.compress(PLANETS.encode(), mtime=0), []),
+        (PLANETS.encode(), ["--format-in", "csv"]),
+        (PLANETS.replace(",", "\t").replace('"2\t440"', "2440").replace('"58\t232"', "58232").encode(), []),
+        (HTML.encode(), []),
+        (HTML.encode(), ["--format-in", "text/html"]),
+        (b'[{"Planet": "Saturn", "Radius (km)": 58232}]', []),
+        (b'{"Planet": "Mercury"}\n{"Planet": "Saturn", "Radius (km)": 58232}\n', []),
+        (b"| Planet | Radius (km) |\n|---|---|\n| Saturn | 58,232 |\n", []),
+    ],
+    ids=[
+        "csv",
+        "utf-16",
+        "gzip",
+        "named-csv",
+        "tsv",
+        "html",
+        "named-html",
+        "json",
+        "jsonl",
+        "markdown",
+    ],
+)
+def test_a_table_may_come_from_standard_input(content: bytes, options: list[str]) -> None:
+    from click.testing import CliRunner
+
+    command = ["convert", "-", "-o", "-", "--format", "nt", "--workers", "1", *options]
+    done = CliRunner().invoke(main, command, input=content)
+    assert done.exit_code == 0, done.output
+    assert 'numericValue> "58232"' in done.stdout or 'numericValue> "58232.0"' in done.stdout
+    assert "/table/stdin/row/" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["harbour-cargo.xlsx", "lighthouses.html", "planets.csv"])
+def test_a_file_from_standard_input_is_the_table_it_is_on_disk(name: str, tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from kgtable.resources import PACKAGE
+
+    content = (PACKAGE / "samples" / name).read_bytes()
+    (tmp_path / f"stdin{Path(name).suffix}").write_bytes(content)
+    kgtable.convert(tmp_path / f"stdin{Path(name).suffix}", tmp_path / "by-file.nt")
+    done = CliRunner().invoke(main, ["convert", "-", "-o", "by-stream.nt", "--workers", "1"], input=content)
+    assert done.exit_code == 0, done.output
+    assert Path("by-stream.nt").read_bytes() == Path("by-file.nt").read_bytes()
+
+
+def test_what_cannot_be_read_from_standard_input_is_said() -> None:
+    assert "stream is empty" in run("convert", "-", "-o", "x.ttl", text="", code=2).stderr
+    told = run("convert", "-", "-o", "x.ttl", "--format-in", "pdf", text="a,b\n", code=2).stderr
+    assert "Unknown table format 'pdf'" in told
+    told = run("convert", ".", "-o", "x.ttl", "--format-in", "csv", code=2).stderr
+    assert "format_in is for a stream" in told
+    assert "Only one stream" in run("convert", "-", "-", "-o", "x.ttl", text="a,b\n", code=2).stderr
+    assert "not from standard input" in run("build", "-", "--kg", "g", text="a,b\n", code=2).stderr
+    assert list(Path().iterdir()) == []
+
+
+def test_explain_shows_each_step(place: Path) -> None:
+    shown = run("retrieve", QUESTION, "--kg", place, "-k", "3", "--explain").stdout
+    for word in ("labels", "expansion", "candidates", "scores", "total", "best tables", "saturn", " ms"):
+        assert word in shown
+    assert "planets r2 c1  Saturn | hasRadiusKm | 58,232" in shown
+    told = json.loads(run("retrieve", QUESTION, "--kg", place, "--explain", "-f", "json").stdout)
+    assert told["explanation"]["steps"][0]["step"] == "labels"
+    assert "explanation" not in json.loads(run("retrieve", QUESTION, "--kg", place, "-f", "json").stdout)
+    lines = run("retrieve", "--questions", "-", "--kg", place, "--explain", text='{"question": "Saturn"}\n')
+    assert json.loads(lines.stdout)["explanation"]["method"] == "hybrid"
+    both = run("retrieve", QUESTION, "--kg", place, "--explain", "-f", "csv")
+    assert both.stdout.startswith("table,row")
+    assert "candidates" in both.stderr
+
+
+@pytest.mark.parametrize("command", ["ask", "retrieve"])
+def test_a_model_without_endpoint_or_key_is_one_line(command: str, place: Path) -> None:
+    (line,) = run(command, QUESTION, "--kg", place, "--model", "gpt-9", code=2).stderr.splitlines()
+    assert line.startswith("Error: The model 'gpt-9' is named, but no endpoint and no key for it. Set ")
+    with ScriptedServer([]) as server:
+        run(command, QUESTION, "--kg", place, "--base-url", server.base_url, "--model", "none")
+
+
+def test_an_unknown_presentation_is_refused_without_a_model(place: Path) -> None:
+    (line,) = run("ask", QUESTION, "--kg", place, "--presentation", "poem", code=2).stderr.splitlines()
+    assert line.startswith("Error: There is no presentation 'poem'. Those there are: ")
+
+
+def test_a_refused_service_is_one_line(place: Path) -> None:
+    query = "SELECT * { SERVICE <http://127.0.0.1:1/sparql> { ?s ?p ?o } }"
+    for format in ("table", "json"):
+        (line,) = run("sparql", query, "--kg", place, "-f", format, code=2).stderr.splitlines()
+        assert line.startswith("Error: The query cannot be evaluated: ")
+
+
+def test_json_ends_with_one_newline(place: Path) -> None:
+    for arguments in (
+        ["sparql", "SELECT * { ?s ?p ?o } LIMIT 1", "-f", "json"],
+        ["sparql", "ASK {}", "-f", "json"],
+        ["info", "--json"],
+        ["validate", "--json"],
+        ["ask", QUESTION, "--json"],
+        ["retrieve", QUESTION, "-f", "json"],
+        ["export", "-f", "jsonld", "-o", "-"],
+    ):
+        printed = run(*arguments, "--kg", place).stdout
+        json.loads(printed)
+        assert printed.endswith(("}\n", "]\n")), arguments
+
+
+def test_the_old_meaning_of_f_is_told(place: Path) -> None:
+    Path("q.rq").write_text("ASK {}", encoding="utf-8")
+    assert "name the file with --file q.rq" in run("sparql", "-f", "q.rq", "--kg", place, code=2).stderr
+    assert run("sparql", "--file", "q.rq", "--kg", place).stdout == "true\n"
+    assert run("sparql", "--file", "-", "--kg", place, text="ASK {}").stdout == "true\n"
+
+
+def test_several_tables_as_one_csv_file_are_refused_with_a_next_step(place: Path) -> None:
+    told = run("export", "--kg", place, "-o", "all.csv", code=2).stderr
+    assert "Error: all.csv cannot hold 2 tables: a CSV file holds one." in told
+    assert told.endswith("Name one with --table, or a folder for all: all/\n")
+    assert not Path("all.csv").exists()
+    run("export", "--kg", place, "-o", "all.csv", "--table", "moons")
+    assert Path("all.csv").read_text(encoding="utf-8") == "Moon,Planet\nTitan,Saturn\n"
+    assert "takes one table" in run("export", "--kg", place, "-o", "-", "-f", "csv", code=2).stderr

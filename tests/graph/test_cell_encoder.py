@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.graph.cell_encoder import Alike, CellShaper, QuantityForms
+from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, decimal_text, text_literal
+from kgtable.ontology.annotate import annotate
+from kgtable.ontology.column_stats import MISSING, QUANTITY
+from kgtable.ontology.quantities import Quantity, Reading
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.model import Grid
+from kgtable.values.numbers import parse_number
+from tests.graph.support import NAMES, grid
+
+MIXED = grid(
+    ("Item", "Amount", "Paid on", "Share"),
+    ("Rent", "1,200", "31 Dec. 2024", "12.5%"),
+    ("Food", "(3)", "2024-12-30", "-"),
+    ("Fuel", "$ 12 million", "unknown", "1–2 %"),
+    ("Tax", "0", "", "n/a"),
+    ('"quoted"\n<b>', "abc", "2024-01-01", "7"),
+)
+
+
+def shaped(table: Grid) -> tuple[CellShaper, list[Block], list[tuple[str, str]]]:
+    """The shaper after all body rows, the blocks it gave, and the pairs of the rows."""
+    made = make_table(table)
+    shaper = CellShaper(annotate(made), NAMES)
+    blocks: list[Block] = []
+    pairs: list[tuple[str, str]] = []
+    for index, row in made.body():
+        blocks += shaper.add(index, row, row[0], pairs)
+    return shaper, blocks, pairs
+
+
+def statements(blocks: list[Block]) -> Counter[str]:
+    return Counter(predicate[1:-1] for _, pairs in blocks for predicate, _ in pairs)
+
+
+def test_every_cell_with_text_becomes_one_statement_of_its_row() -> None:
+    _, blocks, pairs = shaped(MIXED)
+    said = [predicate for predicate, _ in pairs if predicate != f"<{KGT}printed>"]
+    assert len(said) == sum(1 for row in MIXED.head[1:] for text in row if text)
+    subjects = [subject for subject, _ in blocks]
+    assert len(subjects) == len(set(subjects))
+    linked = {value for _, value in pairs if "/cell/" in value}
+    assert linked == set(subjects)
+
+
+def test_the_counts_are_those_of_the_statements() -> None:
+    shaper, blocks, _ = shaped(MIXED)
+    tally = shaper.tally()
+    quantities = [block for block in blocks if dict(block[1]).get(f"<{QUDT}hasUnit>")]
+    assert tally.predicates == statements(quantities)
+    assert tally.classes[f"{QUDT}QuantityValue"] == len(quantities) == tally.kinds["number"]
+    assert tally.cells == 19
+    assert sum(tally.units.values()) == len(quantities)
+
+
+def test_counts_stay_true_when_forms_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_FORMS", 3)
+    rows = [(f"r{n}", str(5 - n), f"{n + 1}%", f"{n + 1} kg") for n in range(9)]
+    shaper, blocks, _ = shaped(grid(("Item", "A", "B", "C"), *rows))
+    assert shaper.tally().predicates == statements(blocks)
+    assert shaper.facts()[3].units == {"KiloGM": 9}
+
+
+def test_facts_of_the_columns() -> None:
+    facts = shaped(MIXED)[0].facts()
+    assert [fact.name for fact in facts] == ["Item", "Amount", "Paid on", "Share"]
+    assert facts[1].ranges == {QUANTITY: 4, f"{XSD}string": 1}
+    assert facts[1].units == {"CCY_USD": 4}
+    assert facts[1].scales == {6: 1}
+    assert facts[2].ranges[f"{XSD}date"] == 3
+    assert facts[3].ranges[MISSING] >= 1
+
+
+def test_hostile_text_stays_within_its_literal() -> None:
+    _, _, pairs = shaped(MIXED)
+    assert (NAMES.predicate_iri("hasItem"), '"\\"quoted\\"\\n<b>"') in [(p[1:-1], v) for p, v in pairs]
+
+
+def test_a_table_without_body_has_facts_and_no_counts() -> None:
+    shaper = CellShaper(annotate(make_table(grid(("Item", "Amount")))), NAMES)
+    assert shaper.tally().cells == 0
+    assert [dict(fact.ranges) for fact in shaper.facts()] == [{}, {}]
+
+
+EURO = Quantity(Decimal("12.50"), "CCY_EUR", 6, "column", "caption", "share")
+
+
+def said(text: str, quantity: Quantity, period: str | None = None) -> dict[str, list[str]]:
+    """What is said of the number printed as `text`, by the local name of the predicate."""
+    number = parse_number(text)
+    assert number is not None
+    found: dict[str, list[str]] = {}
+    for predicate, value in QuantityForms().filled(number, quantity, text, 0, period):
+        found.setdefault(predicate[1:-1].rpartition("#")[2].rpartition("/")[2], []).append(value)
+    return found
+
+
+def test_all_that_is_known_of_a_quantity_is_said() -> None:
+    found = said("~12.50", EURO, "Q3 2020")
+    assert found["numericValue"] == [f'"12.5"^^<{XSD}decimal>']
+    assert found["hasUnit"] == [f"<{UNIT}CCY_EUR>"]
+    assert found["type"] == [f"<{QUDT}QuantityValue>"]
+    assert (found["note"], found["scale"], found["denominator"]) == (['"POSITIVE"'], ['"M"'], ['"share"'])
+    assert (found["period"], found["text"]) == (['"Q3 2020"'], ['"~12.50"'])
+    assert found["approximate"] == [f'"true"^^<{XSD}boolean>']
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    found = said("0", Quantity(Decimal(0), "UNITLESS"))
+    assert found["note"] == ['"ZERO"']
+    assert not {"scale", "denominator", "period", "approximate", "mark", "lowerBound"} & set(found)
+
+
+def test_ranges_have_bounds_instead_of_a_value() -> None:
+    found = said("1–2", Quantity(Decimal(1), "KiloGM", upper=Decimal(2)))
+    assert "numericValue" not in found
+    assert (found["lowerBound"], found["upperBound"]) == (
+        [f'"1.0"^^<{XSD}decimal>'],
+        [f'"2.0"^^<{XSD}decimal>'],
+    )
+
+
+@given(st.decimals(-(10**30), 10**30), st.text(min_size=1, max_size=9))
+def test_values_are_never_written_with_an_exponent(value: Decimal, text: str) -> None:
+    number = parse_number("-5")
+    assert number is not None
+    terms = QuantityForms().filled(number, Quantity(value, "NUM"), text, 0, None).terms
+    assert terms == (f'"{decimal_text(format(value, "f"))}"^^<{XSD}decimal>', '"-5"', text_literal(text))
+
+
+def test_uses_are_counted_by_column_and_reading_also_of_forgotten_forms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_FORMS", 2)
+    forms = QuantityForms()
+    reading = Reading("KiloGM")
+    for column in (0, 1, 0, 2, 3, 0):
+        forms.form(Alike(column, reading, "POSITIVE")).uses += 1
+    assert forms.age == 2
+    assert forms.readings() == {(0, reading): 3, (1, reading): 1, (2, reading): 1, (3, reading): 1}
+    assert forms.predicates()[f"<{KGT}note>"] == 6
+
+
+def test_a_form_that_was_not_used_counts_for_nothing() -> None:
+    forms = QuantityForms()
+    form = forms.form(Alike(0, Reading("NUM"), "ZERO"))
+    assert forms.form(Alike(0, Reading("NUM"), "ZERO")) is form
+    assert not forms.readings()
+    assert not forms.predicates()

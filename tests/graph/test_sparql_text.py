@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pyoxigraph as ox
+import pytest
+import rdflib
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.errors import QueryError
+from kgtable.graph.sparql_text import AmbiguousTextError, Bindable, Token, to_term, tokens, with_values
+
+any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=40)
+query_like = st.lists(
+    st.sampled_from(
+        [
+            "SELECT",
+            " ",
+            "\n",
+            "#",
+            "'",
+            '"',
+            "'''",
+            '"""',
+            "\\",
+            "<",
+            ">",
+            "http://e/",
+            "?x",
+            "e:p",
+            "{",
+            "}",
+            "1",
+        ]
+    ),
+    max_size=15,
+).map("".join)
+
+
+def kinds(text: str) -> list[tuple[str, str]]:
+    return [(token.kind, token.text) for token in tokens(text)]
+
+
+@given(st.one_of(any_text, query_like))
+def test_every_character_is_in_a_token_or_may_be_skipped(text: str) -> None:
+    try:
+        found = list(tokens(text))
+    except AmbiguousTextError:
+        assert re.search(r"<[^>]*'[^<]*>", text)
+        return
+    end = 0
+    for token in found:
+        assert text.startswith(token.text, token.start)
+        assert re.fullmatch(r"(?:[ \t\r\n]+|#[^\r\n]*)*", text[end : token.start])
+        end = token.start + len(token.text)
+    assert re.fullmatch(r"(?:[ \t\r\n]+|#[^\r\n]*)*", text[end:])
+
+
+def test_strings_iris_and_comments_hide_what_is_in_them() -> None:
+    text = "ASK { <http://e/#DROP> ?p \"DROP \\\" ALL\", '''DROP\n'' ''' } # DROP"
+    assert [word for kind, word in kinds(text) if kind == "word"] == ["ASK"]
+    assert [word for kind, word in kinds(text) if kind == "string"] == ['"DROP \\" ALL"', "'''DROP\n'' '''"]
+
+
+def test_an_open_string_hides_nothing() -> None:
+    assert ("word", "DROP") in kinds('ASK { ?s ?p "open\nDROP ALL')
+    assert ("word", "DROP") in kinds("ASK { ?s ?p '''open DROP ALL")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("?a<?b", [("variable", "?a"), ("sign", "<"), ("variable", "?b")]),
+        ("e:a%20b:c\\'d", [("name", "e:a%20b:c\\'d")]),
+        (":x _:b", [("name", ":x"), ("name", "_:b")]),
+        ("'x'@en-GB", [("string", "'x'"), ("language", "@en-GB")]),
+        ("$größe", [("variable", "$größe")]),
+        ("", []),
+        (" # only this", []),
+    ],
+)
+def test_kinds_of_tokens(text: str, found: list[tuple[str, str]]) -> None:
+    assert kinds(text) == found
+
+
+def test_keywords_are_found_in_any_case_and_only_as_words() -> None:
+    assert Token("word", "sElEcT", 0).is_word("ASK", "SELECT")
+    assert not Token("string", "SELECT", 0).is_word("SELECT")
+    with pytest.raises(AmbiguousTextError, match="%27"):
+        list(tokens("FILTER(?a <'x'>?b)"))
+
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ('a "b" } UNION {', '"a \\"b\\" } UNION {"'),
+        (True, f'"true"^^<{XSD}boolean>'),
+        (7, f'"7"^^<{XSD}integer>'),
+        (0.5, f'"0.5"^^<{XSD}double>'),
+        (Decimal("1E+3"), f'"1000"^^<{XSD}decimal>'),
+        (date(2024, 2, 29), f'"2024-02-29"^^<{XSD}date>'),
+        (datetime(2024, 2, 29, 1, tzinfo=UTC), f'"2024-02-29T01:00:00+00:00"^^<{XSD}dateTime>'),
+        (rdflib.URIRef("http://example.org/a"), "<http://example.org/a>"),
+        (rdflib.Literal("a", lang="de"), '"a"@de'),
+        (rdflib.Literal(3), f'"3"^^<{XSD}integer>'),
+        (rdflib.Literal("plain"), '"plain"'),
+        (ox.NamedNode("http://example.org/a"), "<http://example.org/a>"),
+    ],
+    ids=str,
+)
+def test_python_values_become_terms(value: Bindable, text: str) -> None:
+    assert str(to_term(value)) == text
+
+
+def test_a_value_without_a_term_is_named() -> None:
+    with pytest.raises(QueryError, match="A list cannot be bound"):
+        to_term(["x"])  # type: ignore[arg-type]
+
+
+def test_rows_are_written_as_sparql_writes_terms() -> None:
+    query = "SELECT * { VALUES (?n ?s) { } ?s ?p ?o }"
+    rows = [("0", "<http://example.org/a>"), ("1", "<http://example.org/b>")]
+    wanted = "SELECT * { VALUES (?n ?s) { (0 <http://example.org/a>) (1 <http://example.org/b>) } ?s ?p ?o }"
+    assert with_values(query, rows) == wanted
+
+
+def test_a_query_without_a_block() -> None:
+    with pytest.raises(QueryError, match="no empty block"):
+        with_values("SELECT * { ?s ?p ?o }", [])

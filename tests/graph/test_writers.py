@@ -1,0 +1,397 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+import rdflib
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib.compare import isomorphic
+
+from kgtable import api
+from kgtable.errors import UsageError
+from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Share, text_literal, typed
+from kgtable.graph.writers import (
+    Format,
+    JsonLdWriter,
+    TurtleWriter,
+    collect,
+    plain_blocks,
+    table_blocks,
+    term_text,
+    writer_for,
+)
+from kgtable.tables.model import Area, Context, Grid
+from tests.graph.support import NAMES, grid, text_of, triples_of
+
+OXIGRAPH = {
+    Format.TURTLE: ox.RdfFormat.TURTLE,
+    Format.TRIG: ox.RdfFormat.TRIG,
+    Format.NTRIPLES: ox.RdfFormat.N_TRIPLES,
+    Format.NQUADS: ox.RdfFormat.N_QUADS,
+    Format.JSONLD: ox.RdfFormat.JSON_LD,
+}
+RDFLIB = {
+    Format.TURTLE: "turtle",
+    Format.TRIG: "trig",
+    Format.NTRIPLES: "nt",
+    Format.NQUADS: "nquads",
+    Format.JSONLD: "json-ld",
+}
+
+
+def quads(text: str, format: Format) -> set[str]:
+    """The statements of a document as Oxigraph reads it; without graphs where the format has none."""
+    parsed = ox.parse(text.encode("utf-8"), format=OXIGRAPH[format])
+    return {str(quad) if format.has_graphs else str(quad.triple) for quad in parsed}
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_all_formats_say_the_same_as_nquads(format: Format, folder: Path, tmp_path: Path) -> None:
+    texts = {}
+    for wanted in (format, Format.NQUADS):
+        api.convert(folder, tmp_path / "out", format=wanted)
+        texts[wanted] = (tmp_path / "out").read_text(encoding="utf-8")
+    expected = quads(texts[Format.NQUADS], Format.NQUADS)
+    if not format.has_graphs:
+        parsed = ox.parse(texts[Format.NQUADS].encode("utf-8"), format=ox.RdfFormat.N_QUADS)
+        expected = {str(quad.triple) for quad in parsed}
+    assert quads(texts[format], format) == expected
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_rdflib_and_oxigraph_read_isomorphic_graphs(format: Format, folder: Path, tmp_path: Path) -> None:
+    api.convert(folder, tmp_path / "out", format=format)
+    data = (tmp_path / "out").read_bytes()
+    dataset = rdflib.Dataset(default_union=True).parse(data=data, format=RDFLIB[format])
+    by_rdflib = rdflib.Graph()
+    by_rdflib += dataset.triples((None, None, None))
+    triples = [quad.triple for quad in ox.parse(data, format=OXIGRAPH[format])]
+    by_oxigraph = rdflib.Graph().parse(data=ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES), format="nt")
+    assert len(by_oxigraph) > 100
+    assert isomorphic(by_rdflib, by_oxigraph)
+
+
+@settings(max_examples=100)
+@given(st.text(alphabet=st.characters(exclude_categories=()), min_size=1, max_size=20))
+def test_any_text_is_the_same_in_every_format(text: str) -> None:
+    table = grid(("a", "b"), (text, "1"), id=text)
+    expected = quads(text_of(table, Format.NQUADS), Format.NQUADS)
+    for format in (Format.TRIG, Format.JSONLD):
+        assert quads(text_of(table, format), format) == expected
+
+
+def test_turtle_is_readable() -> None:
+    text = text_of(grid(("Year", "Pension"), ("2011", "574")), Format.TURTLE)
+    assert (
+        "<row/1> a kgt:Row ;\n"
+        "    kgt:table <http://example.org/data/table/t> ;\n"
+        "    kgt:row 1 ;\n"
+        '    rdfs:label "2011" ;\n'
+        "    kgt:subject data:2011 ;\n"
+        '    ex:hasYear "2011"^^xsd:gYear ;\n'
+        "    ex:hasPension <cell/1/1> .\n"
+        "\n"
+        "<cell/1/1> a qudt:QuantityValue ;\n"
+        "    qudt:numericValue 574.0 ;\n"
+    ) in text
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("ttl", Format.TURTLE),
+        ("application/n-quads", Format.NQUADS),
+        ("JSON-LD", Format.JSONLD),
+        (".nt", Format.NTRIPLES),
+        ("text/turtle; charset=utf-8", Format.TURTLE),
+    ],
+)
+def test_formats_by_name_suffix_and_media_type(name: str, format: Format) -> None:
+    assert Format.of(name) is format
+
+
+def test_an_unknown_format_lists_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="turtle, trig"):
+        Format.of("rdfxml")
+    assert Format.from_suffix("a.xlsx") is None
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_processes_write_the_same_bytes(
+    format: Format, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgtable.building.convert.SPLIT_ABOVE", 3_000)
+    rows = "".join(f"item {row},{row * 7},{row}%\n" for row in range(500))
+    (folder / "long.csv").write_text(f"Name,Amount,Share\n{rows}", encoding="utf-8")
+    (folder / "broken.csv").write_bytes(b"\x00\x01\x02\xff\xfe\x00" * 99)
+    # Starting processes takes most of the time: the number in between is tried with one format.
+    written = set()
+    for workers in (1, 2, 3) if format is Format.TRIG else (1, 3):
+        report = api.convert(folder, tmp_path / str(workers), format=format, workers=workers)
+        assert [table.rows for table in report.tables] == [7, 501, 4]
+        assert len(report.errors) == 1
+        written.add((tmp_path / str(workers)).read_bytes())
+    assert len(written) == 1
+
+
+TABLE_NAME = f"<{NAMES.table_iri('t')}>"
+BASE = TABLE_NAME[1:-1]
+
+local_names = st.text(
+    st.characters(exclude_categories=("Cs", "Cc", "Cn", "Co"), exclude_characters=' <>"{}|^`\\%#[]')
+)
+iris = st.builds(
+    lambda namespace, name: f"<{namespace}{name}>",
+    st.sampled_from([NAMES.ex, NAMES.data, KGT, f"{BASE}/", f"{BASE}/row/", "http://e/", "urn:x:"]),
+    st.one_of(
+        local_names,
+        st.sampled_from(["..", "../x", "/x", "//x", "a:b", "?q", "#f", "1.", ".a", "-a", "%41", "a.b"]),
+    ),
+)
+literals = st.one_of(
+    st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=20).map(text_literal),
+    st.builds(
+        typed,
+        st.sampled_from(
+            ["1", "-1", "+1", "007", "1.0", "1.", ".5", "-.5", "1e5", "true", "TRUE", "0", "", " 1"]
+        ),
+        st.sampled_from([f"{XSD}{name}" for name in ("integer", "decimal", "boolean", "double", "gYear")]),
+    ),
+    st.sampled_from(['"x"@en', '"a^^<b>"', '"a\\"^^<b>"@de']),
+)
+
+
+def written(blocks: list[Block], name: str | None = TABLE_NAME, *, with_graphs: bool = True) -> str:
+    writer = TurtleWriter(NAMES, with_graphs=with_graphs)
+    return writer.start() + "".join(writer.graph(name, blocks)) + writer.end()
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(iris, iris, st.one_of(iris, literals)), min_size=1, max_size=4))
+def test_every_statement_comes_back(statements: list[tuple[str, str, str]]) -> None:
+    blocks: list[Block] = [(subject, [(predicate, value)]) for subject, predicate, value in statements]
+    lines = "".join(
+        f"{subject} {predicate} {value} {TABLE_NAME} .\n" for subject, predicate, value in statements
+    )
+    expected = set(ox.parse(lines.encode(), format=ox.RdfFormat.N_QUADS))
+    assert set(ox.parse(written(blocks).encode(), format=ox.RdfFormat.TRIG)) == expected
+    in_turtle = ox.parse(written(blocks, with_graphs=False).encode(), format=ox.RdfFormat.TURTLE)
+    assert {quad.triple for quad in in_turtle} == {quad.triple for quad in expected}
+
+
+@pytest.mark.parametrize(
+    ("term", "short"),
+    [
+        (f"<{BASE}/cell/3/1>", "<cell/3/1>"),
+        (f"<{NAMES.ex}hasPension>", "ex:hasPension"),
+        (f"<{NAMES.data}größe>", "data:größe"),
+        (f"<{NAMES.data}a/b>", f"<{NAMES.data}a/b>"),
+        (typed("574.0", f"{XSD}decimal"), "574.0"),
+        (typed("574", f"{XSD}decimal"), '"574"^^xsd:decimal'),
+        (typed("7", f"{XSD}integer"), "7"),
+        (typed("2011", f"{XSD}gYear"), '"2011"^^xsd:gYear'),
+        ("_:b", "_:b"),
+    ],
+)
+def test_terms_are_as_short_as_can_be(term: str, short: str) -> None:
+    assert f" {short} ." in written([("<http://e/s>", [("<http://e/p>", term)])])
+
+
+def test_statements_of_a_subject_stand_together() -> None:
+    pairs = [
+        (RDF_TYPE, f"<{KGT}Row>"),
+        (RDF_TYPE, f"<{KGT}Group>"),
+        (f"<{KGT}text>", '"a"'),
+        (f"<{KGT}text>", '"b"'),
+    ]
+    text = written([(f"<{BASE}/row/1>", pairs)])
+    assert text.endswith('<row/1> a kgt:Row, kgt:Group ;\n    kgt:text "a", "b" .\n}\n')
+
+
+@pytest.mark.parametrize("with_graphs", [True, False])
+def test_a_graph_in_shares_is_the_graph(with_graphs: bool) -> None:
+    blocks: list[Block] = [(f"<{BASE}/row/{n}>", [("<http://e/p>", f'"{n}"')]) for n in range(6)]
+    parts = (
+        piece
+        for part in range(3)
+        for piece in TurtleWriter(NAMES, with_graphs=with_graphs).graph(
+            TABLE_NAME, blocks[part * 2 : part * 2 + 2], Share(part, 3)
+        )
+    )
+    whole = written(blocks, with_graphs=with_graphs)
+    assert TurtleWriter(NAMES, with_graphs=with_graphs).start() + "".join(parts) == whole
+
+
+def test_the_default_graph_has_no_base_of_its_own() -> None:
+    blocks: list[Block] = [(f"<{BASE}/row/1>", [("<http://e/p>", TABLE_NAME)])]
+    assert f"<{BASE}/row/1> <http://e/p> {TABLE_NAME} ." in written(blocks, None)
+
+
+any_text = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=30)
+lexicals = st.sampled_from(
+    [
+        "0",
+        "-0",
+        "00",
+        "7",
+        "-12",
+        "+1",
+        "999999999999999",
+        "9" * 30,
+        "1.0",
+        "1e5",
+        "true",
+        "TRUE",
+        "1",
+        "",
+        "x",
+    ]
+)
+datatypes = st.sampled_from(["integer", "decimal", "double", "boolean", "string", "gYear"])
+SUBJECT, PREDICATE = "<http://e/s>", "<http://e/p>"
+
+
+def document(*graphs: tuple[str | None, list[Block]]) -> str:
+    writer = JsonLdWriter(NAMES)
+    texts = ["".join(writer.graph(name, blocks)) for name, blocks in graphs]
+    return writer.start() + writer.between.join(texts) + writer.end()
+
+
+def json_quads(text: str) -> set[ox.Quad]:
+    return set(ox.parse(text.encode(), format=ox.RdfFormat.JSON_LD))
+
+
+def expected(*pairs: tuple[str, str]) -> set[ox.Quad]:
+    lines = "".join(f"{SUBJECT} {predicate} {value} .\n" for predicate, value in pairs)
+    return set(ox.parse(lines.encode(), format=ox.RdfFormat.N_QUADS))
+
+
+@given(any_text)
+def test_every_text_comes_back(text: str) -> None:
+    pairs = [(PREDICATE, text_literal(text))]
+    assert json_quads(document((None, [(SUBJECT, pairs)]))) == expected(*pairs)
+
+
+@given(lexicals, datatypes)
+def test_every_lexical_form_and_datatype_comes_back(lexical: str, datatype: str) -> None:
+    pairs = [(PREDICATE, typed(lexical, f"{XSD}{datatype}")), (PREDICATE, PREDICATE)]
+    assert json_quads(document((None, [(SUBJECT, pairs)]))) == expected(*pairs)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['"x"@en', '"\\"@en"@de-AT', "<http://e/o>", f"<{KGT}Row>", f"<{NAMES.ex}a/b>", f"<{NAMES.data}//x>"],
+)
+@pytest.mark.parametrize("predicate", [PREDICATE, RDF_TYPE, f"<{KGT}text>"])
+def test_terms_that_people_may_have_written(value: str, predicate: str) -> None:
+    pairs = [(predicate, value), (predicate, '"other"')]
+    assert json_quads(document((None, [(SUBJECT, pairs)]))) == expected(*pairs)
+
+
+def test_blank_nodes_stay_one_node() -> None:
+    text = document((None, [("_:a", [(PREDICATE, "_:b"), (RDF_TYPE, "_:c")]), ("_:b", [(PREDICATE, "_:a")])]))
+    found = json_quads(text)
+    assert len(found) == 3
+    assert len({term for quad in found for term in (quad.subject, quad.object)}) == 3
+
+
+def test_a_json_graph_in_shares_is_the_graph() -> None:
+    name, blocks = "<http://e/g>", [(f"<http://e/{n}>", [(PREDICATE, f'"{n}"')]) for n in range(5)]
+    whole = "".join(JsonLdWriter(NAMES).graph(name, blocks))
+    parts = (
+        piece
+        for part in range(3)
+        for piece in JsonLdWriter(NAMES).graph(name, blocks[part * 2 : part * 2 + 2], Share(part, 3))
+    )
+    assert "".join(parts) == whole
+    assert {str(quad.graph_name) for quad in json_quads(document((name, blocks), (None, blocks)))} == {
+        name,
+        "DEFAULT",
+    }
+
+
+def test_it_is_compact_and_plain_json() -> None:
+    text = document(
+        (None, [(SUBJECT, [(RDF_TYPE, f"<{KGT}Row>"), (f"<{KGT}row>", typed("3", f"{XSD}integer"))])])
+    )
+    assert json.loads(text)["@graph"] == [{"@id": "http://e/s", "@type": "kgt:Row", "kgt:row": 3}]
+    assert json.loads(document())["@graph"] == []
+
+
+ORDERED_TABLE = grid(
+    ("Figures in $ millions", "", "", ""),
+    ("Item", "2019", "2020 (e)", "Paid on"),
+    ("Assets", "", "", ""),
+    ("- Goodwill", "1,200", "~3", "31 Dec. 2024"),
+    ("- Cash", "—", "1–2", "31 Dec. 2023"),
+    ("Total", "(7)", "12%", "n/a"),
+    *((f"row {n}", str(n), f"{n} kg", "2024-01-01") for n in range(12)),
+    context=Context("T", ("H 1", "H 2"), "a caption", ("b",), ("a",), tuple(map(str, range(12)))),
+    merged=(Area(0, 0, 0, 3),),
+    formats={(3, 1): "0.0%"},
+    indents={(3, 0): 1},
+)
+
+
+def write_unordered(table: Grid, triples: list[ox.Triple], format: Format) -> str:
+    writer = writer_for(format, NAMES)
+    return "".join(writer.graph(f"<{NAMES.table_iri(table.id)}>", table_blocks(triples)))
+
+
+@pytest.mark.parametrize("format", [Format.TURTLE, Format.NQUADS])
+def test_statements_in_any_order_come_in_that_of_the_shape(format: Format) -> None:
+    triples = triples_of(ORDERED_TABLE)
+    expected = text_of(ORDERED_TABLE, format)
+    for seed in range(3):
+        random.Random(seed).shuffle(triples)
+        assert write_unordered(ORDERED_TABLE, triples, format) == expected.removeprefix(
+            writer_for(format, NAMES).start()
+        )
+
+
+PARTS = st.sampled_from(["row", "column", "cell", "heading", "x", "", "ümlaut"])
+PLACES = st.one_of(st.integers(0, 12).map(str), st.sampled_from(["", "x", "9" * 5000, "-1", "٣", "1/2/3"]))
+IRIS = st.builds(
+    lambda part, one, two: ox.NamedNode(f"{NAMES.table_iri('t')}/{part}/{one}/{two}"), PARTS, PLACES, PLACES
+)
+PREDICATES = st.sampled_from([f"{KGT}predicate", f"{KGT}printed", f"{KGT}row", f"{KGT}order", "http://e/p"])
+NODES = st.one_of(IRIS, st.just(ox.BlankNode("b")))
+OBJECTS = st.one_of(
+    NODES, st.sampled_from([ox.Literal("x"), ox.Literal("x", language="en"), ox.Literal("9" * 5000)])
+)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.builds(ox.Triple, NODES, PREDICATES.map(ox.NamedNode), OBJECTS), max_size=8, unique=True))
+def test_whatever_people_wrote_into_a_table_is_given_in_one_order(triples: list[ox.Triple]) -> None:
+    blocks = list(table_blocks(triples))
+    assert sum(len(pairs) for _, pairs in blocks) == len(triples)
+    assert list(table_blocks(triples[::-1])) == blocks
+
+
+def test_plain_blocks_are_sorted_types_first() -> None:
+    nodes = {"<b>": [("<p>", "<y>"), (RDF_TYPE, "<z>"), ("<p>", "<x>")], "<a>": [("<p>", "<x>")]}
+    assert list(plain_blocks(nodes)) == [
+        ("<a>", [("<p>", "<x>")]),
+        ("<b>", [(RDF_TYPE, "<z>"), ("<p>", "<x>"), ("<p>", "<y>")]),
+    ]
+    assert collect([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("term", "text"),
+    [
+        (ox.Literal("5", datatype=ox.NamedNode(f"{XSD}decimal")), f'"5.0"^^<{XSD}decimal>'),
+        (ox.Literal(5), f'"5"^^<{XSD}integer>'),
+        (ox.Literal('a"\n\x00'), '"a\\"\\n\\u0000"'),
+        (ox.Literal("x", language="en"), '"x"@en'),
+        (ox.NamedNode("http://e/ü"), "<http://e/ü>"),
+        (ox.BlankNode("b"), "_:b"),
+    ],
+)
+def test_terms_are_written_as_the_converter_writes_them(term: ox.Literal, text: str) -> None:
+    assert term_text(term) == text

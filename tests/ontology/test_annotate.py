@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import pytest
+
+from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.ontology.column_stats import (
+    LONGEST_DISPLAY,
+    QUANTITY,
+    ColumnFact,
+    by_name,
+    by_predicate,
+    clean_text,
+    display_name,
+)
+from kgtable.ontology.mapping import UserMapping
+from kgtable.tables.column_profile import CellKind, type_cell
+from kgtable.tables.model import Column, Grid, Source, Structure, Table
+
+ROWS = (("Year", "Sales", "Sales", "Code"), ("2011", "574", "173", "12"), ("2012", "602", "170", "34"))
+
+
+def table(width: int = 4) -> Table:
+    columns = tuple(Column(index, (name,)) for index, name in enumerate(ROWS[0]))
+    grid = Grid("t", Source("t.csv"), ROWS, width)
+    return Table(grid, Structure(columns, header=(0,), body_start=1))
+
+
+def annotated(**decisions: str) -> AnnotatedTable:
+    return annotate(table(), UserMapping({("Sales", ""): decisions}))
+
+
+def quantity(made: AnnotatedTable, row: int, column: int) -> tuple[str, str, str]:
+    value = type_cell(ROWS[row][column], made.styles[column])
+    assert value.number is not None
+    resolved = made.quantities.resolve(value.number, row, column, ROWS[row][0])
+    return f"{resolved.value:f}", resolved.unit, resolved.unit_from
+
+
+def test_without_a_mapping_names_follow_the_thesis() -> None:
+    made = annotate(table())
+    assert made.predicates == made.generated == ("hasYear", "hasSales", "hasSales_2", "hasCode")
+    assert made.names == ROWS[0]
+
+
+def test_columns_beyond_the_header_have_predicates_and_styles() -> None:
+    made = annotate(table(width=6))
+    assert made.predicates[4:] == ("hasValue5", "hasValue6")
+    assert len(made.styles) == len(made.names) == 6
+
+
+def test_a_predicate_of_the_mapping_wins_and_stays_apart() -> None:
+    made = annotated(predicate="hasRevenue")
+    assert made.predicates == ("hasYear", "hasRevenue", "hasRevenue_2", "hasCode")
+    assert made.generated == ("hasYear", "hasSales", "hasSales_2", "hasCode")
+    assert made.fact(1, {QUANTITY: 2}, {"NUM": 2}, {}).generated == "hasSales"
+
+
+def test_a_predicate_may_not_take_the_name_of_another_column() -> None:
+    assert annotated(predicate="hasYear").predicates == ("hasYear", "hasYear_2", "hasYear_3", "hasCode")
+
+
+def test_a_full_iri_is_never_numbered() -> None:
+    made = annotated(predicate="https://schema.org/price")
+    assert made.predicates == ("hasYear", "https://schema.org/price", "hasSales", "hasCode")
+
+
+def test_unit_and_scale_of_the_mapping_win() -> None:
+    made = annotated(unit="CCY_EUR", scale="M")
+    assert quantity(made, 1, 1) == ("574000000", "CCY_EUR", "mapping")
+
+
+@pytest.mark.parametrize(
+    ("datatype", "kind"), [("text", CellKind.TEXT), ("number", CellKind.NUMBER), ("year", CellKind.YEAR)]
+)
+def test_datatype_of_the_mapping_wins(datatype: str, kind: CellKind) -> None:
+    made = annotate(table(), UserMapping({("Year", ""): {"datatype": datatype}}))
+    assert type_cell("2011", made.styles[0]).kind is kind
+
+
+def test_a_decision_for_other_tables_is_none_here() -> None:
+    mapping = UserMapping({("Sales", "other"): {"predicate": "hasRevenue"}})
+    assert annotate(table(), mapping).predicates == annotate(table()).predicates
+
+
+FACTS = [
+    ColumnFact("b", 1, "Sales", "hasSales", ranges={"q": 2}, units={"CCY_USD": 2}, scales={6: 2}),
+    ColumnFact("a", 1, "sales", "hasSales", ranges={"q": 1, "s": 4}, units={"CCY_EUR": 1}, scales={0: 1}),
+    ColumnFact("a", 2, "Sales", "hasSales_2", ranges={"q": 5}, units={"CCY_USD": 5}, scales={6: 5}),
+]
+
+
+def test_facts_by_predicate() -> None:
+    summaries = by_predicate(FACTS)
+    assert list(summaries) == ["hasSales", "hasSales_2"]
+    assert summaries["hasSales"].tables == ("a", "b")
+    assert list(summaries["hasSales"].names) == ["Sales", "sales"]
+    assert list(summaries["hasSales"].ranges.items()) == [("s", 4), ("q", 3)]
+
+
+def test_facts_by_name_count_numbered_predicates_as_their_base() -> None:
+    summaries = by_name(FACTS)
+    assert summaries["Sales"].predicates == {"hasSales": 2}
+    assert summaries["Sales"].units == {"CCY_USD": 7}
+    assert summaries["Sales"].scales == {6: 7}
+
+
+def test_order_of_facts_makes_no_difference() -> None:
+    assert by_predicate(FACTS) == by_predicate(FACTS[::-1])
+    assert [list(s.names) for s in by_predicate(FACTS).values()] == [
+        list(s.names) for s in by_predicate(FACTS[::-1]).values()
+    ]
+
+
+def test_display_names() -> None:
+    assert display_name(Column(0, ("Total\n", "", " revenue"))) == "Total revenue"
+    assert display_name(Column(4, (" \x00",))) == "[column 5]"
+    long = display_name(Column(0, ("x" * 10_000,)))
+    assert len(long) < LONGEST_DISPLAY + 20
+    assert long != display_name(Column(0, ("x" * 10_001,)))
+
+
+def test_clean_text_can_stand_in_xml() -> None:
+    assert clean_text("a\x00\x0b\ud800b\ufffec\u2028d") == "a b c d"

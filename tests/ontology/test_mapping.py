@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgtable.errors import MappingError
+from kgtable.ontology.column_stats import clean_text
+from kgtable.ontology.mapping import (
+    FIELDS,
+    NAME,
+    ColumnMapping,
+    UserMapping,
+    csv_bytes,
+    parse_datatype,
+    parse_predicate,
+    parse_scale,
+    parse_unit,
+    read_rows,
+    xlsx_bytes,
+)
+
+HOSTILE = [
+    "=1+1",
+    "+a",
+    "-a",
+    "@a",
+    "'a",
+    "'=a",
+    "''=a",
+    "a_x000a_b",
+    'a "b", c;d',
+    "Größe €",
+    "\U0001f680",
+    "2013",
+    "1e5",
+    "TRUE",
+]
+
+
+def line(name: str, predicate: str = "hasX") -> list[str]:
+    return [name, predicate, *[""] * (len(FIELDS) - 2)]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_every_text_comes_back(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"m.{suffix}"
+    lines = [line(name) for name in HOSTILE]
+    path.write_bytes(csv_bytes(lines) if suffix == "csv" else xlsx_bytes(lines))
+    rows = read_rows(path)
+    assert [row.values[NAME] for row in rows] == HOSTILE
+    assert [row.line for row in rows] == list(range(2, len(HOSTILE) + 2))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(names=st.lists(st.text().map(clean_text).filter(bool), min_size=1, max_size=5))
+def test_any_text_comes_back_from_csv(tmp_path: Path, names: list[str]) -> None:
+    path = tmp_path / "m.csv"
+    path.write_bytes(csv_bytes(map(line, names)))
+    assert [row.values[NAME] for row in read_rows(path)] == names
+
+
+def test_no_formula_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "m.xlsx"
+    path.write_bytes(xlsx_bytes([line("=HYPERLINK(1)")]))
+    cell = openpyxl.load_workbook(path).active["A2"]
+    assert (cell.data_type, cell.value, cell.quotePrefix) == ("s", "=HYPERLINK(1)", True)
+    assert b"\n'=HYPERLINK(1)," in csv_bytes([line("=HYPERLINK(1)")])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "column name;predicate\nGröße;hasX\n".encode(),
+        "column name\tpredicate\nGröße\thasX\n".encode("utf-8-sig"),
+        "Column Name,Predicate\r\nGröße,hasX\r\n".encode("cp1252"),
+        "column name,predicate\nGröße,hasX\n".encode("utf-16"),
+    ],
+)
+def test_what_spreadsheet_programs_save_is_read(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "m.csv"
+    path.write_bytes(data)
+    (row,) = read_rows(path)
+    assert (row.values[NAME], row.values["predicate"]) == ("Größe", "hasX")
+
+
+def test_numbers_of_a_spreadsheet_are_texts(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["column name", "predicate", "scale"])
+    book.active.append([2013, "in2013", 1000.0])
+    book.save(tmp_path / "m.xlsx")
+    (row,) = read_rows(tmp_path / "m.xlsx")
+    assert (row.values[NAME], row.values["scale"]) == ("2013", "1000")
+
+
+def test_lines_are_counted_through_quoted_line_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text('column name,predicate\n"a\nb",hasX\n\nc,hasY\n', encoding="utf-8")
+    assert [row.line for row in read_rows(path)] == [2, 5]
+    assert read_rows(path)[1].place("predicate") == "m.csv, line 5, column 'predicate'"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("m.csv", b"", "no column 'column name'"),
+        ("m.csv", b"column name,unit\na,b\n", "no column 'predicate'"),
+        ("m.csv", b"column name,predicate,predicate\n", "more than one column 'predicate'"),
+        ("m.csv", b"column name,predicate\n,hasX\n", "line 2, column 'column name'"),
+        ("m.xlsx", b"not a workbook", "cannot be read"),
+        ("m.csv", b"\xff\xfea", "cannot be read"),
+    ],
+)
+def test_faults_are_told(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(MappingError, match=message):
+        read_rows(tmp_path / name)
+
+
+PLACE = "ontology.csv, line 3, column 'unit'"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("CCY_EUR", "CCY_EUR"),
+        ("unit:CCY_EUR", "CCY_EUR"),
+        ("http://qudt.org/vocab/unit/KiloGM", "KiloGM"),
+        ("EUR", "CCY_EUR"),
+        ("kg", "KiloGM"),
+        ("%", "PERCENT"),
+        ("none", "UNITLESS"),
+    ],
+)
+def test_units_by_what_people_write(text: str, name: str) -> None:
+    assert parse_unit(text, PLACE) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "near"), [("CCY_EURO", "CCY_EUR"), ("kilogramme", "KiloGM"), ("PERCENTT", "PERCENT")]
+)
+def test_an_unknown_unit_names_its_place_and_what_is_near(text: str, near: str) -> None:
+    with pytest.raises(MappingError, match="line 3, column 'unit'") as caught:
+        parse_unit(text, PLACE)
+    assert near in caught.value.hint
+
+
+def test_an_unknown_unit_that_is_near_nothing_gets_examples() -> None:
+    with pytest.raises(MappingError) as caught:
+        parse_unit("qqqqqqqqqqqq", PLACE)
+    assert "CCY_USD" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("M", "M"),
+        ("millions", "M"),
+        ("bn", "B"),
+        ("1,000", "T"),
+        ("'000", "T"),
+        ("TN", "TN"),
+        ("none", "none"),
+    ],
+)
+def test_scales(text: str, mark: str) -> None:
+    assert parse_scale(text, PLACE) == mark
+
+
+@pytest.mark.parametrize(("text", "name"), [("xsd:decimal", "number"), ("Text", "text"), ("gYear", "year")])
+def test_datatypes(text: str, name: str) -> None:
+    assert parse_datatype(text, PLACE) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("hasSales", "hasSales"),
+        ("ex:hasSales", "hasSales"),
+        ("https://schema.org/name", "https://schema.org/name"),
+    ],
+)
+def test_predicates(text: str, name: str) -> None:
+    assert parse_predicate(text, PLACE) == name
+
+
+@pytest.mark.parametrize("text", ["net sales", "1st", "a<b", "https://x.org/a b", "ex:", "-a", "a" * 500])
+def test_bad_predicates(text: str) -> None:
+    with pytest.raises(MappingError, match="cannot be the name"):
+        parse_predicate(text, PLACE)
+
+
+@pytest.mark.parametrize("parse", [parse_scale, parse_datatype])
+def test_other_bad_cells(parse: object) -> None:
+    with pytest.raises(MappingError, match="line 3"):
+        parse("nonsense", PLACE)  # type: ignore[operator]
+
+
+def write(tmp_path: Path, *lines: str) -> Path:
+    path = tmp_path / "m.csv"
+    path.write_text(
+        "\n".join(["column name,predicate,unit,scale,datatype,only in", *lines]), encoding="utf-8"
+    )
+    return path
+
+
+def test_a_file_says_what_to_do(tmp_path: Path) -> None:
+    mapping = UserMapping.load(write(tmp_path, "Sales,hasRevenue,EUR,millions,,", "Id,,,,text,", "Rest,,,,,"))
+    assert mapping.lookup("Sales", "t") == ColumnMapping("hasRevenue", "CCY_EUR", 6)
+    assert mapping.lookup("Id", "t") == ColumnMapping(datatype="text")
+    assert mapping.lookup("Rest", "t") is None
+    assert mapping.lookup("sales", "t") is None
+
+
+def test_a_row_for_some_tables_wins(tmp_path: Path) -> None:
+    mapping = UserMapping.load(write(tmp_path, "Sales,hasA,,,,", "Sales,hasB,,,,t1; x*", "Other,hasC,,,,t1"))
+    assert [mapping.lookup("Sales", table).predicate for table in ("t1", "x9", "t2")] == [
+        "hasB",
+        "hasB",
+        "hasA",
+    ]  # type: ignore[union-attr]
+    assert mapping.lookup("Other", "t2") is None
+
+
+def test_scale_none_is_a_decision(tmp_path: Path) -> None:
+    assert UserMapping.load(write(tmp_path, "a,,,none,,")).lookup("a", "t") == ColumnMapping(scale=0)
+
+
+def test_fingerprint_changes_with_what_concerns_a_table_only() -> None:
+    one = UserMapping({("a", ""): {"unit": "NUM"}, ("b", "u"): {"unit": "NUM"}})
+    other = UserMapping({("a", ""): {"unit": "NUM"}, ("b", "u"): {"unit": "PERCENT"}})
+    assert one.fingerprint(["a", "b"], "t") == other.fingerprint(["a", "b"], "t") != ""
+    assert one.fingerprint(["a", "b"], "u") != other.fingerprint(["a", "b"], "u")
+    assert one.fingerprint(["c"], "t") == ""
+
+
+def test_one_mapping_over_another() -> None:
+    low = UserMapping({("a", ""): {"unit": "NUM", "scale": "M"}, ("b", ""): {"unit": "NUM"}})
+    high = UserMapping({("a", ""): {"unit": "PERCENT"}})
+    assert high.over(low).lookup("a", "t") == ColumnMapping(unit="PERCENT", scale=6)
+    assert high.over(low).lookup("b", "t") == ColumnMapping(unit="NUM")
+
+
+def test_json_and_back() -> None:
+    mapping = UserMapping({("a", "t"): {"unit": "NUM"}, ("b", ""): {"predicate": "hasB"}})
+    assert UserMapping.from_json(mapping.to_json()) == mapping
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["a,,quux,,,"], "m.csv, line 2, column 'unit'"),
+        (["a,hasA,,,,", "b,not good,,,,"], "m.csv, line 3, column 'predicate'"),
+        (["a,,,huge,,"], "column 'scale'"),
+        (["a,,,,blob,"], "column 'datatype'"),
+        (["a,hasA,,,,", "a,hasB,,,,"], "line 3.*stands in line 2 already"),
+    ],
+)
+def test_faults_name_file_line_and_column(tmp_path: Path, lines: list[str], message: str) -> None:
+    with pytest.raises(MappingError, match=message):
+        UserMapping.load(write(tmp_path, *lines))
+
+
+def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(MappingError, match="There is no mapping"):
+        UserMapping.load(tmp_path / "none.csv")

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.ontology.unit_evidence import (
+    LONGEST_TEXT,
+    LOOKED_AT,
+    ColumnPrint,
+    TableClues,
+    column_prints,
+    currency_of_texts,
+    read_clue,
+    scale_of_amounts,
+    table_statements,
+)
+from kgtable.tables.model import Context
+from kgtable.values.measures import Measure
+from kgtable.values.units import units
+from tests.ontology.support import table
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "scale", "measure"),
+    [
+        ("Revenue ($m)", "CCY_USD", 6, None),
+        ("Basic EPS (pence)", "CCY_GBP", -2, Measure.PER_SHARE),
+        ("Gross margin %", "PERCENT", 0, Measure.PERCENT),
+        ("Remaining lease term (years)", "YR", None, Measure.DURATION),
+        ("Number of employees", None, None, Measure.COUNT),
+    ],
+)
+def test_what_a_name_says(name: str, unit: str | None, scale: int | None, measure: Measure | None) -> None:
+    clue = read_clue(name, "column")
+    assert clue is not None
+    assert (clue.phrase.unit, clue.phrase.scale, clue.measure) == (unit, scale, measure)
+
+
+def test_a_bare_word_names_a_row_and_is_no_unit_of_it() -> None:
+    assert read_clue("Miles", "column") is not None
+    assert read_clue("Miles", "row") is None
+    assert read_clue("Distance in miles", "row") is not None
+
+
+@pytest.mark.parametrize("name", ["", "Total", "Turnover", '"', "<script>", "\u202e", "x" * 10_000])
+def test_names_that_say_nothing(name: str) -> None:
+    assert read_clue(name, "column") is None
+
+
+@given(st.text(max_size=60), st.sampled_from(["column", "row", "group"]))
+def test_any_name_is_read_and_its_unit_is_qudts(name: str, source: str) -> None:
+    clue = read_clue(name, source)
+    assert clue is None or clue.source == source
+    assert clue is None or clue.phrase.unit is None or clue.phrase.unit in units()
+
+
+def test_units_of_a_row_cover_the_columns_up_to_the_next() -> None:
+    made = table(
+        ("", "A", "B", "C", "D"),
+        ("", "€m", "", "%", ""),
+        ("x", "1", "2", "3", "4"),
+        header=2,
+        unit_rows=frozenset({1}),
+    )
+    found = [clues[0].phrase.unit if clues else None for clues in TableClues(made).columns]
+    assert found == [None, "CCY_EUR", "CCY_EUR", "PERCENT", "PERCENT"]
+
+
+def test_a_text_alone_in_its_row_of_units_covers_all_columns() -> None:
+    made = table(("", "A", "B"), ("", "", "€m"), ("x", "1", "2"), header=2, unit_rows=frozenset({1}))
+    assert [clues[0].phrase.unit for clues in TableClues(made).columns if clues] == ["CCY_EUR", "CCY_EUR"]
+
+
+def test_the_groups_above_a_row_the_innermost_first() -> None:
+    made = table(
+        ("", "2019"), ("Weights (kg)", ""), ("Costs (£)", ""), ("a", "1"),
+        groups=frozenset({1, 2}), parents={2: 1, 3: 2},
+    )  # fmt: skip
+    clues = TableClues(made)
+    assert [clue.phrase.unit for clue in clues.of_groups(3)] == ["CCY_GBP", "KiloGM"]
+    assert clues.of_groups(1) == ()
+    assert (clues.label_of(3), clues.label_of(99)) == ("a", "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "context", "currency"),
+    [
+        ((("(in € millions)", "2019"), ("a", "$ 1")), Context(), ("CCY_EUR", "corner")),
+        ((("", "2019"), ("a", "$ 1"), ("b", "2")), Context(), ("CCY_USD", "column cells")),
+        ((("", "2019", "2018"), ("a", "$ 1", "£ 2")), Context(), (None, "")),
+        ((("", "2019"), ("a", "1")), Context(paragraphs=("It cost £ 5.",)), ("CCY_GBP", "text")),
+        ((("", "2019"), ("a", "1")), Context(paragraphs=("It cost £ 5 or $6.",)), (None, "")),
+    ],
+)
+def test_the_currency_of_a_table(
+    rows: tuple[tuple[str, ...], ...], context: Context, currency: tuple[str | None, str]
+) -> None:
+    clues = TableClues(table(*rows, context=context))
+    assert (clues.currency, clues.currency_from) == currency
+
+
+def test_a_table_said_to_be_in_percent_and_one_with_a_scale_as_near() -> None:
+    percent = TableClues(table(("", "2019"), ("a", "1"), context=Context(caption="As a percentage of sales")))
+    assert percent.percent is not None
+    assert percent.scale is None
+    both = TableClues(table(("(in millions, %)", "2019"), ("a", "1")))
+    assert both.percent is None or both.scale is None
+
+
+def test_a_table_without_rows_or_names() -> None:
+    clues = TableClues(table(("",)))
+    assert (clues.columns, clues.scale, clues.currency, clues.of_groups(0)) == (((),), None, None, ())
+
+
+def printed(*cells: str) -> ColumnPrint:
+    """What the only column of numbers prints."""
+    return column_prints(table(("", "2019"), *((f"r{n}", cell) for n, cell in enumerate(cells))))[1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "currency"),
+    [
+        (("$ 5", "3", "$ 8"), "CCY_USD"),
+        (("5 €", "3"), "CCY_EUR"),
+        (("(£ 5)", "3"), "CCY_GBP"),
+        (("- $5", "3"), "CCY_USD"),
+        (("$ —", "3"), "CCY_USD"),
+        (("CHF 12", "3"), "CCY_CHF"),
+        (("12 CHF", "3"), "CCY_CHF"),
+        (("$ 5", "£ 3"), None),
+        (("$ a lot", "3"), None),
+        (("Fuss£ 3 " + "x" * 40, "3"), None),
+        (("INCHF", "3"), None),
+        ((), None),
+        (('"', "<script>", "\u202e"), None),
+    ],
+)
+def test_the_one_currency_of_a_column(cells: tuple[str, ...], currency: str | None) -> None:
+    assert printed(*cells).currency == currency
+
+
+@pytest.mark.parametrize(
+    ("cells", "leads"),
+    [
+        (("60.5%", "39.5", "100.0%"), True),
+        (("60.5%", "39.5"), False),
+        (("39.5", "60.5%", "100%"), False),
+        (("60%", "40%"), False),
+        (("60%", "$ 5", "100%", "7"), False),
+        (("(60)%", "—", "39", "1 %"), True),
+    ],
+)
+def test_a_percent_sign_on_the_first_row_and_the_last(cells: tuple[str, ...], leads: bool) -> None:
+    assert printed(*cells).leads_with_percent is leads
+
+
+def test_rows_far_below_and_the_header_are_not_looked_at() -> None:
+    assert printed(*["1"] * LOOKED_AT, "$ 5").currency is None
+    assert column_prints(table(("$ 1", "€ 2"), ("a", "3")))[1].currency is None
+
+
+@given(st.lists(st.lists(st.text(max_size=12), max_size=4), max_size=4))
+def test_ragged_rows_of_any_text_give_one_print_a_column(rows: list[list[str]]) -> None:
+    made = table(("", "2019", "2018"), *rows)
+    found = column_prints(made)
+    assert len(found) == len(made.columns)
+    assert all(each.currency is None or each.currency in units() for each in found)
+
+
+any_text = st.text(max_size=60) | st.text("$€in milosthundper,ct(%)0 ", max_size=80)
+
+
+def of_prose(text: str) -> list[tuple[str | None, int | None]]:
+    found = table_statements(Context(paragraphs=(text,)), "", ())
+    return list(dict.fromkeys((s.phrase.unit, s.phrase.scale) for s in found))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The table (in thousands) shows sales.", [(None, 3)]),
+        ("Amounts are expressed in millions of U.S. dollars.", [("CCY_USD", 6)]),
+        ("Figures rounded to the nearest thousand", [(None, 3)]),
+        ("In thousands, except per share data", [(None, 3)]),
+        ("Sales rose by $5 million.", []),
+        ("There were millions of them.", []),
+        ("", []),
+        ("<script>in millions</script>" * 2, [(None, 6)]),
+    ],
+)
+def test_phrases_inside_sentences(text: str, found: list[tuple[str | None, int | None]]) -> None:
+    assert of_prose(text) == found
+
+
+def test_the_most_specific_comes_first() -> None:
+    context = Context(
+        "T ($ thousands)", ("far (€m)", "near (£m)"), "C (in billions)",
+        ("(in thousands)", "(in millions)"), ("(in billions)",), ("(in crore)",),
+    )  # fmt: skip
+    found = table_statements(context, "(in lakhs)", ["(in hundreds)", "¥m"])
+    assert [statement.source for statement in found if statement.source != "corner"] == [
+        "caption", "title", "heading", "heading", "text before", "text before", "text after", "paragraph",
+    ]  # fmt: skip
+    assert [s.phrase.unit for s in found if s.source == "heading"] == ["CCY_GBP", "CCY_EUR"]
+    assert [s.phrase.scale for s in found if s.source == "text before"] == [6, 3]
+
+
+@pytest.mark.parametrize(
+    "caption", ["As a percentage of revenue", "Share of sales (%)", "expressed as percent"]
+)
+def test_a_whole_table_in_percent(caption: str) -> None:
+    (statement,) = table_statements(Context(caption=caption), "", ())
+    assert statement.is_percent
+    assert statement.phrase.unit == "PERCENT"
+
+
+def test_what_stands_beyond_the_limit_is_not_looked_at() -> None:
+    assert of_prose("x" * LONGEST_TEXT + " (in millions)") == []
+    assert currency_of_texts(Context(before=("x" * LONGEST_TEXT + "$ 5",))) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "unit"),
+    [
+        (("It cost $ 5.", "And $6 more"), "CCY_USD"),
+        (("It cost C$5.",), "CCY_CAD"),
+        (("It cost £5 or €6.",), None),
+        (("A dollar sign $ alone",), None),
+        (("RMB 5",), "CCY_CNY"),
+        ((), None),
+    ],
+)
+def test_the_one_currency_of_the_texts(texts: tuple[str, ...], unit: str | None) -> None:
+    assert currency_of_texts(Context(paragraphs=texts)) == unit
+
+
+@given(st.lists(any_text, min_size=8, max_size=8))
+def test_any_surroundings_are_read_and_units_are_qudts(texts: list[str]) -> None:
+    context = Context(texts[0], (texts[1],), texts[2], (texts[3],), (texts[4],), (texts[5],))
+    for statement in table_statements(context, texts[6], (texts[7],)):
+        assert statement.phrase.unit is None or statement.phrase.unit in units()
+        assert statement.phrase.unit or statement.phrase.scale is not None or statement.phrase.share_scale
+
+
+def scale(text: str, *cells: str) -> int | None:
+    rows = ((f"r{number}", cell) for number, cell in enumerate(cells))
+    return scale_of_amounts(table(("", "2019"), *rows, context=Context(paragraphs=(text,))))
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "found"),
+    [
+        ("income of $24.2 million and depreciation of $47.6 million", ("24,193", "47,625"), 3),
+        ("income of $24.2 million and depreciation of $47.6 million", ("24.193", "47.625"), 6),
+        ("income of $24.2 million and depreciation of $47.6 million", ("24,193,000", "47,600,001"), 0),
+        ("€ 1.25 billion, then RMB 3,450 million", ("1,250", "3,450"), 6),
+        ("income of $24.2 million", ("24,193", "47,625"), None),
+        ("income of $24.2 million, again $24.2 million", ("24,193",), None),
+        ("income of $24.2 million and $84.2 million and $97.6 million", ("24,193",), None),
+        ("income of $24 million and $47 million", ("24,193", "47,125"), None),
+        ("growth of 24.2 million and 47.6 million", ("24,193", "47,625"), None),
+        ("income of $24.2 million and $47.6 million", ("24,193%", "47,625%"), None),
+        ("income of $24.2 million and $47.6 million", (), None),
+    ],
+)
+def test_amounts_that_cells_repeat(text: str, cells: tuple[str, ...], found: int | None) -> None:
+    assert scale(text, *cells) == found
+
+
+def test_cells_that_could_be_either_decide_nothing() -> None:
+    assert scale("$24.2 million and $47.6 million", "24,200", "24,200,000", "47,600", "47,600,000") is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["$ 24.2 million", "€1,234 thousand", "$" + "9" * 30 + " billion", "$٢٤٫٢ million", '"']
+        ),
+        max_size=4,
+    ),
+    st.lists(st.sampled_from(["24,200", "1,234", "9" * 30, "٢٤", "-1", "", "<b>"]), max_size=4),
+)
+def test_any_amounts_and_cells_give_a_scale_or_none(amounts: list[str], cells: list[str]) -> None:
+    assert scale(" and ".join(amounts), *cells) in {None, 0, 3, 6, 9}

@@ -1,0 +1,293 @@
+"""Programs mean the same in memory, in SPARQL on a store and in DuckDB: chosen, random and gold ones."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.answering.table_sources import quantities_of
+from kgtable.errors import ProgramCompilationError, ProgramError
+from kgtable.programs import Relation, parse_program, relation_of, run
+from kgtable.programs.algebra import (
+    Aggregate,
+    AggregateFunction,
+    And,
+    ColumnRef,
+    Compare,
+    Constant,
+    Expression,
+    Filter,
+    GroupBy,
+    IsMissing,
+    Limit,
+    Named,
+    Not,
+    Or,
+    Program,
+    Project,
+    Relator,
+    RowChoice,
+    Rows,
+    Sort,
+    SortKey,
+    TableRows,
+    ValueKind,
+)
+from kgtable.programs.relation import ColumnRole
+from kgtable.programs.scalars import text_of
+from tests.programs.back_ends import in_memory, in_sparql, in_sql, same, store_of
+from tests.programs.conftest import BUDGET, CUSTOMERS, ORDERS, PARTS, RACE, table
+from tests.programs.writing import (
+    calc,
+    column,
+    compare,
+    group,
+    limit,
+    lookup,
+    of,
+    project,
+    sort,
+    where,
+)
+from tests.programs.writing import table as rows_of
+
+DATA = Path(os.environ.get("KGTABLE_BENCHMARKS") or Path(__file__).parents[3] / "shared" / "data")
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+TALKS = """Speaker|Talks|Held|Topics|Hours
+Ötzi Müller|3|September 12|ice, snow and wind|2.5
+O’Brien [a]|–|May 3|wind|n/a
+Zoë "Z"|1|12 May|snow; hail|1
+ŁUKASZ|7||ice|0.75"""
+
+TABLES = {
+    id: table(id, text)
+    for id, text in {
+        "orders": ORDERS, "parts": PARTS, "race": RACE, "customers": CUSTOMERS, "budget": BUDGET, "talks": TALKS
+    }.items()
+}  # fmt: skip
+RELATIONS = {id: relation_of(found, quantities_of(found)) for id, found in TABLES.items()}
+STORE = store_of(TABLES.values())
+
+
+def agree(program: Program, relations: Mapping[str, Relation], store: ox.Store) -> list[str]:
+    """The back ends that can say the program; all of them give the result in memory."""
+    ordered = run(program, relations).ordered
+    said = []
+    for name in ("sparql", "sql"):
+        try:
+            rows, units = (
+                in_sparql(program, relations, store) if name == "sparql" else in_sql(program, relations)
+            )
+        except ProgramCompilationError:
+            continue
+        wanted = in_memory(program, relations, units, rows)
+        assert same(wanted, rows, ordered=ordered), (name, program, wanted, rows)
+        said.append(name)
+    return said
+
+
+AMOUNT = "Amount (EUR)"
+PAID = where("orders", compare("=", "Status", "paid"))
+
+PROGRAMS: dict[str, Any] = {
+    "a cell": lookup(AMOUNT, where("orders", compare("=", "Order No", "4104"))),
+    "a sum of a filter": of("sum", AMOUNT, PAID),
+    "a sum of nothing": of("sum", AMOUNT, where("orders", compare("=", "Status", "lost"))),
+    "a mean": of("mean", AMOUNT, "orders"),
+    "a count of cells": of("count", "Status", "orders"),
+    "different texts": of("count_distinct", "Customer", "orders"),
+    "the largest": of("max", AMOUNT, "orders"),
+    "the last date": of("max", "Ordered on", "orders"),
+    "not equal leaves the missing out": where("orders", compare("!=", "Status", "paid")),
+    "a negation as well": where("orders", {"op": "not", "condition": compare("=", "Status", "paid")}),
+    "the missing": where("orders", {"op": "is_missing", "operand": column("Status")}),
+    "a date from a day on": where("orders", compare(">=", "Ordered on", "2024-02-05")),
+    "a date within a month": where("orders", compare("=", "Ordered on", {"value": "2024-03", "type": "period"})),
+    "texts in any case": where("orders", compare("contains", "Customer", "AN")),
+    "units of one column": sort("parts", "Length"),
+    "a length in feet": where("parts", compare(">", "Length", {"value": "3", "unit": "FT"})),
+    "the heaviest mass": of("max", "Mass", "parts"),
+    "the sum of masses in grams": {"op": "convert", "operand": of("sum", "Mass", "parts"), "unit": "GM"},
+    "durations": limit(sort("race", "Time", descending=False)),
+    "a share": calc("share", of("sum", AMOUNT, PAID), of("sum", AMOUNT, "orders")),
+    "years between": calc(
+        "subtract",
+        lookup("Year", where("race", compare("=", "Boat", "Teal"))),
+        lookup("Year", where("race", compare("=", "Boat", "Heron"))),
+    ),
+    "groups": sort(group("orders", ["Customer"], total=of("sum", AMOUNT, None) | {"rows": None}), "total"),
+    "a scale of thousands": where("budget", compare(">", "2021", 300)),
+    "totals asked for": of("sum", "2022", rows_of("budget", choice="totals")),
+    "ties": limit(sort("orders", "Customer", descending=False), ties=True),
+    "no order": project(rows_of("orders"), "Customer", distinct=True),
+    "those not in another table": where(
+        "orders",
+        {
+            "op": "not",
+            "condition": {
+                "op": "in", "operand": column("Customer"), "choices": project(rows_of("customers"), "Name")
+            },
+        },
+    ),
+    "a join": {
+        "op": "join", "left": rows_of("orders"), "right": rows_of("customers"),
+        "on": [{"left": column("Customer"), "right": column("Name")}],
+    },
+    "a union": {
+        "op": "union", "left": project(rows_of("orders"), "Customer"), "right": project(rows_of("customers"), "Name")
+    },
+    "an intersection": {
+        "op": "intersect", "left": project(rows_of("orders"), "Customer"),
+        "right": project(rows_of("customers"), "Name"),
+    },
+    "those of the left side alone": {
+        "op": "except", "left": project(rows_of("customers"), "Name"), "right": project(rows_of("orders"), "Customer")
+    },
+    "the next row": {
+        "op": "neighbours", "source": rows_of("orders"), "condition": compare("=", "Customer", "Lind"), "offset": 1
+    },
+    "the year of the most": limit(
+        sort(
+            {
+                "op": "unpivot", "source": where("budget", compare("=", "Item", "School")),
+                "columns": [column("2021"), column("2022")],
+            },
+            "value",
+        )
+    ),
+    "members of lists": group(
+        {"op": "unnest", "source": rows_of("talks"), "column": column("Topics"), "name": "topic"},
+        ["topic"], talks={"op": "count"},
+    ),
+    "days without a year": project(sort("talks", "Held", descending=False), "Speaker", "Held"),
+    "an accent in another case": where("talks", compare("=", "Speaker", "łukasz")),
+    "footnote marks": where("talks", compare("=", "Speaker", "O'Brien")),
+    "quotes": where("talks", compare("contains", "Speaker", '"z"')),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_back_ends_agree(name: str) -> None:
+    assert agree(parse_program(PROGRAMS[name]), RELATIONS, STORE) == ["sparql", "sql"]
+
+
+def test_tables_that_are_parts_of_one() -> None:
+    texts = {
+        "north": "Town|People\nBergen|285601\nOslo|717710",
+        "south": "Town|People\nRoma|2748109\nBari|313003",
+    }
+    tables = {id: table(id, text) for id, text in texts.items()}
+    relations = {id: relation_of(found, quantities_of(found)) for id, found in tables.items()}
+    both = TableRows(("north", "south"))
+    largest = Project(
+        Limit(Sort(both, (SortKey(ColumnRef("People"), True),)), 3), (Named(ColumnRef("Town")),)
+    )
+    assert agree(Program(largest), relations, store_of(tables.values())) == ["sparql", "sql"]
+
+
+@st.composite
+def conditions(draw: st.DrawFn, id: str) -> Expression:
+    """A condition on one column, with a constant that stands in it or near it."""
+    relation = RELATIONS[id]
+    found = draw(st.sampled_from(relation.columns))
+    ref = ColumnRef(found.index)
+    if draw(st.integers(0, 7)) == 0:
+        return IsMissing(ref)
+    values = [value for value in relation.data(found.index).values if value.text]
+    value = draw(st.sampled_from(values))
+    relators = list(Relator) if value.number is None else list(Relator)[:6]
+    relator = draw(st.sampled_from(relators))
+    if value.number is not None and value.kind is ValueKind.QUANTITY:
+        shift = draw(st.sampled_from([Decimal(0), Decimal("0.5"), Decimal(-1)]))
+        constant = Constant(value.number + shift, ValueKind.QUANTITY, value.unit, "ONE")
+    else:
+        text = text_of(value)
+        part = draw(st.sampled_from([text, text.upper(), text[: max(len(text) // 2, 1)]]))
+        constant = Constant(part)
+    condition: Expression = Compare(relator, ref, constant)
+    return Not(condition) if draw(st.booleans()) else condition
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Program:
+    """A program over one table: a filter, then rows, an extreme, groups or an aggregate."""
+    id = draw(st.sampled_from(sorted(RELATIONS)))
+    rows: Rows = TableRows((id,), choice=draw(st.sampled_from([RowChoice.MEMBERS, RowChoice.ALL])))
+    found = draw(st.lists(conditions(id), max_size=2))
+    if found:
+        rows = Filter(rows, draw(st.sampled_from([And, Or]))(tuple(found)))
+    columns = RELATIONS[id].columns
+    column = ColumnRef(draw(st.sampled_from(columns)).index)
+    sortable = ColumnRef(
+        draw(st.sampled_from([c for c in columns if c.role is not ColumnRole.IDENTIFIER])).index
+    )
+    form = draw(st.sampled_from(["aggregate", "count", "sort", "limit", "group", "distinct", "rows"]))
+    match form:
+        case "aggregate":
+            return Program(Aggregate(draw(st.sampled_from(list(AggregateFunction)[:6])), column, rows))
+        case "count":
+            return Program(Aggregate(AggregateFunction.COUNT, None, rows))
+        case "group":
+            counted = Named(Aggregate(AggregateFunction.COUNT), "how many")
+            most = Named(Aggregate(draw(st.sampled_from(list(AggregateFunction)[1:6])), sortable), "of them")
+            return Program(GroupBy(rows, (Named(column, "key"),), (counted, most)))
+        case "distinct":
+            return Program(Project(rows, (Named(column),), True))
+        case "rows":
+            return Program(rows)
+    ordered: Rows = Sort(rows, (SortKey(sortable, draw(st.booleans())),))
+    if form == "limit":
+        ordered = Limit(ordered, draw(st.integers(1, 3)), ties=draw(st.booleans()))
+    return Program(Project(ordered, (Named(column), Named(sortable, "by"))))
+
+
+@given(programs())
+def test_random_programs_mean_the_same(program: Program) -> None:
+    try:
+        run(program, RELATIONS)
+    except ProgramError:
+        return
+    agree(program, RELATIONS, STORE)
+
+
+@pytest.mark.benchmarks
+@pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark folders are not there")
+@pytest.mark.parametrize(
+    ("name", "every", "share"),
+    [("wtq", 40, 0.97), ("spider", 25, 0.95), ("finqa", 20, 0.97), ("tatqa", 20, 0.97)],
+)
+def test_gold_programs_mean_the_same(
+    name: str, every: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    for module in ("translate_gold", "gold_sql", "gold_arithmetic"):
+        sys.modules.pop(module, None)
+    import translate_gold as gold
+
+    tables = gold.GoldTables(DATA / name)
+    asked = said = 0
+    questions = [
+        question for split in gold.SPLITS[name] for question in gold.questions_of(tables.folder, split)
+    ]
+    for question in questions[::every]:
+        program = gold.translate(name, question, tables).program
+        if program is None:
+            continue
+        relations = {id: tables.relation(id) for id in gold.tables_of(program)}
+        try:
+            run(program, relations)
+        except ProgramError:
+            continue
+        asked += 2
+        said += len(agree(program, relations, store_of(found.tables[0] for found in relations.values())))
+    assert said >= share * asked > 0

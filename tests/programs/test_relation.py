@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from kgtable.errors import UnknownColumnError
+from kgtable.programs import Relation, relation_of
+from kgtable.programs.algebra import RowChoice, ValueKind
+from kgtable.programs.relation import BULK_ROWS, ColumnRole, MemberKind
+from tests.programs.conftest import MakeRelation, table
+
+
+def kinds(relation: Relation) -> list[str]:
+    return [MemberKind(kind).name for kind in relation.kinds]
+
+
+def test_kinds_of_rows(relations: dict[str, Relation]) -> None:
+    assert kinds(relations["budget"]) == ["MEMBER", "MEMBER", "MEMBER", "TOTAL", "PART"]
+
+
+def test_sums_among_members_are_aggregates(relation: MakeRelation) -> None:
+    text = "Country|1990|2005\nChad|5921|10067\nPeru|22071|27866\nFiji|728|822\nWorld|28720|38755\nMali|0|0"
+    assert kinds(relation("w", text))[3] == "AGGREGATE"
+    games = "Team|Won|Lost\nA|1|2\nB|2|1\nC|3|3"
+    assert set(kinds(relation("g", games))) == {"MEMBER"}
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "kind", "role"),
+    [
+        ("Order No", "4101 4102 4106", ValueKind.ENTITY, ColumnRole.IDENTIFIER),
+        ("member_id", "7 3 9", ValueKind.ENTITY, ColumnRole.IDENTIFIER),
+        ("Postcode", "01234 99999 04000", ValueKind.ENTITY, ColumnRole.IDENTIFIER),
+        ("Phone", "555-1234 555-9999 555-0000", ValueKind.ENTITY, ColumnRole.IDENTIFIER),
+        ("Rank", "1 2 T3", ValueKind.ENTITY, ColumnRole.ORDINAL),
+        ("Year", "1999 2003 2010", ValueKind.PERIOD, ColumnRole.PLAIN),
+        ("Paid", "12 30 7", ValueKind.QUANTITY, ColumnRole.PLAIN),
+        ("Goals", "3 1 2", ValueKind.QUANTITY, ColumnRole.PLAIN),
+        ("Lap time", "1:02.5 1:01.9 0:59.0", ValueKind.DURATION, ColumnRole.PLAIN),
+        ("Opened", "2015-03-01 2018-12-15 2020-01-31", ValueKind.DATE, ColumnRole.PLAIN),
+        ("Town", "Oslo Rome Bonn", ValueKind.TEXT, ColumnRole.PLAIN),
+    ],
+)
+def test_types_and_roles_of_columns(
+    relation: MakeRelation, header: str, cells: str, kind: ValueKind, role: ColumnRole
+) -> None:
+    rows = [f"name {chr(97 + i)}|{cell}" for i, cell in enumerate(cells.split())]
+    column = relation("t", "\n".join([f"Thing|{header}", *rows])).columns[1]
+    assert (column.kind, column.role) == (kind, role)
+
+
+def test_running_numbers_are_no_measures(relation: MakeRelation) -> None:
+    sales = relation("s", "Sale|Pieces\n" + "\n".join(f"{880 + i}|{i % 3 + 1}" for i in range(8)))
+    assert sales.columns[0].role is ColumnRole.IDENTIFIER
+    assert sales.columns[1].role is ColumnRole.PLAIN
+
+
+def test_columns_by_header_and_near_names(relations: dict[str, Relation]) -> None:
+    orders = relations["orders"]
+    assert orders.resolve("amount (eur)") == orders.resolve("Amount EUR") == orders.resolve(3) == 3
+    with pytest.raises(UnknownColumnError, match="Columns: 'Customer'"):
+        orders.resolve("Custmer")
+    with pytest.raises(UnknownColumnError, match="no column 9"):
+        orders.resolve(9)
+
+
+def test_same_headers_need_an_index(relation: MakeRelation) -> None:
+    twice = relation("t", "Name|Goals|Goals\nAnn|1|2\nBob|3|4")
+    with pytest.raises(UnknownColumnError, match="by its index: 1, 2"):
+        twice.resolve("Goals")
+
+
+def test_long_columns_are_read_as_the_short_ones_are() -> None:
+    numbers = [f"{i % 977}.{i % 100:02d}" for i in range(BULK_ROWS + 5)]
+    text = "\n".join(["Thing|Size", *(f"t{i}|{number}" for i, number in enumerate(numbers))])
+    units: dict[int, tuple[str | None, str | None]] = {1: ("KiloGM", "T")}
+    relation = relation_of(table("t", text), column_units=units)
+    data = relation.data(1)
+    integers = data.integers()
+    assert integers is not None
+    assert (integers.unit, integers.scale, integers.exponent) == ("KiloGM", "T", 1)
+    for row in (0, 1, 5000, BULK_ROWS + 4):
+        found = data[row]
+        assert found is not None
+        assert found.value == Decimal(numbers[row]) * 1000
+        assert found.text == numbers[row]
+        assert Decimal(int(integers.mantissas[row])).scaleb(integers.exponent) == found.value
+    assert len(relation.select(RowChoice.MEMBERS)) == BULK_ROWS + 5

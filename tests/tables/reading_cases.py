@@ -1,0 +1,796 @@
+"""Small invented tables as people write them, and what a careful reader makes of them.
+
+A case names what it is about, holds a file, and says how it is to be read: a cell by its spreadsheet
+reference (``1!B2`` in the second table of the file) as `read_cell` writes it, and of the structure
+``tables`` (how many), ``header`` (how many header rows), ``members`` (labels of the rows that count),
+``names`` (the columns), ``predicates``.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openpyxl import Workbook
+
+from kgtable.graph.cell_encoder import SCALES
+from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.tables.column_profile import CellKind, type_cell
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.loader import find_files, read_file
+from kgtable.tables.model import spreadsheet_reference
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file and how it is to be read. `content` is text, or sheets of a workbook."""
+
+    about: str
+    file: str
+    content: str | bytes | Mapping[str, Sequence[Sequence[Any]]]
+    expected: Mapping[str, object]
+    sidecar: str = ""
+
+
+def write(case: Case, folder: Path) -> Path:
+    """The case's file, written to a folder."""
+    path = folder / case.file
+    if isinstance(case.content, str):
+        path.write_text(case.content, encoding="utf-8")
+    elif isinstance(case.content, bytes):
+        path.write_bytes(case.content)
+    else:
+        path.write_bytes(workbook(case.content))
+    if case.sidecar:
+        path.with_suffix(".json").write_text(case.sidecar, encoding="utf-8")
+    return path
+
+
+def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
+    """An .xlsx; a cell is a value or a pair of value and number format."""
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row, cells in enumerate(rows, 1):
+            for column, value in enumerate(cells, 1):
+                cell = sheet.cell(row, column)
+                cell.value, code = value if isinstance(value, tuple) else (value, None)
+                if code:
+                    cell.number_format = code
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def read(path: Path) -> list[AnnotatedTable]:
+    """The tables of a file as the graph is made from them."""
+    (file,) = find_files([path])
+    return [annotate(make_table(grid)) for grid in read_file(file)]
+
+
+def read_cell(annotated: AnnotatedTable, row: int, column: int) -> str:
+    """How a cell is read: ``1000 CCY_EUR T @2023``, ``2024-05-01``, ``missing``, or its text in quotes."""
+    table = annotated.table
+    cells = table.grid.head[row] if row < len(table.grid.head) else ()
+    text = cells[column] if column < len(cells) else ""
+    if row < table.structure.body_start:
+        return "header"
+    value = type_cell(text, annotated.styles[column])
+    if value.kind is CellKind.NUMBER and value.number is not None:
+        label = cells[table.structure.label_column]
+        quantity = annotated.quantities.resolve(value.number, row, column, label)
+        value_text = format(quantity.value, "f")
+        parts = [value_text.rstrip("0").rstrip(".") if "." in value_text else value_text, quantity.unit]
+        if quantity.denominator:
+            parts.append(f"/{quantity.denominator}")
+        if quantity.scale:
+            parts.append(SCALES.get(quantity.scale, f"10^{quantity.scale}"))
+        if period := annotated.quantities.period(row, column, label):
+            parts.append(f"@{period}")
+        return " ".join(parts)
+    if value.kind in (CellKind.TEXT, CellKind.PERIOD):
+        return repr(text)
+    return value.lexical or value.kind.value
+
+
+def observed(case: Case, tables: Sequence[AnnotatedTable]) -> dict[str, object]:
+    """What is read of all that the case asks for."""
+    found: dict[str, object] = {}
+    for key in case.expected:
+        number, _, name = key.rpartition("!")
+        if name == "tables":
+            found[key] = len(tables)
+            continue
+        if int(number or 0) >= len(tables):
+            found[key] = "no such table"
+            continue
+        found[key] = _observed(name, tables[int(number or 0)])
+    return found
+
+
+def _observed(name: str, annotated: AnnotatedTable) -> object:
+    table, structure = annotated.table, annotated.table.structure
+    if name == "header":
+        return len(structure.header)
+    if name == "members":
+        return " | ".join(_members(annotated))
+    if name == "names":
+        return " | ".join(column.name for column in structure.columns)
+    if name == "predicates":
+        return " ".join(annotated.predicates)
+    places = {
+        spreadsheet_reference(row, column): (row, column)
+        for row in range(len(table.grid.head))
+        for column in range(table.grid.width)
+    }
+    return read_cell(annotated, *places[name]) if name in places else "no such cell"
+
+
+def _members(annotated: AnnotatedTable) -> Iterator[str]:
+    structure = annotated.table.structure
+    aside = structure.footnotes | structure.totals | getattr(structure, "of_which", frozenset())
+    for index, row in annotated.table.body():
+        others = [
+            text for column, text in enumerate(row) if column != structure.label_column and text.strip()
+        ]
+        heading = index in structure.groups and not others
+        if any(map(str.strip, row)) and index not in aside and not heading:
+            yield row[structure.label_column] if structure.label_column < len(row) else ""
+
+
+def _case(about: str, file: str, content: Any, sidecar: str = "", /, **expected: object) -> Case:
+    return Case(about, file, content, expected, sidecar)
+
+
+def _cases() -> Iterator[Case]:
+    yield from _scale_words()
+    yield from _headers()
+    yield from _units()
+    yield from _notes()
+    yield from _regions()
+    yield from _formats()
+    yield from _values()
+    yield from _known_misses()
+
+
+def _scale_words() -> Iterator[Case]:
+    yield _case("scale: a column k", "a.csv", "k,recall\n5,0.8\n10,0.9\n", B2="0.8 UNITLESS")
+    yield _case(
+        "scale: a column M", "a.csv", "M,recall\n16,0.8\n32,0.9\n", B2="0.8 UNITLESS", A3="32 UNITLESS"
+    )
+    yield _case("scale: a column bn", "a.csv", "layer,bn\nfirst,5\nsecond,7\n", B2="5 UNITLESS")
+    yield _case("scale: a column Mio", "a.csv", "Mio,Wert\nEins,5\nZwei,7\n", B2="5 UNITLESS")
+    yield _case(
+        "scale: a column mm between names",
+        "a.csv",
+        "Size,mm,Stock\nSmall,5,12\nLarge,7,9\n",
+        B2="5 MilliM",
+        C2="12 UNITLESS",
+    )
+    rows = [["Colour", "Stock"], ["Red", 4], ["Blue", 6]]
+    for name in ("M", "Mio", "Bn", "k", "Mrd"):
+        yield _case(f"scale: a sheet {name}", "a.xlsx", {name: rows, "Z": rows}, B2="4 UNITLESS")
+    yield _case("scale: a row k", "a.csv", "Parameter,Value\nk,5\nm,16\n", B2="5 UNITLESS", B3="16 UNITLESS")
+    yield _case(
+        "scale: Revenue (bn)", "a.csv", "Firm,Revenue (bn)\nAda,5\nBob,7\n", B2="5000000000 UNITLESS B"
+    )
+    yield _case("scale: EUR k", "a.csv", "Firm,Sales EUR k\nAda,5\nBob,7\n", B2="5000 CCY_EUR T")
+    yield _case("scale: kEUR", "a.csv", "Firm,Sales (kEUR)\nAda,5\nBob,7\n", B2="5000 CCY_EUR T")
+    yield _case(
+        "scale: Mio. EUR", "a.csv", "Firm;Umsatz in Mio. EUR\nAda;5,5\nBob;7,1\n", B2="5500000 CCY_EUR M"
+    )
+    yield _case(
+        "scale: in the corner",
+        "a.csv",
+        "in thousands,2022,2023\nSales,5,6\nCosts,3,4\n",
+        B2="5000 UNITLESS T @2022",
+    )
+    yield _case(
+        "scale: € millions in the corner",
+        "a.csv",
+        "€ millions,2022,2023\nSales,5,6\nCosts,3,4\n",
+        C2="6000000 CCY_EUR M @2023",
+    )
+    yield _case(
+        "scale: on the number",
+        "a.csv",
+        "Firm,Users,Value\nAda,5k,$6m\nBob,8k,$7m\n",
+        B2="5000 UNITLESS T",
+        C3="7000000 CCY_USD M",
+    )
+
+
+def _headers() -> Iterator[Case]:
+    yield _case(
+        "header: year and unit",
+        "a.csv",
+        "Region,2023 (EUR thousand),2024 (EUR thousand)\nNorth,12,13\nSouth,20,25\n",
+        header=1,
+        B2="12000 CCY_EUR T @2023",
+        C3="25000 CCY_EUR T @2024",
+    )
+    yield _case(
+        "header: year and kg",
+        "a.csv",
+        "Crop,2023 (kg),2024 (kg)\nRye,120,130\nOats,20,25\n",
+        header=1,
+        B2="120 KiloGM @2023",
+    )
+    yield _case(
+        "header: year and %",
+        "a.csv",
+        "Party,2019 %,2023 %\nReds,31.2,28\nBlues,20.5,25\n",
+        header=1,
+        C2="28 PERCENT @2023",
+    )
+    yield _case(
+        "header: year and code",
+        "a.csv",
+        "Branch,2023 EUR,2024 EUR\nMain,1200,1300\nEast,200,250\n",
+        header=1,
+        C3="250 CCY_EUR @2024",
+    )
+    yield _case(
+        "header: Jan-23",
+        "a.csv",
+        "Branch,Jan-23,Feb-23\nMain,1200,1300\nEast,200,250\n",
+        header=1,
+        B2="1200 UNITLESS @2023-01",
+    )
+    yield _case(
+        "header: 2023-01",
+        "a.csv",
+        "Branch,2023-01,2023-02\nMain,1200,1300\nEast,200,250\n",
+        header=1,
+        B2="1200 UNITLESS @2023-01",
+    )
+    yield _case(
+        "header: Q1 2023",
+        "a.csv",
+        "Branch,Q1 2023,Q2 2023\nMain,1200,1300\nEast,200,250\n",
+        header=1,
+        B2="1200 UNITLESS @2023-Q1",
+    )
+    yield _case(
+        "header: 2023Q1 (mn €)",
+        "a.csv",
+        "Branch,2023Q1 (mn €),2023Q2 (mn €)\nMain,12,13\nEast,2,5\n",
+        header=1,
+        B2="12000000 CCY_EUR M @2023-Q1",
+    )
+    yield _case(
+        "header: two rows of years only",
+        "a.csv",
+        "Item,2022,2023\nPlums,640,655\nPears,120,98\n",
+        header=1,
+        B2="640 UNITLESS @2022",
+    )
+    yield _case(
+        "header: days",
+        "a.csv",
+        "Item,31.12.2022,31.12.2023\nCash,640,655\nDebt,120,98\n",
+        header=1,
+        B2="640 UNITLESS @2022-12-31",
+    )
+    yield _case(
+        "header: FY23 USD m",
+        "a.csv",
+        "Item,FY22 USD m,FY23 USD m\nCash,640,655\nDebt,120,98\n",
+        header=1,
+        C3="98000000 CCY_USD M @FY2023",
+    )
+    yield _case(
+        "header: plan beside the year",
+        "a.csv",
+        "Item,2022,2023 (plan)\nCash,640,655\nDebt,120,98\n",
+        header=1,
+        C3="98 UNITLESS @2023",
+    )
+    yield _case(
+        "header: year first, then unit below",
+        "a.csv",
+        "Crop,2023,2024\n,kg,kg\nRye,120,130\nOats,20,25\n",
+        header=2,
+        B3="120 KiloGM @2023",
+    )
+    yield _case(
+        "header: no header, years are data",
+        "a.csv",
+        "Main,2019,12\nEast,2021,15\nWest,2020,19\nHill,2018,14\n",
+        header=0,
+    )
+
+
+def _units() -> Iterator[Case]:
+    yield _case(
+        "unit: snake_case",
+        "a.csv",
+        "item,weight_kg,price_usd,temp_c,len_mm,time_ms\nBolt,1.2,3.5,20,40,7\nNut,0.1,0.5,21,8,9\n",
+        B2="1.2 KiloGM",
+        C2="3.5 CCY_USD",
+        D2="20 DEG_C",
+        E2="40 MilliM",
+        F2="7 MilliSEC",
+    )
+    yield _case(
+        "unit: snake_case that is none",
+        "a.csv",
+        "item,plan_b,type_a,group_c,pct_m\nBolt,1,2,3,4\nNut,5,6,7,8\n",
+        B2="1 UNITLESS",
+        C2="2 UNITLESS",
+        D2="3 UNITLESS",
+    )
+    yield _case(
+        "unit: snake_case share",
+        "a.csv",
+        "item,share_pct,margin_percent\nBolt,1.2,3.5\nNut,0.1,0.5\n",
+        B2="1.2 PERCENT",
+        C2="3.5 PERCENT",
+    )
+    yield _case(
+        "unit: Price USD",
+        "a.csv",
+        "Item,Price USD,Betrag CHF\nBolt,1.2,3.5\nNut,0.1,0.5\n",
+        B2="1.2 CCY_USD",
+        C2="3.5 CCY_CHF",
+    )
+    yield _case(
+        "unit: Temp °C",
+        "a.csv",
+        "Place,Temp °C,Area km²\nPeak,-3,12\nVale,9,40\n",
+        B2="-3 DEG_C",
+        C2="12 KiloM2",
+    )
+    yield _case(
+        "unit: €/MWh",
+        "a.csv",
+        "Month,Price (€/MWh),Fee EUR/t\nJan,81.2,30\nFeb,79,31\n",
+        B2="81.2 CCY_EUR /MWh",
+        C2="30 CCY_EUR /t",
+    )
+    yield _case(
+        "unit: per kg", "a.csv", "Apple,Price per kg (EUR)\nElstar,2.2\nTopaz,2.5\n", B2="2.2 CCY_EUR /kg"
+    )
+    yield _case(
+        "unit: in a caption",
+        "a.html",
+        "<table><caption>Output in GWh</caption><tr><th>Farm</th><th>Turbines</th><th>2022</th></tr>"
+        "<tr><td>Hill</td><td>14</td><td>88.4</td></tr><tr><td>Sea</td><td>6</td><td>31.7</td></tr></table>",
+        B2="14 UNITLESS",
+        C2="88.4 GigaW-HR @2022",
+    )
+    yield _case(
+        "unit: in a caption, brackets",
+        "a.html",
+        "<table><caption>Rainfall by station (mm)</caption><tr><th>Station</th><th>Jan</th><th>Feb</th></tr>"
+        "<tr><td>Hill</td><td>14</td><td>88.4</td></tr><tr><td>Sea</td><td>6</td><td>31.7</td></tr></table>",
+        B2="14 MilliM",
+        C3="31.7 MilliM",
+    )
+    yield _case(
+        "unit: a column of units",
+        "a.csv",
+        "Indicator,Unit,2022,2023\nRevenue,EUR million,48.2,57.4\nMargin,%,7.1,8\nStaff,persons,612,655\n"
+        "Space,m²,9800,11250\nPower,MWh,1450,1295\nWage,EUR/hour,24.1,26.8\n",
+        C2="48200000 CCY_EUR M @2022",
+        C3="7.1 PERCENT @2022",
+        D4="655 NUM @2023",
+        C5="9800 M2 @2022",
+        C6="1450 MegaW-HR @2022",
+        D7="26.8 CCY_EUR /hour @2023",
+    )
+    yield _case(
+        "unit: a column of units beside a quantity",
+        "a.csv",
+        "Good,Quantity,Unit,Price (EUR)\nFlour,25,kg,14\nMilk,40,l,36\n",
+        B2="25 KiloGM",
+        B3="40 L",
+        D2="14 CCY_EUR",
+    )
+    yield _case(
+        "unit: Einheit",
+        "a.csv",
+        "Größe;Wert;Einheit\nHöhe;3,5;m\nMasse;12,25;t\n",
+        B2="3.5 M",
+        B3="12.25 TONNE",
+    )
+    yield _case(
+        "unit: a column of currencies",
+        "a.csv",
+        "Seller,Amount,Currency,Pieces\nAda,40,EUR,2\nBob,65,GBP,1\n",
+        B2="40 CCY_EUR",
+        B3="65 CCY_GBP",
+        D2="2 UNITLESS",
+    )
+    yield _case(
+        "unit: letters without evidence",
+        "a.csv",
+        "Team,W,L,T\nReds,5,3,1\nBlues,2,6,1\n",
+        B2="5 UNITLESS",
+        C2="3 UNITLESS",
+        D2="1 UNITLESS",
+    )
+    yield _case(
+        "unit: letters with evidence",
+        "a.csv",
+        "Hill,Height (m),Mass (t)\nReds,5,3\nBlues,2,6\n",
+        B2="5 M",
+        C2="3 TONNE",
+    )
+    yield _case(
+        "unit: in brackets that are none",
+        "a.csv",
+        "Team,Points (a),Wins (W)\nReds,5,3\nBlues,2,6\n",
+        B2="5 UNITLESS",
+        C2="3 NUM",
+    )
+    yield _case(
+        "unit: million m³", "a.csv", "Month,Released (million m³)\nJan,3.1\nFeb,2.8\n", B2="3100000 M3 M"
+    )
+    yield _case(
+        "unit: ct/kWh",
+        "a.csv",
+        "Year,Tariff (ct/kWh)\n2021,31.2\n2022,33.5\n",
+        B2="0.312 CCY_EUR /kWh 10^-2 @2021",
+    )
+
+
+def _notes() -> Iterator[Case]:
+    yield _case(
+        "notes: below",
+        "a.csv",
+        "Peak,Height (m)\nGrau,2842\nWeiß¹,3106\nSchaf*,2410\nNote: heights above the old datum of 1875.\n"
+        "¹ Includes the cross.\n* Earliest ascent.\n",
+        members="Grau | Weiß¹ | Schaf*",
+    )
+    yield _case(
+        "notes: source and estimate",
+        "a.csv",
+        "Energy,2022,2023\nWind,12,14\nSun,8,9*\n* estimate\nSource: invented by us\n",
+        members="Wind | Sun",
+        C3="9 UNITLESS @2023",
+    )
+    yield _case(
+        "notes: after a blank row",
+        "a.csv",
+        'Energy,2022,2023\nWind,12,14\nSun,8,9\n,,\n"Figures are provisional and were rounded",,\n',
+        members="Wind | Sun",
+    )
+    yield _case(
+        "notes: of which",
+        "a.csv",
+        "Item,2021,2022\nSchool,420,455\nRoads,310,265\nTotal,730,720\nof which wages,515,540\n",
+        members="School | Roads",
+    )
+    yield _case(
+        "notes: davon",
+        "a.csv",
+        "Posten;2021;2022\nSchule;420;455\ndavon Löhne;310;265\nStraßen;100;120\n",
+        members="Schule | Straßen",
+    )
+    yield _case(
+        "notes: thereof in the middle",
+        "a.csv",
+        "Item,2021,2022\nSchool,420,455\n  thereof wages,310,265\nRoads,100,120\n",
+        members="School | Roads",
+    )
+    yield _case(
+        "notes: between header and body",
+        "a.csv",
+        "Energy,2022,2023\nProvisional figures; see notes.,,\nWind,12,14\nSun,8,9\n",
+        members="Wind | Sun",
+    )
+    yield _case(
+        "notes: in the second column",
+        "a.csv",
+        "Energy,2022,2023\nWind,12,14\nSun,8,9\n,Source: our own survey,\n",
+        members="Wind | Sun",
+    )
+    yield _case(
+        "notes: p provisional",
+        "a.csv",
+        "Energy,2022,2023\nWind,12,14 p\nSun,8,9\np = provisional\n",
+        members="Wind | Sun",
+        C2="14 UNITLESS @2023",
+    )
+    yield _case(
+        "notes: Quelle",
+        "a.csv",
+        "Energie;2022;2023\nWind;12;14\nSonne;8;9\nQuelle: eigene Erhebung\nStand: Mai 2024\n",
+        members="Wind | Sonne",
+    )
+    yield _case(
+        "notes: beside",
+        "a.xlsx",
+        {"S": [["Energy", "GWh", None, "Figures are provisional"], ["Wind", 12], ["Sun", 8]]},
+        tables=1,
+        members="Wind | Sun",
+        B2="12 GigaW-HR",
+    )
+    yield _case(
+        "notes: marks in headers",
+        "a.csv",
+        "Energy,2022¹,2023²\nWind,12,14\n¹ final\n² provisional\n",
+        members="Wind",
+        B2="12 UNITLESS @2022",
+        C2="14 UNITLESS @2023",
+        predicates="hasEnergy in2022 in2023",
+    )
+    yield _case(
+        "notes: labels that look like notes",
+        "a.csv",
+        "Song,Plays\nNote to Self,12\nSource Code,15\nKey Largo,19\n",
+        members="Note to Self | Source Code | Key Largo",
+    )
+
+
+_TWO = "Fruit,Crates,Weight (kg)\nPlum,46,552\nPear,31,434\n,,\n,,\nHelper,Hours,Paid (EUR)\nAda,7.5,97.5\nBob,9,117\n"
+
+
+def _regions() -> Iterator[Case]:
+    yield _case(
+        "tables: above each other",
+        "a.csv",
+        _TWO,
+        tables=2,
+        C2="552 KiloGM",
+        **{"1!C2": "97.5 CCY_EUR", "1!members": "Ada | Bob"},
+    )
+    above = [
+        ["Sales (USD million)"],
+        ["Region", 2022, 2023],
+        ["North", 12, 13],
+        ["South", 9, 8],
+        [],
+        [],
+        ["Staff"],
+        ["Name", "Salary (USD)", "Age"],
+        ["Ada", 55000, 41],
+        ["Bob", 61000, 29],
+    ]
+    yield _case(
+        "tables: with captions",
+        "a.xlsx",
+        {"S": above},
+        tables=2,
+        B3="12000000 CCY_USD M @2022",
+        **{"1!B3": "55000 CCY_USD", "1!C3": "41 UNITLESS"},
+    )
+    beside = [
+        ["Fruit", "Weight (kg)", None, "Helper", "Paid (EUR)"],
+        ["Plum", 552, None, "Ada", 97.5],
+        ["Pear", 434, None, "Bob", 117],
+    ]
+    yield _case(
+        "tables: side by side",
+        "a.xlsx",
+        {"S": beside},
+        tables=2,
+        B2="552 KiloGM",
+        **{"1!B2": "97.5 CCY_EUR", "1!members": "Ada | Bob"},
+    )
+    yield _case(
+        "tables: one with a blank row inside",
+        "a.csv",
+        "Item,2021,2022\nSchool,420,455\nRoads,310,265\n,,\nCulture,100,120\nParks,30,35\n",
+        tables=1,
+        members="School | Roads | Culture | Parks",
+    )
+    yield _case(
+        "tables: a heading after a blank row",
+        "a.csv",
+        "Item,2021,2022\nAssets,,\nCash,420,455\n,,\nDebts,,\nLoans,100,120\n",
+        tables=1,
+        members="Cash | Loans",
+    )
+    yield _case(
+        "tables: title, blank row, table",
+        "a.csv",
+        "Budget of Oberau (EUR thousand),,\n,,\nItem,2021,2022\nSchool,420,455\nRoads,310,265\n",
+        tables=1,
+        B4="420000 CCY_EUR T @2021",
+    )
+    yield _case(
+        "tables: notes after a blank row",
+        "a.csv",
+        "Item,2021,2022\nSchool,420,455\nRoads,310,265\n,,\nSource: invented,,\n",
+        tables=1,
+        members="School | Roads",
+    )
+    yield _case(
+        "tables: a blank column inside",
+        "a.csv",
+        "Item,2021,,2022\nSchool,420,,455\nRoads,310,,265\n",
+        tables=1,
+        D2="455 UNITLESS @2022",
+    )
+    yield _case(
+        "tables: the same header again",
+        "a.csv",
+        "Item,2021,2022\nSchool,420,455\nRoads,310,265\n,,\nItem,2023,2024\nSchool,520,555\nRoads,330,365\n",
+        tables=2,
+        **{"1!B2": "520 UNITLESS @2023"},
+    )
+
+
+def _formats() -> Iterator[Case]:
+    yield _case(
+        "format: percent",
+        "a.xlsx",
+        {"S": [["Rate", "Value"], ["A", (0.025, "0.0%")], ["B", (0.5, "0%")]]},
+        B2="2.5 PERCENT",
+        B3="50 PERCENT",
+    )
+    yield _case(
+        "format: euros and thousands",
+        "a.xlsx",
+        {"S": [["Post", "Value"], ["A", (1200, '#,##0 "€"')], ["B", (3, '#,##0 "k€"')]]},
+        B2="1200 CCY_EUR",
+        B3="3000 CCY_EUR T",
+    )
+    yield _case(
+        "format: kg",
+        "a.xlsx",
+        {"S": [["Post", "Value"], ["A", (1200, '0.0 "kg"')], ["B", (3, '0.0 "kg"')]]},
+        B2="1200 KiloGM",
+    )
+    yield _case(
+        "number: Europe",
+        "a.csv",
+        "Filiale;Umsatz\nKiel;987.654,32\nUlm;231,0\nJena;1.234\n",
+        B2="987654.32 UNITLESS",
+        B3="231 UNITLESS",
+        B4="1234 UNITLESS",
+    )
+    yield _case(
+        "number: India",
+        "a.csv",
+        'State,Amount (₹)\nGoa,"12,34,567.89"\nAssam,"1,23,456"\n',
+        B2="1234567.89 CCY_INR",
+        B3="123456 CCY_INR",
+    )
+    yield _case(
+        "number: Switzerland",
+        "a.csv",
+        "Ort,Betrag (CHF)\nBern,1'234'567.50\nChur,12’500\n",
+        B2="1234567.5 CCY_CHF",
+        B3="12500 CCY_CHF",
+    )
+
+
+def _values() -> Iterator[Case]:
+    yield _case(
+        "value: durations of two lengths",
+        "a.csv",
+        "Boat,Time\nKestrel,1:04:20\nHeron,57:45\nTeal,59:10\n",
+        B2="PT1H4M20S",
+        B3="PT57M45S",
+    )
+    yield _case(
+        "value: clock times",
+        "a.csv",
+        "Train,Departure\nIC 1,06:05\nIC 2,17:45\n",
+        B2="06:05:00",
+        B3="17:45:00",
+    )
+    yield _case(
+        "value: durations in words",
+        "a.csv",
+        "Film,Length\nOr,2h 10m\nUp,95 min\nNo,1 h 05 min\n",
+        B2="PT2H10M",
+        B4="PT1H5M",
+    )
+    yield _case(
+        "value: 30 digits",
+        "a.csv",
+        "Name,Value\nA,123456789012345678901234567890\nB,5\nC,98765432109876543210\n",
+        B2="123456789012345678901234567890 UNITLESS",
+    )
+    yield _case(
+        "value: 30 digits as a key",
+        "a.csv",
+        "Account number,Value\n123456789012345678901234567890,7\n123456789012345678901234567891,8\n",
+        A2="'123456789012345678901234567890'",
+    )
+    yield _case(
+        "value: Eurostat flags",
+        "a.csv",
+        "Geo,2022,2023\nAT,12.3 p,:\nBE,10.1,: c\nDE,11.5 b,12.0 e\n",
+        B2="12.3 UNITLESS @2022",
+        C2="missing",
+        C3="missing",
+        C4="12 UNITLESS @2023",
+    )
+    yield _case(
+        "value: markers",
+        "a.csv",
+        "Geo,2022,2023\nAT,12.3,n/a\nBE,–,10.1\nDE,n.v.,k.A.\n",
+        C2="missing",
+        B3="missing",
+        B4="missing",
+        C4="missing",
+    )
+    yield _case(
+        "value: parentheses",
+        "a.csv",
+        "Item,2022,2023\nSales,640,655\nWages,(215),(221)\n",
+        B3="-215 UNITLESS @2022",
+    )
+    yield _case(
+        "value: entities",
+        "a.csv",
+        "Item,Value\nR&amp;D,5\nS&amp;P,&ndash;\n",
+        B3="missing",
+        predicates="hasItem hasValue",
+    )
+    yield _case("value: entities in headers", "a.csv", "Item,R&amp;D (&euro;)\nA,5\nB,7\n", B2="5 CCY_EUR")
+    yield _case(
+        "value: JSON null and absent",
+        "a.json",
+        '[{"a": "x", "b": null}, {"a": "y"}, {"a": "z", "b": 3}]',
+        B2="missing",
+        B3="empty",
+        B4="3 UNITLESS",
+    )
+
+
+def _known_misses() -> Iterator[Case]:
+    yield _case(
+        "miss: the same header twice",
+        "a.csv",
+        "Fiscal 2019,High,Low\nFirst quarter,11.2,9.1\nSecond quarter,12.4,10.3\n"
+        "Fiscal 2018,High,Low\nFirst quarter,8.2,7.1\nSecond quarter,9.4,8.3\n",
+        names="Fiscal 2019 | High | Low",
+        B2="11.2 UNITLESS @FY2019",
+        B5="8.2 UNITLESS @FY2018",
+    )
+    yield _case(
+        "miss: a row of data as a heading",
+        "a.csv",
+        "Player,Club,Country\nAda,Reds,Norway\nSpain,Spain,Spain\nBob,Blues,Chile\n",
+        members="Ada | Spain | Bob",
+    )
+    yield _case(
+        "miss: (a) beside a count",
+        "a.csv",
+        "Plan,Securities (a),Left (b)\nApproved,120,30\nOther,5,6\n",
+        B2="120 UNITLESS",
+        C2="30 UNITLESS",
+    )
+    yield _case(
+        "miss: years in an amount's column",
+        "a.csv",
+        "(USD million),2022,2023\nSales,640,655\nUseful life in years,5,6\nEarnings per share,1.25,1.30\n"
+        "Dividends per share,0.40,0.45\n",
+        B2="640000000 CCY_USD M @2022",
+        B3="5 YR @2022",
+        B4="1.25 CCY_USD /share @2022",
+        B5="0.4 CCY_USD /share @2022",
+    )
+    yield _case(
+        "miss: cents per share",
+        "a.csv",
+        "USD million,2022,2023\nSales,640,655\nBasic earnings CENTS PER SHARE,125,130\n",
+        B3="1.25 CCY_USD /share 10^-2 @2022",
+    )
+    yield _case(
+        "miss: a number of things",
+        "a.csv",
+        "USD million,#,Value\nSales,3,655\nDeals,7,130\n",
+        B2="3 UNITLESS",
+        C2="655000000 CCY_USD M",
+    )
+    yield _case(
+        "miss: Event (m)",
+        "a.csv",
+        "Event (m),Runner,Time\n100,Ada,11.2\n1500,Bob,250.1\n",
+        B2="'Ada'",
+        C2="11.2 UNITLESS",
+    )
+
+
+CASES = tuple(_cases())

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtable.tables.column_profile import (
+    CACHED_CELLS,
+    SAMPLED_TEXTS,
+    ColumnStyle,
+    profile_columns,
+    type_cell,
+)
+from kgtable.tables.model import Structure, Table
+from kgtable.values.cell_types import MISSING_MARKERS, CellKind, CellValue
+from kgtable.values.dates import Order
+from kgtable.values.numbers import parse_number
+from tests.tables.column_samples import kinds, table, typed_column
+
+
+def test_year_column_and_money_column() -> None:
+    assert kinds("Year", "2013", "2014[a]", "c. 1850") == ["year", "year", "number"]
+    assert kinds("Revenue", "2013", "345", "1,999") == ["number"] * 3
+    assert kinds("2013", "2013", "1999", "2001", "1998", "1997") == ["number"] * 5
+    assert kinds("Fiscal year", "2013", "2014") == ["year"] * 2
+    assert kinds("Years of service", "12", "8") == ["number"] * 2
+
+
+def test_label_column_of_years() -> None:
+    made = table(("", "Amount"), ("2019", "12"), ("2020", "13"), ("Thereafter", "14"))
+    assert [style.is_year for style in profile_columns(made)] == [True, False]
+
+
+def test_columns_that_speak_of_years() -> None:
+    for name in ("Incorporation date", "Start of term", "Created", "First served", "Year appointed"):
+        assert kinds(name, "1885", "1887") == ["year"] * 2
+    assert kinds("Winner", "1985", "1987", "1990", "1995", "2001") == ["year"] * 5
+    assert kinds("Points", "1985", "1987", "1,990", "1995", "2001") == ["number"] * 5
+    assert kinds("Created", "1885", "300") == ["number"] * 2
+
+
+def test_months_and_spans_of_years() -> None:
+    assert typed_column("Date", "2011-10", "2011-12")[1] == (CellKind.DATE, None, "2011-12", "xsd:gYearMonth")
+    assert typed_column("Season", "2010-11", "2011-12")[1].lexical == "2011/2012"
+
+
+def test_dates_of_eight_figures() -> None:
+    assert typed_column("birth_date", "19831112", "19880701")[0].lexical == "1983-11-12"
+    assert kinds("Amount", "19831112", "19880701") == ["number"] * 2
+    assert kinds("birth_date", "19831112", "19881301") == ["number"] * 2
+
+
+def test_label_columns_keep_ranges_as_names() -> None:
+    made = table(("Age", "Persons"), ("12 to 18", "12–18"), ("65+", "7"))
+    styles = profile_columns(made)
+    assert type_cell("12 to 18", styles[0]).kind is CellKind.TEXT
+    assert type_cell("65+", styles[0]).kind is CellKind.TEXT
+    assert type_cell("12–18", styles[1]).kind is CellKind.NUMBER
+
+
+def test_date_order_is_the_columns() -> None:
+    assert typed_column("Date", "01/02/2003", "25/02/2003")[0].lexical == "2003-02-01"
+    assert typed_column("Date", "01/02/2003", "02/25/2003")[0].lexical == "2003-01-02"
+    assert typed_column("Date", "01/02/2003")[0].lexical == "2003-01-02"
+
+
+def test_decimal_comma_is_the_columns() -> None:
+    values = typed_column("Preis", "1.234", "1,5")
+    assert [str(value.number.value) for value in values if value.number] == ["1234", "1.5"]
+    values = typed_column("Price", "1,234", "1.5")
+    assert [str(value.number.value) for value in values if value.number] == ["1234", "1.5"]
+
+
+def test_decimal_comma_of_another_column_decides() -> None:
+    made = table(("", "a", "b"), ("x", "1.234", "0,5"), ("y", "2.345", "1,25"))
+    value = type_cell("1.234", profile_columns(made)[1])
+    assert value.number is not None
+    assert value.number.value == 1234
+
+
+def test_scores_stay_text() -> None:
+    assert kinds("Score", "3–1", "1–2", "2-2") == ["text"] * 3
+    assert kinds("Outcome", "3–1", "1–2") == ["text"] * 2
+    assert kinds("Age", "18-24", "25-34") == ["number"] * 2
+    assert kinds("Index", "0.04−0.06", "0.0−0.04") == ["number"] * 2
+
+
+def test_identifiers_stay_text() -> None:
+    assert kinds("Key", "007", "123") == ["text"] * 2
+    assert kinds("Phone", "5551234", "5559876") == ["text"] * 2
+    assert kinds("Zip code", "90210", "10001") == ["text"] * 2
+    assert kinds("customer_id", "1", "2") == ["text"] * 2
+    assert kinds("Amount", "7", "123") == ["number"] * 2
+
+
+def test_booleans_are_the_columns() -> None:
+    values = typed_column("Active", "yes", "No", "-")
+    assert [(value.kind.value, value.lexical) for value in values] == [
+        ("boolean", "true"),
+        ("boolean", "false"),
+        ("missing", None),
+    ]
+    assert kinds("Note", "yes", "maybe") == ["text"] * 2
+
+
+def test_clock_times_need_a_header() -> None:
+    assert typed_column("Start", "10:30", "11:45")[0].lexical == "10:30:00"
+    assert kinds("Length", "10:30", "11:45") == ["text"] * 2
+
+
+def test_marks_are_the_columns() -> None:
+    assert kinds("Share", "12.3E", "10.1", "9.8", "7.7") == ["number"] * 4
+    assert kinds("House", "12A", "10", "9", "7") == ["text", "number", "number", "number"]
+    assert kinds("Amount", "5 (1)", "10", "9", "7") == ["number"] * 4
+    assert kinds("Area", "40000 ( 7 )", "15000 ( 3 )") == ["number"] * 2
+    assert kinds("Apps (goals)", "5 (1)", "10 (3)", "9 (2)", "7 (1)") == ["text"] * 4
+
+
+def test_groups_and_titles_are_not_looked_at() -> None:
+    made = table(("", "Value"), ("1,5", "0,5"), ("a", "1.5"))
+    grouped = Table(made.grid, Structure(made.columns, header=(0,), body_start=1, groups=frozenset({1})))
+    assert not profile_columns(grouped)[1].numbers.decimal_comma
+
+
+def test_ragged_and_empty_tables() -> None:
+    assert len(profile_columns(table(("a", "b", "c"), ("1",), ()))) == 3
+    assert profile_columns(table(())) == ()
+
+
+def test_a_column_without_cells_decides_nothing() -> None:
+    for name in ("Year", "Zip code", "Start", "Date", ""):
+        assert profile_columns(table(("label", name), ("a", ""), ("b", "n/a")))[1] == ColumnStyle()
+
+
+def test_the_order_of_dates_in_one_column_holds_where_another_does_not_tell() -> None:
+    made = table(("", "From", "To"), ("a", "01/02/2003", "25/02/2003"), ("b", "03/04/2003", "05/06/2003"))
+    assert [style.date_order for style in profile_columns(made)[1:]] == [Order.DAY_FIRST] * 2
+
+
+def test_more_distinct_texts_than_are_looked_at() -> None:
+    rows = [(f"r{n}", str(n)) for n in range(2 * SAMPLED_TEXTS)]
+    assert profile_columns(table(("", "Amount"), *rows, ("x", "yes")))[1] == ColumnStyle()
+
+
+def test_what_a_style_remembers_is_no_part_of_it() -> None:
+    style = ColumnStyle()
+    type_cell("12", style)
+    assert style.cache
+    assert style == ColumnStyle()
+    assert "cache" not in repr(style)
+
+
+@given(
+    st.lists(st.sampled_from(["2019", "1,5", "007", "yes", "12:30", "1-2", "", "\u202e1", "<b>"]), max_size=9)
+)
+def test_the_order_of_the_rows_changes_no_style(cells: list[str]) -> None:
+    rows = [(f"r{number}", cell) for number, cell in enumerate(cells)]
+    assert (
+        profile_columns(table(("", "Value"), *rows))[1]
+        == profile_columns(table(("", "Value"), *rows[::-1]))[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", CellKind.EMPTY),
+        (" ", CellKind.MISSING),
+        ("\u00a0", CellKind.MISSING),
+        ("-", CellKind.MISSING),
+        ("—", CellKind.MISSING),
+        ("n/a", CellKind.MISSING),
+        ("…", CellKind.MISSING),
+        ("$ —", CellKind.MISSING),
+        ("?", CellKind.MISSING),
+        ("nm", CellKind.MISSING),
+        ("12", CellKind.NUMBER),
+        (" 12 ", CellKind.NUMBER),
+        ("2013", CellKind.NUMBER),
+        ("31 Dec. 2024", CellKind.DATE),
+        ("May 5, 2010[3]", CellKind.DATE),
+        ("Q3 2020", CellKind.PERIOD),
+        ("2016-17", CellKind.PERIOD),
+        ("yes", CellKind.TEXT),
+        ("Total", CellKind.TEXT),
+        ("007", CellKind.TEXT),
+        ("x" * 100_000, CellKind.TEXT),
+        ("9" * 100_000, CellKind.TEXT),
+    ],
+)
+def test_single_cells(text: str, kind: CellKind) -> None:
+    assert type_cell(text, ColumnStyle()).kind is kind
+
+
+def test_cache_is_bounded() -> None:
+    style = ColumnStyle()
+    for number in range(2 * CACHED_CELLS):
+        type_cell(f"{number}", style)
+    assert len(style.cache) == CACHED_CELLS
+
+
+@given(
+    st.lists(st.text(max_size=80) | st.from_regex(r"[-($]?\d{1,9}[.,)%]?\d{0,4}", fullmatch=True), min_size=1)
+)
+def test_any_column_is_typed(cells: list[str]) -> None:
+    made = table(("label", "name"), *(("row", cell) for cell in cells))
+    style = profile_columns(made)[1]
+    for cell in cells:
+        value = type_cell(cell, style)
+        assert (value.kind is CellKind.NUMBER) == (value.number is not None)
+        assert (value.kind is CellKind.EMPTY) == (cell == "")
+        assert type_cell(cell, style) == value
+
+
+@pytest.mark.parametrize("marker", sorted(MISSING_MARKERS))
+def test_every_marker_says_that_a_value_is_missing(marker: str) -> None:
+    for text in (marker, f" {marker}\u00a0"):
+        assert type_cell(text, ColumnStyle()) == CellValue(CellKind.MISSING)
+    assert marker == marker.strip()
+    assert parse_number(marker) is None
+
+
+@pytest.mark.parametrize("text", ["none", "no", "0", "not applicable", "N", "-1", "$", "!", "-x-"])
+def test_what_is_no_marker(text: str) -> None:
+    assert type_cell(text, ColumnStyle()).kind is not CellKind.MISSING
+
+
+def test_kinds_are_their_names() -> None:
+    assert f"{CellKind.NUMBER}" == "number"
+    assert CellKind("text") is CellKind.TEXT
