@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import html
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from kgtable.answering.context import SCALE_WORDS, measure, unit_word
 from kgtable.answering.evidence import Cell
 from kgtable.answering.grounding import stated_numbers
+from kgtable.programs.algebra import Program
+from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
 
@@ -51,13 +53,43 @@ class Citation:
         return {name: getattr(self, name) for name in names}
 
 
+class Status(StrEnum):
+    """What is known of an answer.
+
+    `VERIFIED`: computed by a program that accounts for every content word of the question, and nothing
+    else fits as well. `AMBIGUOUS`: another table, row, column or reading fits about as well and gives a
+    different answer. `GROUNDED`: every number and text of it is a program's result or a cited cell.
+    `UNVERIFIED`: not even that. `NONE`: there is no answer.
+    """
+
+    VERIFIED = "verified"
+    AMBIGUOUS = "ambiguous"
+    GROUNDED = "grounded"
+    UNVERIFIED = "unverified"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What another table answers to the same question."""
+    """Another answer that fits the question, with its own cells and how it was computed."""
 
     text: str
     table: str
     citations: tuple[Citation, ...] = ()
+    value: str | None = None
+    unit: str | None = None
+    calculation: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``ask --json`` prints it."""
+        return {
+            "answer": self.text,
+            "table": self.table,
+            "value": self.value,
+            "unit": self.unit,
+            "calculation": self.calculation,
+            "citations": [citation.to_json() for citation in self.citations],
+        }
 
 
 @dataclass(frozen=True)
@@ -65,8 +97,11 @@ class Answer:
     """An answer with its evidence.
 
     `text` is empty where nothing was found. `value` is the number it gives, exact and with the scale
-    applied, as a decimal string; `unit` its QUDT local name. `reasons` say what was checked and what
-    kept the answer from being `verified`. `model` names the language model, or kgtable's own rules.
+    applied, as a decimal string; `unit` its QUDT local name. `program` is what was executed and
+    `calculation` the same in words. `confidence` (0 to 1) is that of the ranker of programs, None where
+    it was not asked. `reasons` say what was checked and what kept the answer from being verified.
+    `citations` are the first cells that were read; `cells_read` counts all. `model` names the language
+    model, or kgtable's own rules.
     """
 
     question: str
@@ -78,6 +113,11 @@ class Answer:
     citations: tuple[Citation, ...] = ()
     calculation: str | None = None
     alternatives: tuple[Alternative, ...] = ()
+    grounded: bool = False
+    ambiguous: bool = False
+    program: Program | None = None
+    confidence: float | None = None
+    cells_read: int = 0
     method: str = "hybrid"
     model: str = ""
     reasoning: str = ""
@@ -91,6 +131,17 @@ class Answer:
     def found(self) -> bool:
         """Whether there is an answer."""
         return bool(self.text)
+
+    @property
+    def status(self) -> Status:
+        """The one word for what is known of the answer."""
+        if not self.found:
+            return Status.NONE
+        if self.verified:
+            return Status.VERIFIED
+        if self.ambiguous:
+            return Status.AMBIGUOUS
+        return Status.GROUNDED if self.grounded else Status.UNVERIFIED
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``kgtable ask --json`` prints."""
@@ -106,6 +157,11 @@ class Answer:
             "model": self.model,
             "usage": dict(self.usage),
             "timings_ms": dict(self.timings_ms),
+            "status": self.status.value,
+            "confidence": None if self.confidence is None else round(self.confidence, 4),
+            "reasons": list(self.reasons),
+            "program": None if self.program is None else program_to_json(self.program),
+            "alternatives": [other.to_json() for other in self.alternatives],
         }
 
     def __str__(self) -> str:
@@ -127,9 +183,8 @@ class Answer:
 
 
 _HEADINGS = ("file", "cell", "row", "column", "text", "unit")
-_CELL = re.compile(r"\bT\d{1,6}\.r(\d{1,9})\.c(\d{1,6})\b")
 _WIDEST = 40
-_WIDEST_CALCULATION = 100
+_WIDEST_CALCULATION = 300
 _MOST_ROWS = 20
 _POWERS = (10**3, 10**6, 10**9, 10**12)
 
@@ -149,13 +204,19 @@ def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
     ]
 
 
+_VERDICTS = {
+    Status.VERIFIED: "verified",
+    Status.AMBIGUOUS: "ambiguous",
+    Status.GROUNDED: "grounded, not verified",
+    Status.UNVERIFIED: "not verified",
+}
+
+
 def verdict(answer: Answer) -> str:
-    """One line that says whether the answer was verified, and why not."""
+    """One line with the status of the answer and the reasons for it; empty where there is no answer."""
     if not answer.found:
         return ""
-    if answer.verified:
-        return "verified: " + ("; ".join(answer.reasons) or "every number is in a cited cell")
-    return "not verified: " + ("; ".join(answer.reasons) or "nothing could be checked")
+    return f"{_VERDICTS[answer.status]}: " + (" ".join(answer.reasons) or "nothing could be checked")
 
 
 def headline(answer: Answer) -> str:
@@ -179,47 +240,33 @@ def headline(answer: Answer) -> str:
     return f"{answer.text} ({' '.join(missing)})" if missing else answer.text
 
 
-def calculation_text(answer: Answer) -> str:
-    """The calculation with its cells as a spreadsheet calls them, where all are of one table.
-
-    >>> from kgtable.answering.answer import Citation
-    >>> cell = Citation("", "t", 2, 1, "5", "t.csv")
-    >>> calculation_text(Answer("?", "10", citations=(cell,), calculation="T1.r2.c1 * 2 = 10"))
-    'B3 * 2 = 10'
-    """
-    calculation = answer.calculation or ""
-    if len({citation.table for citation in answer.citations}) != 1:
-        return calculation
-    cited = {(citation.row, citation.column) for citation in answer.citations}
-
-    def reference(match: re.Match[str]) -> str:
-        row, column = int(match[1]), int(match[2])
-        return spreadsheet_reference(row, column) if (row, column) in cited else match.group()
-
-    return _CELL.sub(reference, calculation)
-
-
 def as_text(answer: Answer) -> str:
     """The answer and what it rests on, for a terminal."""
     if not answer.found:
-        return "\n".join(["Nothing was found that answers this question.", *answer.reasons])
+        lines = ["Nothing was found that answers this question.", *answer.reasons, *_others(answer)]
+        return "\n".join(printable(line) for line in lines)
     return f"{printable(headline(answer))}\n{evidence_text(answer)}"
 
 
 def evidence_text(answer: Answer) -> str:
     """What an answer rests on: calculation, cited cells as a small table, verdict, other tables' answers."""
-    parts = [f"  = {_cut(calculation_text(answer), _WIDEST_CALCULATION)}"] if answer.calculation else []
+    parts = [f"  = {_cut(answer.calculation, _WIDEST_CALCULATION)}"] if answer.calculation else []
     if answer.citations:
         parts += ["", _aligned([_HEADINGS, *evidence_rows(answer.citations[:_MOST_ROWS])])]
-        more = len(answer.citations) - _MOST_ROWS
+        more = max(len(answer.citations), answer.cells_read) - _MOST_ROWS
         parts += [f"  … and {more:,} more cells"] if more > 0 else []
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
     parts += [used] if (used := usage_text(answer)) else []
-    parts += [
-        f"also: {printable(other.text)} ({other.citations[0].file if other.citations else other.table})"
+    parts += _others(answer)
+    return "\n".join(parts)
+
+
+def _others(answer: Answer) -> list[str]:
+    return [
+        f"also: {_cut(other.text, _WIDEST_CALCULATION)}"
+        f" ({printable(other.citations[0].file if other.citations else other.table)})"
         for other in answer.alternatives
     ]
-    return "\n".join(parts)
 
 
 def usage_text(answer: Answer) -> str:
@@ -249,7 +296,7 @@ def as_markdown(answer: Answer) -> str:
         return "*Nothing was found that answers this question.*"
     lines = [f"**{_escaped(headline(answer))}**", ""]
     if answer.calculation:
-        lines += [f"= {_escaped(calculation_text(answer))}", ""]
+        lines += [f"= {_escaped(answer.calculation)}", ""]
     if answer.citations:
         lines += ["| " + " | ".join(_HEADINGS) + " |", "|" + "---|" * len(_HEADINGS)]
         lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in evidence_rows(answer.citations)]
@@ -266,7 +313,7 @@ def as_html(answer: Answer) -> str:
         return "<p><em>Nothing was found that answers this question.</em></p>"
     parts = [f"<p><strong>{html.escape(headline(answer))}</strong></p>"]
     if answer.calculation:
-        parts.append(f"<p>= {html.escape(calculation_text(answer))}</p>")
+        parts.append(f"<p>= {html.escape(answer.calculation)}</p>")
     if answer.citations:
         rows = "".join(_html_row("td", row) for row in evidence_rows(answer.citations))
         parts.append(f"<table><thead>{_html_row('th', _HEADINGS)}</thead><tbody>{rows}</tbody></table>")

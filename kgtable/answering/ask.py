@@ -11,8 +11,8 @@ from typing import Any
 from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.generation import Generator
-from kgtable.answering.offline.answerer import RULES, answer_by_rules
 from kgtable.answering.presentations import presentation
+from kgtable.answering.program_answers import RULES, answer_by_rules
 from kgtable.answering.prompting import prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import UsageError
@@ -99,7 +99,7 @@ class Asker:
         asked = check_question(question)
         with measured() as meter:
             evidence = self._evidence(asked)
-            if not evidence.retrieval.triples:
+            if not evidence.tables:
                 answer = nothing_found(evidence.retrieval, self._model)
             elif self._generator is None:
                 answer = answer_by_rules(evidence)
@@ -112,7 +112,7 @@ class Asker:
         asked = check_question(question)
         with measured() as meter:
             evidence = await asyncio.to_thread(self._evidence, asked)
-            if not evidence.retrieval.triples:
+            if not evidence.tables:
                 answer = nothing_found(evidence.retrieval, self._model)
             elif self._generator is None:
                 answer = await asyncio.to_thread(answer_by_rules, evidence)

@@ -1,24 +1,34 @@
-"""Answers by a language model: context, prompt, reply, check (thesis, section 4.5)."""
+"""Answers by a language model: context, prompt, reply, program, verdict (thesis, section 4.5)."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
-from kgtable.answering.answer import Alternative, Answer, Citation
+from kgtable.answering.answer import Answer
 from kgtable.answering.context import Presentation, PromptContext, TokenCounter, estimate_tokens, make_context
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.grounding import check
 from kgtable.answering.presentations import presentation
-from kgtable.answering.prompting import REPLY_SCHEMA, PromptSetting, make_prompt, prompt_setting
-from kgtable.answering.reply import AnswerStream, Draft, draft_from_object, draft_from_text
+from kgtable.answering.prompting import (
+    REPLY_SCHEMA,
+    PromptSetting,
+    make_prompt,
+    prompt_setting,
+    repair_message,
+)
+from kgtable.answering.reply import AnswerStream, draft_from_object, draft_from_text
+from kgtable.answering.verdict import judge
 from kgtable.config import Settings
+from kgtable.errors import LLMReplyError
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request
 from kgtable.llm.usage import UsageMeter
 
-STAGE = "answer"
+STAGE, REPAIR = "answer", "repair"
+
+LONGEST_REPLY = 20_000
+"""Characters of a reply that are sent back for repair."""
 
 
 @dataclass(frozen=True)
@@ -72,24 +82,67 @@ class Generator:
         return Prepared(evidence, context, self._request(messages), self._setting)
 
     def answer(self, evidence: Evidence, *, on_text: OnText | None = None) -> Answer:
-        """The model's answer, checked. Raises a leaf of `LLMError`, or `AnswerError`."""
+        """The model's answer, executed and checked; a program that fails goes back to the model once.
+
+        Raises a leaf of `LLMError`, or `AnswerError`.
+        """
         started = time.perf_counter()
         prepared = self.prepare(evidence)
         completion = self._llm.complete(prepared.request, on_text=self._stream(on_text))
-        return self.read(prepared, completion, started=started)
+        answer, request = self._first(prepared, completion)
+        if request is not None:
+            try:
+                answer = self._second(prepared, completion, self._llm.complete(request), answer, on_text)
+            except LLMReplyError as error:
+                answer = _unmended(answer, error)
+        return _timed(answer, started)
 
     async def answer_async(self, evidence: Evidence, *, on_text: OnText | None = None) -> Answer:
         """The async twin of `answer`."""
         started = time.perf_counter()
         prepared = await asyncio.to_thread(self.prepare, evidence)
         completion = await self._llm.complete_async(prepared.request, on_text=self._stream(on_text))
-        return await asyncio.to_thread(self.read, prepared, completion, started=started)
+        answer, request = await asyncio.to_thread(self._first, prepared, completion)
+        if request is not None:
+            try:
+                mended = await self._llm.complete_async(request)
+                answer = await asyncio.to_thread(self._second, prepared, completion, mended, answer, on_text)
+            except LLMReplyError as error:
+                answer = _unmended(answer, error)
+        return _timed(answer, started)
 
-    def read(self, prepared: Prepared, completion: Completion, *, started: float | None = None) -> Answer:
-        """The answer that a completion gives, its citations resolved and its numbers checked.
+    def read(self, prepared: Prepared, completion: Completion) -> Answer:
+        """The answer that a completion gives, its program executed and its text checked."""
+        return self._judged(prepared, completion)[0]
 
-        `started` is the `time.perf_counter` value at which answering began, for the timings.
-        """
+    def _first(self, prepared: Prepared, completion: Completion) -> tuple[Answer, Request | None]:
+        """The answer, and the request that mends its program where that cannot be executed."""
+        answer, fault = self._judged(prepared, completion)
+        if not fault:
+            return answer, None
+        said: Message = {"role": "assistant", "content": completion.text[:LONGEST_REPLY]}
+        messages = (*prepared.request.messages, said, repair_message(fault))
+        return answer, replace(prepared.request, messages=messages, stage=REPAIR)
+
+    def _second(
+        self,
+        prepared: Prepared,
+        completion: Completion,
+        mended: Completion,
+        first: Answer,
+        on_text: OnText | None,
+    ) -> Answer:
+        """The answer after the repair, with the usage of both requests."""
+        answer, _ = self._judged(prepared, mended)
+        spent = UsageMeter()
+        spent.add(STAGE, completion.usage)
+        spent.add(REPAIR, mended.usage)
+        if on_text is not None and answer.text != first.text:
+            on_text(f"\n{answer.text}")
+        return replace(answer, usage=spent.to_json())
+
+    def _judged(self, prepared: Prepared, completion: Completion) -> tuple[Answer, str]:
+        """The answer that a completion gives, and the fault of its program."""
         spent = UsageMeter()
         spent.add(STAGE, completion.usage)
         draft = (
@@ -98,29 +151,24 @@ class Generator:
             else draft_from_object(completion.data)
         )
         retrieval = prepared.evidence.retrieval
-        timings = dict(retrieval.timings_ms)
-        if started is not None:
-            timings["answer"] = round((time.perf_counter() - started) * 1000, 3)
-        grounding = check(retrieval.question, draft, prepared.evidence)
-        return Answer(
+        answer = Answer(
             question=retrieval.question,
-            text=draft.text if draft.found else "",
-            value=grounding.value if draft.found else None,
-            unit=grounding.unit if draft.found else None,
-            verified=draft.found and grounding.verified,
-            reasons=grounding.reasons if draft.found else ("The model found no answer in the context.",),
-            citations=tuple(map(Citation.of, grounding.cells)) if draft.found else (),
-            calculation=grounding.calculation if draft.found else None,
-            alternatives=_alternatives(draft, prepared.evidence) if draft.found else (),
+            text="",
+            reasons=("The model found no answer in the context.",),
             method=retrieval.method,
             model=completion.model,
             reasoning=draft.reasoning,
             prompt=prepared.prompt,
             context=prepared.context.report(),
             usage=spent.to_json(),
-            timings_ms=timings,
+            timings_ms=retrieval.timings_ms,
             retrieval=retrieval,
         )
+        if not draft.found:
+            return answer, ""
+        found = judge(draft, prepared.evidence)
+        told = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "fault"}
+        return replace(answer, text=draft.text, **told), found.fault
 
     def _request(self, messages: Sequence[Message]) -> Request:
         return Request(
@@ -137,11 +185,11 @@ class Generator:
         return AnswerStream(on_text)
 
 
-def _alternatives(draft: Draft, evidence: Evidence) -> tuple[Alternative, ...]:
-    """What other tables answer; those that cite no cell that exists are left out."""
-    found = []
-    for text, ids in draft.alternatives:
-        cells = [cell for cell in map(evidence.resolve, ids) if cell is not None]
-        if cells:
-            found.append(Alternative(text, cells[0].table, tuple(map(Citation.of, cells))))
-    return tuple(found)
+def _unmended(answer: Answer, error: LLMReplyError) -> Answer:
+    """The first answer, where the reply that was to mend its program is of no use."""
+    return replace(answer, reasons=(*answer.reasons, f"The model did not mend it: {error.message}"))
+
+
+def _timed(answer: Answer, started: float) -> Answer:
+    spent = round((time.perf_counter() - started) * 1000, 3)
+    return replace(answer, timings_ms={**answer.timings_ms, "answer": spent})

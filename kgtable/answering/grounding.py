@@ -1,8 +1,8 @@
-"""The grounding check: does each cited cell exist, and does each number come from one of them?
+"""The grounding check: whether a text says what was computed or cited, and nothing else.
 
-A number is grounded where it stands in a cited cell, with its scale and rounding understood, or is the
-result of the stated calculation, which is computed again from the cells' exact values. Words are
-grounded where a cited cell, its row's label or its column's header says them.
+Each number in a text must be a result or stand in a row that a result comes from, with unit, scale, sign
+and rounding; each content word must be a result's, a label's, a header's, a title's or the question's.
+Every result must be said.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from kgtable.answering.arithmetic import CalculationFault, Operand, calculate
-from kgtable.answering.evidence import Cell, Evidence
-from kgtable.answering.reply import Draft
-from kgtable.values.numbers import parse_number
+from kgtable.programs.dimensions import COUNTS, NO_UNIT, comparable, conversion, describe
+from kgtable.programs.linking import stems_of
+from kgtable.programs.reading import MOST_TOKENS, Question, months, number_words, unit_named
+from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
+from kgtable.programs.session import value_text
+from kgtable.values.currencies import SCALE_WORDS
 
 _EXACT = Context(prec=34)
 
@@ -33,19 +35,6 @@ def decimal_string(number: Fraction) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def number_of(cell: Cell) -> Fraction | None:
-    """A cell's number, scale applied, from the graph or, failing that, from its text."""
-    if cell.value is not None:
-        return Fraction(cell.value)
-    parsed = parse_number(cell.text.strip())
-    return None if parsed is None else Fraction(parsed.value) * Fraction(10) ** parsed.scale
-
-
-def unit_of(cell: Cell) -> str:
-    """The cell's unit, empty for bare counts and where none is known."""
-    return cell.unit if cell.unit is not None and cell.unit not in ("UNITLESS", "NUM") else ""
-
-
 def contains(text: str, part: str) -> bool:
     """Whether `part` stands in `text` as whole words."""
     return f" {part} " in f" {text} "
@@ -57,17 +46,26 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", "".join(sign for sign in folded if not unicodedata.combining(sign))))
 
 
+_CODE = r"US\$|(?-i:[A-Z]{3})|[$€£¥]"
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<open>\()?(?P<sign>[-+−–])?\s?(?:[$€£¥]\s?)?(?P<digits>\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?(open)\))"
+    rf"(?<![\w.,])(?P<open>\()?(?P<sign>[-+−–])?\s?(?:(?P<currency>{_CODE})\s?(?P<inner>[-−])?)?"
+    r"(?P<digits>\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?(open)\))"
     r"(?:\s?(?P<percent>%|percent\b|per cent\b)"
-    r"|[\s-]?(?P<scale>thousand|million|billion|trillion|bn|mn?|tn|k)s?\b)?",
+    r"|[\s-]?(?P<scale>thousand|million|billion|trillion|bn|mn?|tn|k)s?\b)?"
+    r"(?:[\s-]?(?P<unit>[€£¥$]|(?:US )?[^\W\d_]+))?",
     re.IGNORECASE,
 )
 _SCALES = {
     "thousand": 3, "k": 3, "million": 6, "m": 6, "mn": 6, "billion": 9, "bn": 9, "trillion": 12, "tn": 12,
 }  # fmt: skip
+_SCALE_NAMES = {"T": "thousand", "M": "million", "B": "billion", "TN": "trillion"}
+_DOLLARS = frozenset(f"CCY_{code}" for code in ("USD", "CAD", "AUD", "NZD", "SGD", "HKD", "TWD", "MXN"))
 _FALLING = re.compile(
-    r"\b(?:decreas|declin|fell|fall|drop|lower|less|fewer|loss|reduc|negative|down|differ|chang|between)",
+    r"\b(?:decreas|declin|fell|fall|drop|lower|less|fewer|loss|lost|reduc|negative|down|shr[aiu]nk)",
+    re.IGNORECASE,
+)
+_RISING = re.compile(
+    r"\b(?:increas|grow|grew|ris(?:e|es|en|ing)\b|rose|gain|higher|more|greater|up\b|climb|improv|surg|jump)",
     re.IGNORECASE,
 )
 _ROUNDING = Fraction(1, 20)
@@ -78,7 +76,8 @@ class StatedNumber:
     """A number in an answer: its text, its value as printed, and the smallest step of its digits.
 
     `power` is the power of ten it names, which a lone letter (`doubtful`) may not mean: 5 m are five
-    metres or five million. A number in brackets (`bracketed`) is negative, or an aside.
+    metres or five million. A number in brackets (`bracketed`) is negative, or an aside. `unit` is the
+    QUDT unit it names, percent apart; `unit_text` the word or sign.
     """
 
     text: str
@@ -88,54 +87,96 @@ class StatedNumber:
     percent: bool = False
     doubtful: bool = False
     bracketed: bool = False
+    unit: str | None = None
+    unit_text: str = ""
 
 
 def stated_numbers(text: str) -> Iterator[StatedNumber]:
     """The numbers in a text; digits inside words, such as A380, are none.
 
-    >>> [(n.text, n.power) for n in stated_numbers("A380: $1.5 million, (3) and 12%")]
-    [('$1.5 million', 6), ('(3)', None), ('12%', None)]
+    >>> [(n.text, n.power, n.unit) for n in stated_numbers("A380: $1.5 million, (3) and 12%, 5 kg")]
+    [('$1.5 million', 6, 'CCY_USD'), ('(3)', None, None), ('12%', None, None), ('5', None, 'KiloGM')]
     """
-    for match in _NUMBER.finditer(text):
-        after = text[match.end() : match.end() + 1]
-        if after.isalpha() or (after == "." and text[match.end() + 1 : match.end() + 2].isdigit()):
+    place = 0
+    while match := _NUMBER.search(text, place):
+        end = match.start("unit") if match["unit"] else match.end()
+        place = end = match.start() + len(match.group()[: end - match.start()].rstrip(" -"))
+        after = text[end : end + 1]
+        if after.isalpha() or (after == "." and text[end + 1 : end + 2].isdigit()):
+            place = max(place, match.start() + 1)
             continue
+        place = max(place, match.start() + 1)
         digits = match["digits"].replace(",", "")
-        negative = match["sign"] in ("-", "−", "–") or bool(match["open"])
+        negative = match["sign"] in ("-", "−", "–") or bool(match["open"]) or bool(match["inner"])
         value = Fraction(Decimal(digits))
-        decimals = len(digits.partition(".")[2])
         scale = (match["scale"] or "").lower()
+        unit, unit_text = _unit_beside(match)
         yield StatedNumber(
-            match.group().strip(),
+            text[match.start() : end].strip(),
             -value if negative else value,
-            Fraction(1, 10**decimals),
+            Fraction(1, 10 ** len(digits.partition(".")[2])),
             _SCALES.get(scale),
             bool(match["percent"]),
             scale in ("k", "m"),
             bool(match["open"]),
+            unit,
+            unit_text,
         )
 
 
+def _unit_beside(match: re.Match[str]) -> tuple[str | None, str]:
+    """The unit that a number's currency sign or the word behind it names."""
+    for group in ("currency", "unit"):
+        word = (match[group] or "").strip()
+        if word and word.casefold() not in ("us", "in", "a"):
+            unit = unit_named("$" if word.upper() == "US$" else word)
+            if unit is not None and unit != "PERCENT":
+                return unit, word
+    return None, ""
+
+
 def speaks_of_falling(text: str) -> bool:
-    """Whether a text words a fall or a difference, so that a number in it may go without its sign."""
+    """Whether a text words a fall, so that a negative number in it may go without its sign."""
     return _FALLING.search(text) is not None
 
 
-def agrees(stated: StatedNumber, actual: Fraction, *, power: int, unsigned: bool) -> bool:
-    """Whether `stated` is `actual` as a person would write it, rounded to the digits it has.
+def speaks_of_rising(text: str) -> bool:
+    """Whether a text words a rise."""
+    return _RISING.search(text) is not None
 
-    `actual` has its scale applied; `power` is the scale it is printed with, which may be left out in
-    the answer. A fraction may be stated in percent. `unsigned`: the sign may be put in words.
+
+def agrees(
+    stated: StatedNumber, actual: Fraction, *, power: int, unit: str | None = None, unsigned: bool = False
+) -> bool:
+    """Whether a number in a text is `actual` as a person would write it, rounded to the digits it has.
+
+    Args:
+        stated: the number in the text.
+        actual: the number with its scale applied.
+        power: the power of ten that it is printed with, which may be left out in the text.
+        unit: its QUDT unit. A unit in the text must be the same or, but for currencies, convert into it;
+            a bare ratio may be told in percent.
+        unsigned: whether the minus of a negative number may be put in words.
     """
+    if stated.unit is not None and not (
+        stated.unit in _DOLLARS and stated.unit_text == "$" and unit in _DOLLARS
+    ):
+        if unit in NO_UNIT or not comparable(unit, stated.unit):
+            return False
+        multiplier, addend = conversion(unit, stated.unit)
+        actual = actual * multiplier + addend
     factors = [] if stated.power is None else [Fraction(10**stated.power)]
     if stated.power is None or stated.doubtful:
         factors += [Fraction(1), Fraction(10**power)]
     if stated.percent:
-        factors = [Fraction(1), Fraction(1, 100)]
+        if unit != "PERCENT" and unit not in NO_UNIT:
+            return False
+        factors = [Fraction(1) if unit == "PERCENT" else Fraction(1, 100)]
+    worded = actual < 0 < stated.value and unsigned
     return any(
         _close(stated.value * factor, target, stated.step * factor)
         for factor in dict.fromkeys(factors)
-        for target in ((actual, -actual) if unsigned or stated.bracketed else (actual,))
+        for target in ((actual, -actual) if worded or stated.bracketed else (actual,))
     )
 
 
@@ -146,205 +187,196 @@ def _close(stated: Fraction, actual: Fraction, step: Fraction) -> bool:
 
 
 _YES_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
-_SEPARATOR = re.compile(r"\s*(?:;|\n|, and |, | and )\s*")
-_CONSTANT = re.compile(r"100?|10{3,}")
-_RESULT = re.compile(r"(?<![<>=!])=(?!=)")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nor|neither|without|except|nobody|nothing)\b|n['’]t\b", re.IGNORECASE
+)
+
+MOST_SAID = 100
+"""Results that are looked for in a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grounding:
-    """What the check found: the cells that exist, whether all holds, why (not), and the answer's number."""
+@dataclass(frozen=True)
+class Facts:
+    """What a text may say.
 
-    cells: tuple[Cell, ...]
-    verified: bool
-    reasons: tuple[str, ...]
-    value: str | None = None
-    unit: str | None = None
-    calculation: str | None = None
+    `results` are the values that were computed or cited, each of which must be said; `beside` other
+    values of their rows; `texts` the labels, headers, titles and constants that belong to them.
+    """
 
-
-def check(question: str, draft: Draft, evidence: Evidence) -> Grounding:
-    """Checks a draft against the cells. Never raises for what a model wrote."""
-    return _Check(question, draft, evidence).run()
+    results: Sequence[Datum]
+    beside: Sequence[Datum] = ()
+    texts: Sequence[str] = ()
 
 
-class _Check:
-    def __init__(self, question: str, draft: Draft, evidence: Evidence) -> None:
-        self._question, self._draft, self._evidence = question, draft, evidence
-        self._faults: list[str] = []
-        self._cells: dict[str, Cell] = {}
-        self._unsigned = speaks_of_falling(f"{question} {draft.text}")
+@dataclass
+class TextCheck:
+    """What the check of a text found: why it is not grounded, and what it leaves open."""
 
-    def run(self) -> Grounding:
-        for cell_id in self._draft.citations:
-            self._cite(cell_id)
-        calculated = self._calculated()
-        if not self._cells and not self._faults:
-            self._faults.append("no cell is cited")
-        cells = tuple(self._cells.values())
-        numbers = list(stated_numbers(self._draft.text))
-        value, unit = self._number(numbers, calculated, cells)
-        if isinstance(calculated, bool):
-            self._check_truth(calculated)
-        elif not numbers:
-            self._check_words(cells)
-        shown = self._shown(calculated)
-        good = "each cited cell exists"
-        if numbers:
-            good += (
-                ", and each number is in one of them"
-                if shown is None
-                else ", and the calculation gives the number"
-            )
-        reasons = tuple(dict.fromkeys(self._faults)) or (good,)
-        return Grounding(cells, not self._faults, reasons, value, unit, shown)
+    faults: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
-    def _cite(self, cell_id: str) -> Cell | None:
-        cell = self._evidence.resolve(cell_id)
-        if cell is None:
-            self._faults.append(f"cell {cell_id[:40]} is cited but does not exist")
-        else:
-            self._cells.setdefault(cell_id, cell)
-        return cell
 
-    def counted(self, cell_id: str) -> Cell | None:
-        """A cell that the calculation counts."""
-        return self._cite(cell_id)
-
-    def cell(self, cell_id: str) -> Operand:
-        """The number in a cell that the calculation uses."""
-        cell = self._cite(cell_id)
-        number = number_of(cell) if cell else None
-        if cell is None or number is None:
-            raise CalculationFault(f"{cell_id} holds no number")
-        return Operand(number, unit_of(cell))
-
-    def literal(self, number: Decimal) -> Operand:
-        """A number written out: a cited cell's as printed, one of the question's, or a bare constant."""
-        value = Fraction(number)
-        if not _CONSTANT.fullmatch(f"{number:f}"):
-            for cell in self._cells.values():
-                known = number_of(cell)
-                if known is not None and abs(known) in (value, value * 10**cell.power):
-                    return Operand(abs(known), unit_of(cell))
-            asked = any(
-                value in (found.value, found.value * 10 ** (found.power or 0))
-                for found in stated_numbers(self._question)
-            )
-            if not asked and not (number == int(number) and number <= len(self._cells)):
-                self._faults.append(f"the calculation uses {number:f}, which is in no cited cell")
-        return Operand(value)
-
-    def _calculated(self) -> Operand | bool | None:
-        """The stated calculation done again, or None where there is none or it cannot be done."""
-        if self._draft.calculation is None:
-            return None
-        expression, *results = _RESULT.split(self._draft.calculation)
-        try:
-            found = calculate(expression, self)
-        except CalculationFault as fault:
-            self._faults.append(f"the calculation cannot be checked: {fault}")
-            return None
-        said = list(stated_numbers(results[-1])) if results else []
-        power = self._power()
-        if (
-            said
-            and isinstance(found, Operand)
-            and not agrees(said[-1], found.number, power=power, unsigned=False)
-        ):
-            self._faults.append(f"the calculation gives {decimal_string(found.number)}, not {said[-1].text}")
+def check_text(text: str, facts: Facts, question: str) -> TextCheck:
+    """Check a text against what was computed or cited. Never raises for what a model wrote."""
+    found = TextCheck()
+    if len(facts.results) > MOST_SAID:
+        found.faults.append(f"There are {len(facts.results):,} results, too many to be told.")
         return found
+    truths = [datum for datum in facts.results if isinstance(datum.value, bool) and not datum.text]
+    if truths:
+        _check_truth(text, truths, found)
+    rest = _check_words_of_results(text, facts, found)
+    _check_numbers(text, rest, facts, question, found)
+    _check_other_words(rest, facts, question, bool(truths), found)
+    return found
 
-    def _power(self) -> int:
-        """The scale that all cited numbers are printed with, or 0."""
-        powers = {cell.power for cell in self._cells.values() if number_of(cell) is not None}
-        return powers.pop() if len(powers) == 1 else 0
 
-    def _number(
-        self, numbers: Sequence[StatedNumber], calculated: Operand | bool | None, cells: Sequence[Cell]
-    ) -> tuple[str | None, str | None]:
-        """The number the answer gives, with its unit; notes each number that comes from nowhere."""
-        main: tuple[str | None, str | None] = (None, None)
-        result = calculated if isinstance(calculated, Operand) else None
-        met = False
-        for stated in numbers:
-            if result is not None and agrees(
-                stated, result.number, power=self._power(), unsigned=self._unsigned
-            ):
-                met = True
-                percent = stated.percent and not result.unit
-                main = decimal_string(result.number), "PERCENT" if percent else result.unit or None
-                continue
-            cell = self._cell_with(stated, cells)
-            if cell is None and not self._is_said(stated, cells):
-                self._faults.append(f"{stated.text} is in no cited cell")
-            elif cell is not None and main[0] is None and result is None:
-                number = number_of(cell)
-                assert number is not None
-                main = decimal_string(number), cell.unit
-        if result is not None and not met and self._stands_beside(result.number, cells):
-            return None, None
-        if result is not None and not met:
-            self._faults.append(
-                f"the calculation gives {decimal_string(result.number)}, which the answer does not say"
-            )
-        return main
-
-    def _stands_beside(self, number: Fraction, cells: Sequence[Cell]) -> bool:
-        """Whether a cited cell in the row or column named by the answer holds the number, as the greatest."""
-        whole = plain(self._draft.text)
-        named = {(cell.table, cell.row) for cell in cells if whole in (plain(cell.text), plain(cell.label))}
-        return any(
-            number_of(cell) == number
-            and ((cell.table, cell.row) in named or contains(plain(cell.header), whole))
-            for cell in cells
+def _check_truth(text: str, truths: Sequence[Datum], found: TextCheck) -> None:
+    said = _YES_NO.match(text)
+    actual = all(datum.value for datum in truths)
+    if said is None:
+        found.faults.append(
+            f"The comparison is {str(actual).lower()}, but the answer says neither yes nor no."
         )
+    elif (said[1].lower() in ("yes", "true")) is not actual:
+        found.faults.append(f"The comparison is {str(actual).lower()}, but the answer is {said[1]}.")
 
-    def _cell_with(self, stated: StatedNumber, cells: Sequence[Cell]) -> Cell | None:
-        for cell in cells:
-            number = number_of(cell)
-            if number is not None and agrees(stated, number, power=cell.power, unsigned=self._unsigned):
-                return cell
-        return None
 
-    def _is_said(self, stated: StatedNumber, cells: Sequence[Cell]) -> bool:
-        """Whether the number is part of a cited text, such as a date, or repeats the question."""
-        digits = re.compile(rf"(?<!\d){re.escape(stated.text)}(?!\d)")
-        texts = [text for cell in cells for text in (cell.label, cell.header)]
-        texts += [cell.text for cell in cells if number_of(cell) is None]
-        if any(digits.search(text) for text in texts):
-            return True
-        return len(list(stated_numbers(self._draft.text))) > 1 and bool(digits.search(self._question))
+def _check_words_of_results(text: str, facts: Facts, found: TextCheck) -> str:
+    """Note each result that is a text and is not said; give the text without those that are."""
+    rest = text
+    wordy = [datum for datum in facts.results if datum.number is None and not isinstance(datum.value, bool)]
+    wordy += [datum for datum in facts.results if isinstance(datum.value, bool) and datum.text]
+    for datum in sorted(wordy, key=lambda datum: -len(text_of(datum))):
+        printed = text_of(datum)
+        without = _without(rest, printed)
+        if without is not None:
+            rest = without
+        elif contains(plain(text), plain(normal(printed))) or _says_time(text, datum):
+            continue
+        elif plain(text) and contains(plain(printed), plain(text)):
+            rest = ""
+            found.doubts.append("The answer is only a part of the text in the cell.")
+        else:
+            found.faults.append(f"The result is {printed[:60]!r}, which the answer does not say.")
+    return rest
 
-    def _check_truth(self, truth: bool) -> None:
-        said = _YES_NO.match(self._draft.text)
-        if said is None:
-            return
-        if (said[1].lower() in ("yes", "true")) is not truth:
-            self._faults.append(f"the comparison is {str(truth).lower()}, but the answer is {said[1]}")
 
-    def _check_words(self, cells: Sequence[Cell]) -> None:
-        """Notes each part of a text answer that no cited cell says."""
-        if _YES_NO.match(self._draft.text):
-            if any(plain(cell.text) == plain(self._draft.text) for cell in cells):
-                return
-            self._faults.append("a yes or no without a comparison cannot be checked")
-            return
-        said = [plain(text) for cell in cells for text in (cell.text, cell.label, cell.header)]
-        said = [text for text in said if text]
-        whole = plain(self._draft.text)
-        if not cells or any(whole == text for text in said):
-            return
-        for part in filter(None, map(plain, _SEPARATOR.split(self._draft.text))):
-            if not any(contains(text, part) or contains(part, text) for text in said):
-                self._faults.append(f"{part!r} is in no cited cell")
+def _without(text: str, part: str) -> str | None:
+    """The text with a part of it, as whole words, taken out; None where it is not in it."""
+    match = (
+        re.search(rf"(?<!\w){re.escape(part.strip())}(?!\w)", text, re.IGNORECASE) if part.strip() else None
+    )
+    return f"{text[: match.start()]} ; {text[match.end() :]}" if match else None
 
-    def _shown(self, calculated: Operand | bool | None) -> str | None:
-        """The calculation as it is told: with its result as computed here."""
-        stated = self._draft.calculation
-        if stated is None or calculated is None:
-            return stated
-        expression = _RESULT.split(stated)[0].strip()
-        if isinstance(calculated, bool):
-            return f"{expression} is {str(calculated).lower()}"
-        return f"{expression} = {decimal_string(calculated.number)}"
+
+def _says_time(text: str, datum: Datum) -> bool:
+    if not isinstance(datum.value, TimeSpan):
+        return False
+    said = time_in(text)
+    return said is not None and (said.start, said.end) == (datum.value.start, datum.value.end)
+
+
+def _check_numbers(text: str, rest: str, facts: Facts, question: str, found: TextCheck) -> None:
+    """Note each number that comes from nowhere, and each result that is a number and is not said."""
+    unsigned = speaks_of_falling(text) or (speaks_of_falling(question) and not speaks_of_rising(question))
+    words = " ".join((question, *facts.texts))
+    stems = frozenset(stems_of(words))
+    numbers = [datum for datum in facts.results if datum.number is not None]
+    left = list(numbers)
+    for stated in (*stated_numbers(rest), *_number_words(rest)):
+        known = stated
+        if stated.unit is not None and all(datum.unit in NO_UNIT for datum in numbers):
+            named = stems_of(stated.unit_text)
+            said = (bool(named) and stems.issuperset(named)) or stated.unit_text in words
+            known = replace(stated, unit=None) if said else stated
+        met = [datum for datum in numbers if _is_said_by(datum, known, unsigned)]
+        left = [datum for datum in left if datum not in met]
+        if met or any(_is_said_by(datum, known, unsigned) for datum in facts.beside):
+            continue
+        if not _stands_in(stated, facts, question if len(left) < len(numbers) or not numbers else ""):
+            found.faults.append(_wrong_number(stated, numbers))
+    for datum in left if not found.faults else ():
+        if not _says_duration(text, datum):
+            found.faults.append(f"The result is {_measured(datum)}, which the answer does not say.")
+
+
+def _stands_in(stated: StatedNumber, facts: Facts, question: str) -> bool:
+    """Whether a number is part of a label, header, title, constant or question, or of a resulting date."""
+    digits = _digits(stated.text)
+    if re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", " ; ".join((*facts.texts, question))):
+        return True
+    times = [datum.value.lexical for datum in facts.results if isinstance(datum.value, TimeSpan)]
+    return any(digits.lstrip("0") in re.split(r"\D+0*", lexical) for lexical in times)
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"[^\d.,]", "", text).strip(".,")
+
+
+def _number_words(text: str) -> Iterator[StatedNumber]:
+    """Numbers in words from two on; *one* is too often no number."""
+    for token in Question.read(text).tokens:
+        value = number_words().get(token.word, 0)
+        if value > 1:
+            yield StatedNumber(token.text, Fraction(value), Fraction(1))
+
+
+def _is_said_by(datum: Datum, stated: StatedNumber, unsigned: bool) -> bool:
+    number = datum.number
+    if number is None:
+        return False
+    power = SCALES.get(datum.scale or "ONE", 0)
+    return agrees(stated, Fraction(number), power=power, unit=datum.unit, unsigned=unsigned)
+
+
+def _says_duration(text: str, datum: Datum) -> bool:
+    if datum.unit != "SEC" or datum.number is None:
+        return False
+    return duration_seconds(text.strip()) == datum.number or value_text(datum) in text
+
+
+def _wrong_number(stated: StatedNumber, numbers: Sequence[Datum]) -> str:
+    """Why a number is not grounded: the one result it should be, with its unit, or no result at all."""
+    if len(numbers) != 1:
+        return f"{stated.text} is no result and in no cited cell."
+    beside = stated.unit is None or stated.unit_text in stated.text
+    said = stated.text if beside else f"{stated.text} {stated.unit_text}"
+    return f"{said} is in no cited cell: the result is {_measured(numbers[0])}."
+
+
+def _measured(datum: Datum) -> str:
+    """A value as it is printed, with scale and unit."""
+    scale = _SCALE_NAMES.get(datum.scale or "", "") if datum.text else ""
+    unit = "" if datum.unit in (*COUNTS, None, "PERCENT") else describe(datum.unit)
+    return " ".join(filter(None, (value_text(datum), scale, unit)))
+
+
+def _check_other_words(rest: str, facts: Facts, question: str, truth: bool, found: TextCheck) -> None:
+    """Note words that neither a result nor what belongs to it nor the question says."""
+    asked = Question.read(question)
+    known = {token.stem for token in asked.tokens}
+    known.update(stem for text in facts.texts for stem in stems_of(text))
+    for datum in (*facts.results, *facts.beside):
+        if datum.unit is not None:
+            known.update(stems_of(f"{describe(datum.unit)} {datum.unit.removeprefix('CCY_')}"))
+        if datum.unit == "PERCENT":
+            known.update(stems_of("percent percentage points"))
+        if isinstance(datum.value, TimeSpan):
+            known.update(stems_of(" ".join(months())))
+    tokens = Question.read(rest).tokens
+    if len(tokens) >= MOST_TOKENS:
+        found.faults.append("The answer is too long to be checked.")
+        return
+    said = _YES_NO.match(rest)
+    for token in tokens:
+        if token.empty or not token.word[0].isalpha() or token.stem in known or token.word in SCALE_WORDS:
+            continue
+        if token.word in number_words() or unit_named(token.text) or (said and token.end <= said.end()):
+            continue
+        if _RISING.match(token.word) or _FALLING.match(token.word):
+            continue
+        found.faults.append(f"{token.text[:40]!r} is in no cited cell.")
+    start = said.end() if truth and said else 0
+    if (negation := _NEGATION.search(rest, start)) and not _NEGATION.search(question):
+        found.faults.append(f"The answer says {negation[0]!r}, which nothing computed.")

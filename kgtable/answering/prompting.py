@@ -57,7 +57,7 @@ def make_prompt(
     text = Template(_read(f"layouts/{setting}.txt")).substitute(
         instructions=instructions,
         free_form=_read("free_form.txt"),
-        output_format=_read("output_format.txt"),
+        output_format=f"{_read('output_format.txt')}\n\n{_read('programs.txt')}",
         examples=_read(f"{kind}/examples.txt"),
         context=context.text,
         question=question,
@@ -76,31 +76,38 @@ def fence(*data: str) -> str:
     return "=" * max(3, longest + 1)
 
 
+_PROGRAM: Mapping[str, Any] = {"type": ["object", "null"]}
+"""Its form stands in the prompt: what is no program goes back to the model with the fault named."""
+
+_CITATIONS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
+
 REPLY_SCHEMA: Mapping[str, Any] = {
     "title": "answer",
     "type": "object",
     "properties": {
         "reasoning": {"type": "string"},
-        "citations": {"type": "array", "items": {"type": "string"}},
-        "calculation": {"type": ["string", "null"]},
+        "program": _PROGRAM,
+        "citations": _CITATIONS,
         "found": {"type": "boolean"},
         "answer": {"type": "string"},
         "alternatives": {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {
-                    "answer": {"type": "string"},
-                    "citations": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["answer", "citations"],
+                "properties": {"program": _PROGRAM, "citations": _CITATIONS, "answer": {"type": "string"}},
+                "required": ["program", "citations", "answer"],
                 "additionalProperties": False,
             },
         },
     },
-    "required": ["reasoning", "citations", "calculation", "found", "answer", "alternatives"],
+    "required": ["reasoning", "program", "citations", "found", "answer", "alternatives"],
     "additionalProperties": False,
 }
+
+
+def repair_message(fault: str) -> Message:
+    """What a model is told whose program cannot be executed."""
+    return {"role": "user", "content": Template(_read("repair.txt")).substitute(fault=fault)}
 
 
 @cache

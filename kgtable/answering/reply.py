@@ -60,61 +60,86 @@ class AnswerStream:
 
 
 _BRACKETED = re.compile(rf"\s*[\[(](?:{CELL_ID.pattern}[\s,;and]*)+[\])]")
-_CALCULATION = re.compile(r"^\W*calculation\W*:[\s*]*(.+)$", re.IGNORECASE | re.MULTILINE)
 _NOT_FOUND = re.compile(r"\bnot\s+found\b", re.IGNORECASE)
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+LONGEST_ANSWER = 4_000
+"""Characters of an answer that are kept."""
+
+LONGEST_REASONING = 4_000
+
+MOST_CITED = 200
+"""Cells that a reply may cite."""
+
+MOST_ALTERNATIVES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DraftAlternative:
+    """What a model says of another table: an answer, and the program or the cells it comes from."""
+
+    text: str
+    program: Any = None
+    citations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a model says, unchecked. `citations` are cell ids as it wrote them."""
+    """What a model says, unchecked: `program` is whatever stood in its place, `citations` are cell ids."""
 
     text: str
     citations: tuple[str, ...] = ()
-    calculation: str | None = None
+    program: Any = None
     found: bool = True
     reasoning: str = ""
-    alternatives: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    alternatives: tuple[DraftAlternative, ...] = ()
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the answer was cut."""
+        return len(self.text) > LONGEST_ANSWER
 
 
 def draft_from_object(data: Mapping[str, Any]) -> Draft:
     """The draft in an object that fits `prompting.REPLY_SCHEMA`."""
     alternatives = tuple(
-        (item["answer"].strip(), _unique(item["citations"]))
-        for item in data["alternatives"]
+        DraftAlternative(_cut(item["answer"]), item["program"], _unique(item["citations"]))
+        for item in data["alternatives"][:MOST_ALTERNATIVES]
         if item["answer"].strip()
     )
-    text = data["answer"].strip()
-    calculation = (data["calculation"] or "").strip()
+    text = _cut(data["answer"])
     return Draft(
         text,
         _unique(data["citations"]),
-        calculation if calculation.lower() not in ("", "null", "none", "n/a") else None,
+        data["program"],
         bool(data["found"] and text),
-        data["reasoning"].strip(),
+        _cut(data["reasoning"], LONGEST_REASONING),
         alternatives,
     )
 
 
 def draft_from_text(text: str) -> Draft:
-    """The draft in a free reply: answer, ids in brackets, perhaps a line with the calculation.
+    """The draft in a free reply: the answer, and the ids of its cells in brackets.
 
     >>> draft = draft_from_text("Norway [T1.r3.c0, T1.r3.c2]")
     >>> draft.text, draft.citations
     ('Norway', ('T1.r3.c0', 'T1.r3.c2'))
     """
     said = _THOUGHT.sub("", text).strip()
-    calculation = _CALCULATION.search(said)
-    answer = _CALCULATION.sub("", said)
-    answer = _BRACKETED.sub("", answer)
+    answer = _BRACKETED.sub("", said)
     answer = " ".join(CELL_ID.sub("", answer).replace("[]", "").split())
     return Draft(
-        answer.strip(" []"),
+        _cut(answer.strip(" []")),
         _unique(CELL_ID.findall(said)),
-        calculation.group(1).strip() if calculation else None,
-        bool(answer) and not _NOT_FOUND.search(answer[:60]),
+        found=bool(answer) and not _NOT_FOUND.search(answer[:60]),
     )
 
 
+def _cut(text: str, longest: int = LONGEST_ANSWER) -> str:
+    plain = text.strip()
+    return plain if len(plain) <= longest else f"{plain[:longest]}…"
+
+
 def _unique(ids: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(found).strip().strip("[]") for found in ids if str(found).strip()))
+    found = dict.fromkeys(str(id).strip().strip("[]")[:40] for id in ids if str(id).strip())
+    return tuple(found)[:MOST_CITED]

@@ -61,6 +61,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--limit", type=click.IntRange(1), help="The first so many questions only.")
 @click.option("-k", "--k", "k", type=click.IntRange(1), help="Triples retrieved.  [default: 1000]")
 @click.option("--answers", is_flag=True, help="Answer the questions too, with the language model.")
+@click.option("--oracle-tables", is_flag=True, help="Answer from the gold tables of each question alone.")
 @click.option("--judge", is_flag=True, help="Let the language model judge the answers too.")
 @click.option("--temperature", type=float, help="For answers.  [default: 0.3, zero-shot 0.9]")
 @click.option("--json", "json_file", type=FILE, help="Write the result here; equal runs give equal files.")
@@ -150,7 +151,7 @@ def _plan(kg: KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> Run
     chosen = {
         name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None
     }
-    chosen |= {name: True for name in ("answers", "judge") if options[name]}
+    chosen |= {name: True for name in ("answers", "judge", "oracle_tables") if options[name]}
     if options["config"] is not None:
         grid = read_grid(options["config"])
         return make_plan(kg, folder, grid.systems, **{**grid.options, **chosen})

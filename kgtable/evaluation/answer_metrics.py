@@ -111,7 +111,7 @@ def numbers_match(answer: str, gold: str, scale: str = "") -> bool:
         return False
     candidates = {right, right.scaleb(SCALES.get(scale, 0))}
     if "%" in answer or "%" in gold or scale == "percent":
-        candidates |= {right * 100, right / 100}
+        candidates |= {right.scaleb(2), right.scaleb(-2)}
     return any(_rounds_to(left, value) for value in candidates)
 
 

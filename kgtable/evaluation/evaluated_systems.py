@@ -16,8 +16,8 @@ from kgtable.answering.ask import TEMPERATURE as ZERO_SHOT_TEMPERATURE
 from kgtable.answering.ask import nothing_found, read_zero_shot, zero_shot_request
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.generation import Generator
-from kgtable.answering.offline.answerer import answer_by_rules
 from kgtable.answering.presentations import PRESENTATIONS, presentation
+from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import PromptSetting, prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import UsageError
@@ -173,6 +173,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "value": answer.value,
         "unit": answer.unit,
         "verified": answer.verified,
+        "status": answer.status.value,
+        "confidence": None if answer.confidence is None else round(answer.confidence, 4),
         "calculation": answer.calculation,
         "citations": [[cell.table, cell.row, cell.column, cell.text] for cell in answer.citations],
         "context": dict(answer.context),

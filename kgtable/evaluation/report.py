@@ -127,7 +127,7 @@ def report_html(run: Run) -> str:
 def _sections(run: Run) -> Iterator[str]:
     found = {system: means(run.of(system)) for system in run.plan.systems}
     yield "<h2>Summary</h2>" + _summary(found, len(run.plan.questions))
-    charts = [*_curves(found), *_times(run)]
+    charts = [*_curves(found), *_reliability(run), *_times(run)]
     yield f'<h2>Curves and time</h2><div class="charts">{"".join(charts)}</div>'
     if any(system.format for system in found):
         yield f"<h2>{metric_name(HEAT)} by format and retriever</h2>" + _heat_map(found)
@@ -174,6 +174,24 @@ def _curves(found: dict[System, dict[str, Interval]]) -> Iterator[str]:
                 series[system.name] = sorted(points)
         if series:
             yield line_chart(title, series)
+
+
+def _reliability(run: Run) -> Iterator[str]:
+    """The share of right answers by the confidence that was stated, in ten bins of equal width."""
+    series: dict[str, list[tuple[int, float]]] = {}
+    for system in run.plan.systems:
+        bins: dict[int, list[float]] = {}
+        for record in run.of(system):
+            confidence = (record.answer or {}).get("confidence")
+            if confidence is not None and (record.answer or {}).get("text"):
+                bins.setdefault(min(int(10 * confidence), 9), []).append(record.scores["match"])
+        if bins:
+            series[system.name] = [
+                (10 * number + 5, sum(right) / len(right)) for number, right in sorted(bins.items())
+            ]
+    if series:
+        ideal = [(10 * number + 5, (10 * number + 5) / 100) for number in range(10)]
+        yield line_chart("Share of right answers by confidence in percent", {**series, "calibrated": ideal})
 
 
 def _times(run: Run) -> Iterator[str]:

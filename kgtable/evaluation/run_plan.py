@@ -29,6 +29,7 @@ SINGLE: dict[str, type | tuple[type, ...]] = {
     "answers": bool,
     "judge": bool,
     "temperature": (int, float),
+    "oracle_tables": bool,
 }
 
 
@@ -79,8 +80,9 @@ FAULTS_SHOWN = 3
 class RunPlan:
     """Plan of a run: the questions of one split, and the systems that retrieve or answer them.
 
-    `k` is the number of triples; `temperature` None means the thesis's temperatures; after `settled`, `model`
-    and `assist` apply to systems that name none.
+    `k` is the number of triples; `temperature` None means the thesis's temperatures; with `oracle_tables`
+    answers are made from the gold tables alone; after `settled`, `model` and `assist` apply to systems that
+    name none.
     """
 
     benchmark: str
@@ -91,6 +93,7 @@ class RunPlan:
     answers: bool = False
     judge: bool = False
     temperature: float | None = None
+    oracle_tables: bool = False
     tables: int = 0
     model: str | None = None
     assist: str = RULES
@@ -107,6 +110,7 @@ class RunPlan:
             "answers": self.answers,
             "judge": self.judge,
             "temperature": self.temperature,
+            "oracle_tables": self.oracle_tables,
             "model": self.model,
             "assist": self.assist,
             "systems": [system.to_json() for system in self.systems],
@@ -151,6 +155,7 @@ def make_plan(
     answers: bool = False,
     judge: bool = False,
     temperature: float | None = None,
+    oracle_tables: bool = False,
 ) -> RunPlan:
     """Plan a run of a benchmark folder over a graph that holds its tables.
 
@@ -181,6 +186,7 @@ def make_plan(
         answers or judge,
         judge,
         temperature,
+        oracle_tables,
         len(kg.catalogue.tables),
     )
 

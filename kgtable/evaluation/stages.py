@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgtable.answering.answer import Answer
+from kgtable.answering.answer import Answer, Status
 from kgtable.errors import LLMAuthError, LLMPendingError, LLMRateLimitError, LLMUnreachableError, StorageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.evaluated_systems import (
@@ -26,7 +27,7 @@ from kgtable.llm.metering import measured
 from kgtable.llm.protocol import LLM
 from kgtable.llm.usage import UsageMeter
 from kgtable.retrieval.registry import Choice
-from kgtable.retrieval.result import Retrieval, ScoredTriple
+from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.retrieval.schemas import STAGE as SCHEMA
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ class Stages:
 
     def _answer(self, work: _Work, found: Retrieval) -> Answer | None:
         answer = None
+        if self._plan.oracle_tables:
+            found = with_gold_tables(found, work.question.tables)
         if work.reached("retrieval"):
             with work.stage("answer"):
                 answer = self._answerers[work.system.name](put(found, asked(work.question)))
@@ -133,7 +136,7 @@ class Stages:
         work.answer = answer
         work.scores |= answer_scores(work.question, text, value)
         if answer:
-            work.scores["verified"] = float(answer.verified)
+            work.scores |= status_scores(work.question, answer)
         return answer
 
     def _judged(self, work: _Work, answer: Answer | None) -> None:
@@ -157,6 +160,9 @@ class Stages:
         )
         request = judge_request(asked(question), gold, str(question.extra.get("scale") or ""), text)
         return str((self._judge.complete(request).data or {})["verdict"])
+
+
+STATUSES = (Status.VERIFIED, Status.GROUNDED, Status.AMBIGUOUS)
 
 
 class _Work:
@@ -203,6 +209,27 @@ class _Work:
             prompt="" if self.answer is None else self.answer.prompt,
             triples=tuple(map(_in_words, found.triples[:TRIPLES_SHOWN])),
         )
+
+
+def with_gold_tables(found: Retrieval, tables: Sequence[str]) -> Retrieval:
+    """The retrieval as if the gold tables, and no others, had been found."""
+    triples = tuple(triple for triple in found.triples if triple.table in tables)
+    return replace(found, triples=triples, tables=tuple(ScoredTable(table, 1.0) for table in tables))
+
+
+def status_scores(question: BenchmarkQuestion, answer: Answer) -> dict[str, float]:
+    """How often answers have each status, how often those are right, and whether the gold is named at all.
+
+    ``verified``, ``grounded`` and ``ambiguous`` are shares of all questions; ``verified_right`` and so on
+    are there for answers of that status only, so that their mean is a precision. ``named`` is whether
+    the answer or one of its alternatives is right.
+    """
+    right = answer_scores(question, answer.text, answer.value)["match"]
+    named = [answer_scores(question, other.text, other.value)["match"] for other in answer.alternatives]
+    scores = {status.value: float(answer.status == status) for status in STATUSES}
+    if answer.status in STATUSES:
+        scores[f"{answer.status.value}_right"] = right
+    return {**scores, "named": max([right, *named])}
 
 
 def _in_words(triple: ScoredTriple) -> str:

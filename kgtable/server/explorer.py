@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgtable.answering.answer import Answer
-from kgtable.answering.offline.answerer import RULES
+from kgtable.answering.program_answers import RULES
 from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphNotFoundError, KgtableError, LLMError, QueryError, RetrievalError, UsageError
 from kgtable.resources import read_shipped

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgtable.answering.answer import Alternative, Answer, Citation, as_text, headline
+from kgtable.answering.answer import Alternative, Answer, Citation, Status, as_text, headline
 from tests.answering.sample import evidence
 
 CELL = evidence().resolve("T1.r1.c2")
@@ -40,6 +40,9 @@ def test_an_unverified_answer_says_why() -> None:
     doubtful = replace(ANSWER, verified=False, reasons=("5 is in no cited cell",), calculation="1 + 4 = 5")
     assert "not verified: 5 is in no cited cell" in as_text(doubtful)
     assert "  = 1 + 4 = 5" in as_text(doubtful)
+    assert doubtful.status is Status.UNVERIFIED
+    assert "grounded, not verified: " in as_text(replace(doubtful, grounded=True))
+    assert "ambiguous: " in as_text(replace(doubtful, grounded=True, ambiguous=True))
 
 
 def test_nothing_found_is_said_plainly() -> None:

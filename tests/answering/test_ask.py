@@ -12,7 +12,7 @@ import pytest
 from kgtable import api
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import LONGEST_QUESTION, read_zero_shot, zero_shot_request
-from kgtable.answering.offline.answerer import RULES
+from kgtable.answering.program_answers import RULES
 from kgtable.errors import (
     AnswerError,
     GraphNotFoundError,

@@ -126,7 +126,7 @@ def test_rules_answer_without_a_model(graph: kgtable.KnowledgeGraph, found: Retr
     given = rule_answerer(TableReader(graph.store, graph.names))(found)
     kept = answer_json(given)
     assert kept["text"] == "44"
-    assert kept["citations"] == [["ports", 2, 2, "44"]]
+    assert kept["citations"][0] == ["ports", 2, 2, "44"]
     assert put(found, "Other?").question == "Other?"
 
 

@@ -1,0 +1,306 @@
+"""Answers without a language model: candidate programs, ranked, executed, and judged.
+
+`answer_by_programs` takes a question and tables with their scores. It answers with the likeliest program,
+or abstains; beside it stand other programs that fit about as well and give something else. What the
+three words of a verdict mean is said in docs (grounded, ambiguous, verified).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kgtable.errors import KgtableError, UnitMismatchError
+from kgtable.programs.algebra import Program
+from kgtable.programs.executor import ProgramResult, run
+from kgtable.programs.grammar import Candidate
+from kgtable.programs.ranker import (
+    Executed,
+    Weights,
+    abstention_features,
+    execute,
+    generate,
+    probabilities,
+    sources_of,
+    weights,
+)
+from kgtable.programs.reading import Question, consumed_cues
+from kgtable.programs.relation import Relation
+from kgtable.programs.scalars import format_decimal
+from kgtable.programs.session import texts
+from kgtable.programs.sources import Source
+
+MOST_TABLES = 8
+MOST_ALTERNATIVES = 5
+VERIFIED_FROM = 0.80
+"""The calibrated confidence from which an answer may be called verified."""
+
+RIVAL_WITHIN = 2.0
+"""How far below the best score a program is still a rival, in natural logarithms of odds."""
+
+_TELLING = frozenset(
+    ("negation", "average", "median", "difference", "percent", "ratio", "change", "next", "previous", "above_average",
+     "below_average", "same", "half", "twice", "consecutive", "points", "most_often", "other")
+)  # fmt: skip
+"""Operator words that change what is asked: a program that does not account for them is not verified."""
+
+
+@dataclass(frozen=True)
+class RankedProgram:
+    """A program with what it gives, the tables it reads, its operator and its confidence."""
+
+    program: Program
+    result: ProgramResult
+    texts: tuple[str, ...]
+    tables: tuple[str, ...]
+    op: str
+    confidence: float
+
+    @property
+    def text(self) -> str:
+        """The answer as one text."""
+        return "; ".join(dict.fromkeys(self.texts))
+
+    @property
+    def value(self) -> str | None:
+        """The number that it gives, exact with the scale applied."""
+        value = self.result.value
+        return None if value is None or value.number is None else format_decimal(value.number)
+
+    @property
+    def unit(self) -> str | None:
+        """The QUDT unit of that number."""
+        value = self.result.value
+        return None if value is None or value.number is None else value.unit
+
+
+@dataclass(frozen=True)
+class RankedAnswer:
+    """The likeliest program's answer, or none; how sure it is, and what else fits.
+
+    `grounded`: the answer is what an executed program gave. `ambiguous`: a program that fits about as well
+    gives something else. `verified`: grounded, every content word of the question accounted for, not
+    ambiguous, and the confidence high. `reasons` say in plain words what was checked or is missing.
+    """
+
+    question: str
+    best: RankedProgram | None
+    confidence: float
+    grounded: bool = False
+    ambiguous: bool = False
+    verified: bool = False
+    reasons: tuple[str, ...] = ()
+    alternatives: tuple[RankedProgram, ...] = field(default=())
+    parts: tuple[RankedAnswer, ...] = field(default=())
+    """The answers to the several questions that the text asks, where it asks several."""
+
+    @property
+    def text(self) -> str:
+        """The answer as one text, empty where there is none."""
+        if self.parts:
+            return "; ".join(part.text for part in self.parts if part.text)
+        return self.best.text if self.best else ""
+
+    @property
+    def value(self) -> str | None:
+        """The number that it gives."""
+        return self.best.value if self.best and not self.parts else None
+
+    @property
+    def unit(self) -> str | None:
+        """The QUDT unit of that number."""
+        return self.best.unit if self.best and not self.parts else None
+
+    @property
+    def op(self) -> str:
+        """The operator of its program."""
+        return self.best.op if self.best else ""
+
+    @property
+    def derivation(self) -> str:
+        """How it was computed, in words."""
+        return self.best.result.derivation if self.best else ""
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that it reads."""
+        return self.best.tables if self.best else ()
+
+
+def answer_by_programs(
+    question: str, tables: Sequence[tuple[Relation, float]], *, known: Weights | None = None
+) -> RankedAnswer:
+    """Answer a question from tables with scores, the best first.
+
+    Args:
+        question: in English.
+        tables: relations with the scores of retrieval; the first `MOST_TABLES` are looked at.
+        known: weights of the ranker; None for those that kgtable ships.
+
+    Returns:
+        The answer, possibly none, with its verdict and its alternatives.
+    """
+    known = known or weights()
+    asked = Question.read(question)
+    if len(asked.parts) > 1:
+        return _several(question, [answer_by_programs(part, tables, known=known) for part in asked.parts])
+    looked_at = list(tables[:MOST_TABLES])
+    if not asked.tokens or not looked_at:
+        return RankedAnswer(question, None, 0.0, reasons=("No table fits the question.",))
+    sources = sources_of(asked, looked_at)
+    relations = {relation.id: relation for relation, _ in looked_at}
+    refused: list[tuple[Candidate, UnitMismatchError]] = []
+    found = execute(generate(sources, known), relations, known, refused=refused)
+    abstention = known.score(abstention_features(found))
+    none = probabilities(found, abstention)
+    if not found:
+        return RankedAnswer(question, None, 0.0, reasons=("No program over the tables fits the question.",))
+    groups: dict[tuple[object, ...], list[Executed]] = {}
+    for executed in found:
+        groups.setdefault(executed.key, []).append(executed)
+    sums = {key: sum(executed.probability for executed in group) for key, group in groups.items()}
+    ranked = sorted(groups, key=lambda key: (-groups[key][0].score,))
+    best = groups[ranked[0]][0]
+    share = sums[ranked[0]]
+    confidence = _calibrated(share, known.calibration)
+    rivals = [groups[key][0] for key in ranked[1:] if _is_rival(groups[key][0], best)]
+    shown = [
+        groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5
+    ]
+    shown = list(dict.fromkeys([*map(id, rivals[:MOST_ALTERNATIVES]), *map(id, shown)]))  # type: ignore[assignment]
+    by_id = {id(executed): executed for executed in found}
+    others = [_told(by_id[one], relations, sums[by_id[one].key]) for one in shown[:MOST_ALTERNATIVES]]  # type: ignore[index]
+    alternatives = tuple(other for other in others if other is not None)
+    mixed = next((error for candidate, error in refused if _was_meant(candidate, best)), None)
+    if mixed is not None:
+        return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
+    main = _told(best, relations, confidence)
+    if main is None or (none > share and _names_nothing(asked, best)):
+        reasons = (_missing(asked, best, sources) or "No program fits the question well enough.",)
+        return RankedAnswer(question, None, confidence, reasons=reasons, alternatives=alternatives)
+    doubts = list(_doubts(asked, best, rivals, confidence, sources))
+    ambiguous = bool(rivals)
+    reasons = tuple(doubts) or ("Every word of the question is accounted for, and no other reading fits.",)
+    return RankedAnswer(question, main, confidence, True, ambiguous, not doubts, reasons, alternatives)
+
+
+def _names_nothing(question: Question, best: Executed) -> bool:
+    """Whether what is left out by the best program is a name, a quotation, a number, or most of the question."""
+    features = best.features
+    left = ("uncovered:name", "uncovered:quoted", "uncovered:number")
+    return any(features.get(name) for name in left) or features["uncovered"] >= 0.5
+
+
+def _was_meant(candidate: Candidate, best: Executed) -> bool:
+    """Whether a program that was refused fits better than the best that was executed."""
+    aggregated = candidate.op in ("sum", "mean", "median") and candidate.measure is not None
+    linked = candidate.features.get("m:link", 0.0) >= 0.5
+    return aggregated and linked and candidate.score > best.candidate.score - 0.5
+
+
+def _several(question: str, parts: Sequence[RankedAnswer]) -> RankedAnswer:
+    """The answers to several questions as one: as sure as the least sure of them."""
+    best = next((part.best for part in parts if part.best), None)
+    reasons = tuple(dict.fromkeys(reason for part in parts for reason in part.reasons))
+    return RankedAnswer(
+        question,
+        best,
+        min(part.confidence for part in parts),
+        all(part.grounded for part in parts),
+        any(part.ambiguous for part in parts),
+        all(part.verified for part in parts),
+        reasons,
+        tuple(other for part in parts for other in part.alternatives),
+        tuple(parts),
+    )
+
+
+def _calibrated(probability: float, calibration: Mapping[str, float]) -> float:
+    bounded = min(max(probability, 1e-6), 1 - 1e-6)
+    logit = math.log(bounded / (1 - bounded))
+    return 1 / (1 + math.exp(-(calibration.get("slope", 1.0) * logit + calibration.get("offset", 0.0))))
+
+
+def _uncovered(question: Question, executed: Executed) -> int:
+    return (question.content | executed.candidate.source.values) & ~executed.candidate.mask
+
+
+def _is_rival(other: Executed, best: Executed) -> bool:
+    """Whether another program fits about as well: its score is near, and it leaves no more words out."""
+    if other.score < best.score - RIVAL_WITHIN:
+        apart = other.candidate.source.ids != best.candidate.source.ids
+        same_form = other.candidate.op == best.candidate.op
+        if not (apart and same_form and other.score > best.score - 2 * RIVAL_WITHIN):
+            return False
+    return other.features["uncovered"] <= best.features["uncovered"] + 1e-9
+
+
+def _doubts(
+    question: Question,
+    best: Executed,
+    rivals: Sequence[Executed],
+    confidence: float,
+    sources: Sequence[Source],
+) -> list[str]:
+    doubts = []
+    missing = _missing(question, best, sources)
+    if missing:
+        doubts.append(missing)
+    op = best.candidate.op.partition("/")[0]
+    accounted = consumed_cues().get(op, consumed_cues()["any"])
+    unused = [
+        question.words_of(mask & ~best.candidate.mask)
+        for cue, mask in question.cues.items()
+        if cue in _TELLING and cue not in accounted and mask & ~best.candidate.mask
+    ]
+    if unused:
+        doubts.append(f"Not accounted for: {', '.join(dict.fromkeys(unused))}.")
+    for rival in rivals[:1]:
+        where = ", ".join(rival.candidate.source.ids)
+        doubts.append(
+            f"Another reading fits about as well and gives {'; '.join(texts(rival.denotation)[:3])} ({where})."
+        )
+    if op in ("sum", "mean", "min", "max", "extreme", "top", "columns") and _has_units_apart(best):
+        doubts.append("The rows have units of their own.")
+    target = best.candidate.target
+    if target is not None and any(
+        c.column == target.place and "not" not in c.kind for c in best.candidate.conditions
+    ):
+        doubts.append("The answer stands in a cell by which it was chosen.")
+    if op == "count" and _counts_a_value(question, best):
+        doubts.append("The rows have a quantity of their own, which a count leaves out.")
+    if any(c.kind in ("partial",) and c.quality < 0.6 for c in best.candidate.conditions):
+        doubts.append("A name of the question stands in the table in other words.")
+    if confidence < VERIFIED_FROM:
+        doubts.append("The reading of the question is not sure enough.")
+    return doubts
+
+
+def _counts_a_value(question: Question, best: Executed) -> bool:
+    """Whether a count is of something that cells name, in a table with a column that counts things."""
+    named = any(c.mask & question.focus for c in best.candidate.conditions)
+    return named and any(view.quantity for view in best.candidate.source.columns)
+
+
+def _has_units_apart(best: Executed) -> bool:
+    """Whether a column of the table says a unit or currency for each row, and the rows are not chosen by it."""
+    return any(
+        view.stems in (("unit",), ("currenc",), ("unit", "of", "measur")) and view.distinct > 1
+        for view in best.candidate.source.columns
+    )
+
+
+def _missing(question: Question, best: Executed, sources: Sequence[Source]) -> str:
+    left = _uncovered(question, best)
+    return f"Not found in the table: {question.words_of(left)}." if left else ""
+
+
+def _told(executed: Executed, relations: Mapping[str, Relation], confidence: float) -> RankedProgram | None:
+    try:
+        result = run(executed.candidate.program, relations)
+    except KgtableError:
+        return None
+    said = tuple(texts(executed.denotation))
+    candidate = executed.candidate
+    return RankedProgram(candidate.program, result, said, candidate.source.ids, candidate.op, confidence)

@@ -1,0 +1,178 @@
+"""Results of programs as answers: relations from the evidence, citations from the cells that were read."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from weakref import WeakKeyDictionary
+
+from kgtable.answering.answer import Alternative, Answer, Citation
+from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
+from kgtable.answering.evidence import Cell, Evidence, TableSource
+from kgtable.programs.algebra import Program
+from kgtable.programs.executor import ProgramResult, run
+from kgtable.programs.provenance import CellRead
+from kgtable.programs.relation import Relation, relation_of
+from kgtable.programs.session import value_text
+
+RULES = "rules, no language model"
+"""What stands as an answer's `model` where none was asked."""
+
+MOST_CITATIONS = 60
+"""Cells that an answer cites; `Answer.cells_read` counts all."""
+
+COUNTED_CELLS = 100_000
+"""Up to how many cells are counted that a program read."""
+
+_KEPT_CELLS = 2_000_000
+
+
+class EvidenceRelations(Mapping[str, Relation]):
+    """The tables of a source as relations, decoded when a program first reads them.
+
+    The relations read last are kept, up to a number of cells. May be used from several threads.
+    """
+
+    def __init__(self, source: TableSource) -> None:
+        self._source = source
+        self._kept: OrderedDict[str, Relation] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        self._lock = threading.RLock()
+
+    def __getitem__(self, id: str) -> Relation:
+        """The table with this id. Raises `GraphNotFoundError` where there is none."""
+        with self._lock:
+            if id in self._kept:
+                self._kept.move_to_end(id)
+                return self._kept[id]
+            table = self._source.table(id)
+            found = self._kept[id] = relation_of(table, self._source.quantities(id))
+            self._sizes[id] = len(table.grid.head) * len(table.columns)
+            while len(self._kept) > 1 and sum(self._sizes.values()) > _KEPT_CELLS:
+                oldest, _ = self._kept.popitem(last=False)
+                del self._sizes[oldest]
+            return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+_RELATIONS: WeakKeyDictionary[TableSource, EvidenceRelations] = WeakKeyDictionary()
+_LOCK = threading.Lock()
+
+
+def relations_of(source: TableSource) -> EvidenceRelations:
+    """The relations of a source: the same object for the same source."""
+    with _LOCK:
+        if source not in _RELATIONS:
+            _RELATIONS[source] = EvidenceRelations(source)
+        return _RELATIONS[source]
+
+
+def answer_by_rules(evidence: Evidence) -> Answer:
+    """Answer a question from retrieved tables without a language model.
+
+    Candidate programs over the best tables are ranked and executed (`answer_by_programs`). The answer has
+    no text where the ranker abstains; its alternatives then are the nearest readings.
+    """
+    started = time.perf_counter()
+    retrieval = evidence.retrieval
+    scores = {found.table: found.score for found in retrieval.tables}
+    relations = relations_of(evidence.source)
+    tables = [(relations[id], scores.get(id, 0.0)) for id in evidence.tables[:MOST_TABLES]]
+    ranked = answer_by_programs(retrieval.question, tables)
+    answer = ranked_answer(ranked, evidence)
+    spent = round((time.perf_counter() - started) * 1000, 3)
+    return replace(answer, timings_ms={**retrieval.timings_ms, "answer": spent})
+
+
+def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
+    """What the ranker chose, with citations of the cells that its programs read."""
+    retrieval = evidence.retrieval
+    results = [part.best.result for part in ranked.parts or (ranked,) if part.best is not None]
+    citations, count = citations_of(results, evidence)
+    words = "; ".join(dict.fromkeys(result.derivation for result in results))
+    return Answer(
+        question=retrieval.question,
+        text=ranked.text,
+        value=ranked.value,
+        unit=ranked.unit,
+        verified=ranked.verified and bool(citations),
+        grounded=ranked.grounded,
+        ambiguous=ranked.ambiguous,
+        reasons=ranked.reasons,
+        citations=citations,
+        calculation=words or None,
+        alternatives=tuple(_alternative(other, evidence) for other in ranked.alternatives),
+        program=ranked.best.program if ranked.best is not None and not ranked.parts else None,
+        confidence=ranked.confidence,
+        cells_read=count,
+        method=retrieval.method,
+        model=RULES,
+        retrieval=retrieval,
+    )
+
+
+def run_program(program: Program, source: TableSource, cite: Evidence) -> Answer:
+    """Execute a program that a person wrote, as an answer without a question.
+
+    Raises leaves of `ProgramError` for a program without meaning, `GraphNotFoundError` for an unknown table.
+    """
+    result = run(program, relations_of(source))
+    citations, count = citations_of([result], cite)
+    value = result.value
+    return Answer(
+        question="",
+        text=result_text(result),
+        value=None if value is None or value.number is None else f"{value.number:f}",
+        unit=None if value is None or value.number is None else value.unit,
+        grounded=True,
+        reasons=("The program was executed.",),
+        citations=citations,
+        calculation=result.derivation,
+        program=program,
+        cells_read=count,
+        method="program",
+        model="",
+    )
+
+
+def result_text(result: ProgramResult, most: int = 1_000) -> str:
+    """The values of a result as one text, rows separated by "; " and values of a row by ", "."""
+    rows = (
+        ", ".join(value_text(value) for value in row if value is not None)
+        for row in islice(result.rows(), most)
+    )
+    text = "; ".join(filter(None, rows))
+    return f"{text}; … ({len(result):,} rows)" if len(result) > most else text
+
+
+def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[tuple[Citation, ...], int]:
+    """The first cells that programs read, the results' own first, and how many there are in all."""
+    reads = [read for result in results for read in islice(result.cells(), COUNTED_CELLS)]
+    places = dict.fromkeys((read.table, read.row, read.column) for read in _selected_first(reads))
+    cells = (evidence.cell(*place) for place in islice(places, MOST_CITATIONS))
+    return tuple(Citation.of(cell) for cell in cells if cell is not None), len(places)
+
+
+def _selected_first(reads: Sequence[CellRead]) -> list[CellRead]:
+    return sorted(reads, key=lambda read: read.role != "selected")
+
+
+def _alternative(other: RankedProgram, evidence: Evidence) -> Alternative:
+    citations, _ = citations_of([other.result], evidence)
+    derivation = other.result.derivation
+    return Alternative(other.text, other.tables[0], citations, other.value, other.unit, derivation)
+
+
+def read_cells(result: ProgramResult, evidence: Evidence) -> tuple[Cell, ...]:
+    """The first cells that a program read, with value and unit."""
+    found = (evidence.cell(read.table, read.row, read.column) for read in result.citations(MOST_CITATIONS)[0])
+    return tuple(cell for cell in found if cell is not None)

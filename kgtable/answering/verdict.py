@@ -1,0 +1,473 @@
+"""The verdict on an answer that a language model wrote: grounded, ambiguous, verified, with reasons.
+
+The model's program is executed over whole tables; its text is checked against the result, its program
+against the question, and both against what the ranker of programs makes of the same question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+from typing import cast
+
+from kgtable.answering.answer import Alternative, Citation
+from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
+from kgtable.answering.coverage import Coverage, change_of, extremes
+from kgtable.answering.evidence import Cell, Evidence
+from kgtable.answering.grounding import Facts, check_text, plain, speaks_of_falling, speaks_of_rising
+from kgtable.answering.program_answers import EvidenceRelations, citations_of, relations_of
+from kgtable.answering.reply import Draft, DraftAlternative
+from kgtable.answering.written_programs import cell_program, read_program, rebuilt
+from kgtable.errors import EvaluationError, KgtableError
+from kgtable.programs.algebra import (
+    Aggregate,
+    AggregateFunction,
+    Apply,
+    ColumnRef,
+    Compare,
+    Constant,
+    Function,
+    Node,
+    Program,
+    SortKey,
+    ValueKind,
+    tables_of,
+    walk,
+)
+from kgtable.programs.executor import ProgramResult, run
+from kgtable.programs.provenance import CellRole
+from kgtable.programs.reading import Question, adjectives
+from kgtable.programs.scalars import Datum, format_decimal, key_of, normal, quantity, text_of
+
+MOST_READ = 2_000
+"""Cells of a result that a text is checked against."""
+
+MOST_VALUES = 300
+RIVAL = 0.3
+"""From what share of the answer's own probability on another program makes the answer ambiguous."""
+
+RIVAL_TABLE = 0.05
+"""The same for a program over other tables."""
+
+_ANY = frozenset({"number", "truth", "text"})
+_NUMBER = frozenset({"number"})
+_KINDS = {
+    "yes_no": frozenset({"truth"}),
+    "how_many": _NUMBER,
+    "how_much": _NUMBER,
+    "percent": _NUMBER,
+    "who": frozenset({"text"}),
+    "where": frozenset({"text"}),
+}
+"""The kinds of values that answer a question; programs that give others are no rivals of one that does."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the check of a reply found; the fields are those of `Answer`.
+
+    `fault` says why the program could not be executed, for the model to mend it.
+    """
+
+    grounded: bool = False
+    ambiguous: bool = False
+    verified: bool = False
+    reasons: tuple[str, ...] = ()
+    value: str | None = None
+    unit: str | None = None
+    citations: tuple[Citation, ...] = ()
+    cells_read: int = 0
+    calculation: str | None = None
+    program: Program | None = None
+    confidence: float | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    fault: str = ""
+
+
+def judge(draft: Draft, evidence: Evidence) -> Verdict:
+    """Execute and check a model's reply. Never raises for what a model wrote."""
+    return _Judge(draft, evidence).verdict()
+
+
+class _Judge:
+    def __init__(self, draft: Draft, evidence: Evidence) -> None:
+        self._draft, self._evidence = draft, evidence
+        self._question = evidence.retrieval.question
+        self._relations: EvidenceRelations = relations_of(evidence.source)
+        self._faults: list[str] = []
+        self._doubts: list[str] = []
+        self._said: list[Datum] = []
+
+    def verdict(self) -> Verdict:
+        """The whole of it."""
+        draft = self._draft
+        if draft.program is None:
+            results, cells = self._cited()
+        else:
+            try:
+                results, cells = [self._executed(draft.program)], []
+            except (KgtableError, ArithmeticError, RecursionError) as error:
+                fault = _told(error)
+                cited = tuple(Citation.of(cell) for cell in self._cells())
+                return Verdict(
+                    reasons=(f"The program cannot be executed: {fault}",), citations=cited, fault=fault
+                )
+            self._cells()
+        if draft.too_long:
+            self._faults.append("The answer is too long to be checked.")
+        facts = self._facts(results, cells)
+        if not self._faults:
+            check = check_text(draft.text, facts, self._question)
+            self._faults += check.faults
+            self._doubts += check.doubts
+        if not self._faults:
+            self._check_claims(results)
+        return self._judged(results, cells)
+
+    # What was executed or cited
+
+    def _executed(self, data: object) -> ProgramResult:
+        program = read_program(data, self._evidence)
+        result = run(program, self._relations)
+        if result.empty:
+            raise EvaluationError("The result is empty: no row fits, or the cell is blank.")
+        return result
+
+    def _cells(self) -> list[Cell]:
+        """The cells that the reply cites; each that is none is a fault."""
+        found = []
+        for id in self._draft.citations:
+            cell = self._evidence.resolve(id)
+            if cell is None:
+                self._faults.append(f"Cell {id} is cited but does not exist or is blank.")
+            else:
+                found.append(cell)
+        return found
+
+    def _cited(self) -> tuple[list[ProgramResult], list[Cell]]:
+        """The cited cells as look-up programs; beside them the cells that are no such thing."""
+        cells = self._cells()
+        if not cells and not self._faults:
+            self._faults.append("There is no program and no cell is cited.")
+        results, others = [], []
+        for cell in cells:
+            try:
+                results.append(run(cell_program(cell, self._evidence), self._relations))
+            except KgtableError:
+                others.append(cell)
+                self._doubts.append(f"The cell {cell.text[:40]!r} is no value of a row.")
+        return results, others
+
+    def _facts(self, results: Sequence[ProgramResult], cells: Sequence[Cell]) -> Facts:
+        """What the text may say. A cited cell that only supports others need not be said."""
+        values = [value for result in results for value in islice(_values(result), MOST_VALUES + 1)]
+        values += [_text_datum(cell) for cell in cells]
+        beside, texts = self._beside(results)
+        texts += [text for cell in cells for text in (cell.label, cell.header)]
+        if self._draft.program is None and len(values) > 1:
+            said = [
+                value
+                for value in values
+                if not check_text(self._draft.text, Facts([value], values, texts), self._question).faults
+            ]
+            if said and len(said) < len(values):
+                self._doubts.append(
+                    "Cells are cited that the answer does not say: nothing computed it from them."
+                )
+                values = said
+        self._said = values
+        return Facts(values, beside, texts)
+
+    def _beside(self, results: Sequence[ProgramResult]) -> tuple[list[Datum], list[str]]:
+        """Values of the rows that results come from, and the labels, headers, titles and constants around."""
+        numbers: dict[Datum, None] = {}
+        texts: dict[str, None] = {}
+        for result in results:
+            for id in tables_of(result.program):
+                context = self._relations[id].tables[0].context
+                texts.update(dict.fromkeys((context.title, context.caption, *context.heading)))
+            read = list(islice(result.cells(), MOST_READ))
+            rows = {(cell.table, cell.row) for cell in read if cell.role is CellRole.SELECTED}
+            for cell in read[:200]:
+                if (cell.table, cell.row) not in rows:
+                    continue
+                found = self._evidence.cell(cell.table, cell.row, cell.column)
+                if found is None:
+                    continue
+                texts.update(dict.fromkeys((found.label, found.header)))
+                if found.value is not None:
+                    numbers[quantity(found.value, found.unit, found.scale, found.text)] = None
+                else:
+                    texts[found.text] = None
+            for node in walk(result.program.root):
+                if isinstance(node, Constant):
+                    texts[str(node.value)] = None
+                elif isinstance(node, ColumnRef):
+                    texts[self._header(node, result)] = None
+        return list(numbers), [text for text in texts if text]
+
+    def _header(self, ref: ColumnRef, result: ProgramResult) -> str:
+        if isinstance(ref.name, str):
+            return ref.name.removeprefix("@")
+        relation = self._relations[ref.table or tables_of(result.program)[0]]
+        return relation.columns[ref.name].header if ref.name < len(relation.columns) else ""
+
+    # What the text claims
+
+    def _check_claims(self, results: Sequence[ProgramResult]) -> None:
+        """Note directions that the text states and no program computed."""
+        text = self._draft.text
+        for result in results:
+            for value in _values(result):
+                text = text.replace(text_of(value), " ") if value.number is None else text
+        rises, falls = speaks_of_rising(text), speaks_of_falling(text)
+        comparative = {token.word for token in Question.read(text).tokens if token.word in adjectives()}
+        asked = {token.word for token in Question.read(self._question).tokens}
+        truth = any(isinstance(value.value, bool) for result in results for value in _values(result))
+        if truth and all(isinstance(result.program.root, Compare) for result in results):
+            return
+        changes = {change_of(result, self._relations) for result in results}
+        wanted = {1} if rises else {-1}
+        if (rises or falls) and not (rises and falls):
+            if changes != wanted and not self._is_echo(text):
+                self._faults.append("The answer states a direction that no program computed so.")
+        elif rises and falls:
+            self._faults.append("The answer states two directions.")
+        unsaid = comparative - asked
+        if unsaid and not any(extremes(result.program) for result in results) and changes != wanted:
+            self._doubts.append(f"The answer says {min(unsaid)!r}, which no program computed.")
+        self._check_presumed(changes)
+
+    def _is_echo(self, text: str) -> bool:
+        """Whether each word of a direction is the question's own, and a program computed the answer."""
+        said = {token.word for token in Question.read(text).tokens}
+        asked = {token.word for token in Question.read(self._question).tokens}
+        words = {word for word in said if speaks_of_rising(word) or speaks_of_falling(word)}
+        program = self._draft.program is not None
+        return (
+            program
+            and words <= asked
+            and not {"grew", "fell", "rose", "dropped", "increased", "decreased"} & words
+        )
+
+    def _check_presumed(self, changes: set[int | None]) -> None:
+        """Note a change that goes the other way than the question takes for granted."""
+        rises, falls = speaks_of_rising(self._question), speaks_of_falling(self._question)
+        if rises != falls and changes == {-1 if rises else 1}:
+            self._doubts.append("The question takes the opposite direction for granted.")
+
+    # The verdict
+
+    def _judged(self, results: Sequence[ProgramResult], cells: Sequence[Cell]) -> Verdict:
+        citations, count = citations_of(results, self._evidence)
+        citations += tuple(Citation.of(cell) for cell in cells)
+        value = results[0].value if len(results) == 1 else None
+        number = None if value is None else value.number
+        alternatives = self._named_by_the_model(results)
+        ambiguous, confidence = False, None
+        if not self._faults:
+            said = plain(self._draft.text)
+            other = next((found for found in alternatives if plain(found.text) != said), None)
+            if other is not None:
+                ambiguous = True
+                self._doubts.append(f"Another table gives {other.text[:60]} ({other.table}).")
+            self._check_readings(results)
+            rivals, confidence = self._rivals(results)
+            by_size = [found for found in map(self._by_size, results) if found is not None]
+            for text, found in by_size:
+                self._doubts.append(f"By size alone it is {text}: the numbers are negative.")
+                alternatives = (*alternatives, self._alternative(text, found))
+            for rival in rivals:
+                alternatives = (*alternatives, self._alternative(rival.text, rival.result))
+            for rival in rivals[:1]:
+                where = ", ".join(rival.tables)
+                self._doubts.append(
+                    f"Another reading fits about as well and gives {rival.text[:60]} ({where})."
+                )
+            ambiguous = ambiguous or bool(by_size) or bool(rivals)
+        if not citations and not self._faults:
+            self._faults.append("No cell was read.")
+        faults, doubts = tuple(dict.fromkeys(self._faults)), tuple(dict.fromkeys(self._doubts))
+        good = ("Every word of the question is accounted for, and no other reading fits.",)
+        words = "; ".join(dict.fromkeys(result.derivation for result in results))
+        told = number is not None and not faults
+        return Verdict(
+            grounded=not faults,
+            ambiguous=ambiguous and not faults,
+            verified=not faults and not doubts,
+            reasons=faults + doubts or good,
+            value=format_decimal(number) if told and number is not None else None,
+            unit=value.unit if told and value is not None else None,
+            citations=citations,
+            cells_read=count + len(cells),
+            calculation=words or None,
+            program=results[0].program if len(results) == 1 else None,
+            confidence=confidence,
+            alternatives=alternatives,
+        )
+
+    def _check_readings(self, results: Sequence[ProgramResult]) -> None:
+        """Note what the programs leave out of the question, and what they add to it."""
+        asked = Question.read(self._question)
+        if len(asked.parts) > 1:
+            self._doubts.append("The question asks several things.")
+        best: Coverage | None = None
+        for result in results:
+            coverage = Coverage(asked, result.program, self._relations, result)
+            if foreign := coverage.foreign_constants():
+                self._doubts.append(
+                    f"The program uses what the question does not say: {', '.join(foreign)[:200]}."
+                )
+            if best is None or coverage.count_left > best.count_left:
+                best = coverage
+        if best is not None and best.left:
+            self._doubts.append(f"Not found in the table: {best.left}.")
+        if best is not None and best.unaccounted:
+            self._doubts.append(f"Not accounted for: {', '.join(best.unaccounted)}.")
+
+    def _rivals(self, results: Sequence[ProgramResult]) -> tuple[list[RankedProgram], float | None]:
+        """Programs of the ranker that fit as well and give something else; its confidence in the answer."""
+        if not results:
+            return [], None
+        mine = [id for result in results for id in tables_of(result.program)]
+        scores = {found.table: found.score for found in self._evidence.retrieval.tables}
+        ids = list(dict.fromkeys((*mine, *self._evidence.tables)))[:MOST_TABLES]
+        ids.sort(key=lambda id: -scores.get(id, 0.0))
+        tables = [(self._relations[id], scores.get(id, 0.0)) for id in ids]
+        others = _programs(answer_by_programs(self._question, tables))
+        asked = Question.read(self._question)
+        left = max(Coverage(asked, r.program, self._relations, r).count_left for r in results)
+        answer = answer_key(self._said)
+        same = [other.confidence for other in others if answer_key(_values(other.result)) == answer]
+        confidence = max(same, default=None)
+        kinds = (
+            _KINDS.get(asked.wh, _ANY)
+            if {_kind(value) for value in self._said} <= _KINDS.get(asked.wh, _ANY)
+            else _ANY
+        )
+        rivals = []
+        for other in others:
+            values = list(_values(other.result))
+            if answer_key(values) == answer or not {_kind(value) for value in values} <= kinds:
+                continue
+            apart = not set(other.tables) & set(mine)
+            if other.confidence < (RIVAL_TABLE if apart else RIVAL) * (confidence or 1.0):
+                continue
+            if Coverage(asked, other.result.program, self._relations, other.result).count_left <= left:
+                rivals.append(other)
+        return rivals, confidence
+
+    def _by_size(self, result: ProgramResult) -> tuple[str, ProgramResult] | None:
+        """What an extreme of numbers printed in brackets gives by their size, where it is something else."""
+        if not extremes(result.program):
+            return None
+        read = islice(result.cells(), MOST_READ)
+        if not any(
+            cell.text.lstrip("$€£¥ ").startswith("(") for cell in read if cell.text.rstrip(" %").endswith(")")
+        ):
+            return None
+        try:
+            found = run(Program(_by_size(result.program.root)), self._relations)
+        except KgtableError:
+            return None
+        if answer_key(map(_absolute, _values(found))) == answer_key(map(_absolute, _values(result))):
+            return None
+        return "; ".join(dict.fromkeys(map(text_of, _values(found)))), found
+
+    def _alternative(self, text: str, result: ProgramResult) -> Alternative:
+        citations, _ = citations_of([result], self._evidence)
+        value = result.value
+        number = None if value is None else value.number
+        table = citations[0].table if citations else tables_of(result.program)[0]
+        return Alternative(
+            text,
+            table,
+            citations,
+            None if number is None else format_decimal(number),
+            None if number is None or value is None else value.unit,
+            result.derivation,
+        )
+
+    def _named_by_the_model(self, results: Sequence[ProgramResult]) -> tuple[Alternative, ...]:
+        """The answers of other tables that the model names, as far as they are grounded themselves."""
+        found = []
+        for other in self._draft.alternatives:
+            alternative = self._other(other)
+            if alternative is not None:
+                found.append(alternative)
+        return tuple(found)
+
+    def _other(self, other: DraftAlternative) -> Alternative | None:
+        judge = _Judge(Draft(other.text, other.citations, other.program), self._evidence)
+        try:
+            results, cells = (
+                ([judge._executed(other.program)], []) if other.program is not None else judge._cited()
+            )
+        except (KgtableError, ArithmeticError, RecursionError):
+            return None
+        check = check_text(other.text, judge._facts(results, cells), self._question)
+        if check.faults or judge._faults or not results:
+            return None
+        return replace(
+            self._alternative(other.text, results[0]), citations=citations_of(results, self._evidence)[0]
+        )
+
+
+def _told(error: Exception) -> str:
+    """An error for the model: message, place and hint."""
+    place = getattr(error, "path", "")
+    hint = getattr(error, "hint", "")
+    message = getattr(error, "message", "") or str(error) or type(error).__name__
+    return " ".join(filter(None, (message, hint, f"(at {place})" if place else "")))[:600]
+
+
+def _values(result: ProgramResult) -> Iterable[Datum]:
+    return (value for row in result.rows() for value in row if value is not None)
+
+
+def _text_datum(cell: Cell) -> Datum:
+    return Datum(ValueKind.TEXT, cell.text, text=cell.text)
+
+
+def _kind(value: Datum) -> str:
+    if isinstance(value.value, bool) or normal(text_of(value)) in ("yes", "no"):
+        return "truth"
+    return "number" if value.number is not None or text_of(value)[:1].isdigit() else "text"
+
+
+def _programs(ranked: RankedAnswer) -> list[RankedProgram]:
+    return [*([ranked.best] if ranked.best is not None else []), *ranked.alternatives]
+
+
+def answer_key(values: Iterable[Datum]) -> frozenset[object]:
+    """What is equal for equal answers: the set of values, numbers to 12 digits."""
+    return frozenset(map(_rounded_key, islice(values, MOST_VALUES)))
+
+
+def _rounded_key(value: Datum) -> object:
+    key = key_of(value)
+    number = key[-1]
+    if isinstance(number, Decimal | Fraction | int) and not isinstance(number, bool):
+        return f"{float(number):.12g}"
+    return normal(text_of(value)) if key[0] == "text" else key
+
+
+def _absolute(value: Datum) -> Datum:
+    return value if value.number is None else value._replace(value=abs(value.number), text="")
+
+
+def _by_size(node: Node) -> Node:
+    """A program in which extremes go by the size of numbers, whatever their sign."""
+
+    def change(part: object) -> object:
+        if isinstance(part, SortKey):
+            return replace(part, expression=Apply(Function.ABSOLUTE, part.expression))
+        if isinstance(part, Aggregate) and part.function in (AggregateFunction.MIN, AggregateFunction.MAX):
+            argument = part.argument
+            return replace(part, argument=None if argument is None else Apply(Function.ABSOLUTE, argument))
+        return part
+
+    return cast(Node, rebuilt(node, change))

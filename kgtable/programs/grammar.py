@@ -1,0 +1,430 @@
+"""The parts of candidate programs: condition sets, target columns, measures; and the features of a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from kgtable.programs.algebra import (
+    AggregateFunction,
+    Convert,
+    Expression,
+    Node,
+    Or,
+    Program,
+    ValueKind,
+)
+from kgtable.programs.dimensions import NO_UNIT, comparable
+from kgtable.programs.linking import ColumnView, Condition, negated
+from kgtable.programs.reading import Question, consumed_cues
+from kgtable.programs.relation import ColumnRole
+from kgtable.programs.sources import ConditionSet, Source, condition_set
+
+MOST_CONDITION_SETS = 9
+
+MOST_TARGETS = 5
+
+MOST_MEASURES = 3
+
+AGGREGATES = {
+    "sum": AggregateFunction.SUM,
+    "mean": AggregateFunction.MEAN,
+    "median": AggregateFunction.MEDIAN,
+    "min": AggregateFunction.MIN,
+    "max": AggregateFunction.MAX,
+}
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A program that may be meant, with the tokens that it accounts for and its features."""
+
+    program: Program
+    source: Source
+    op: str
+    mask: int
+    features: dict[str, float]
+    conditions: tuple[Condition, ...]
+    target: ColumnView | None
+    measure: ColumnView | None
+    score: float = 0.0
+
+
+class Grammar:
+    """The parts of candidates of a source, and their features; operators are added by what derives from it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.question = source, source.question
+        self.cues = self.question.cues
+        self.sets = self._condition_sets()
+        self._op_features: dict[tuple[str, int], tuple[dict[str, float], int]] = {}
+        self.measures = self._ranked([view for view in source.columns if view.measure])
+        self.sortables = self._ranked([view for view in source.columns if view.sortable])
+        self.targets = self._target_columns()
+        self.keys = [view for view in self.targets if view.distinct < view.filled or view.label][:3]
+        self.content = self.question.content | source.values
+        focus = self.question.focus
+        self.described = (
+            Question._all(
+                source.link(v).mask
+                for v in source.columns
+                if source.link(v).exact and v.kind in (ValueKind.TEXT, ValueKind.ENTITY) and not v.measure
+            )
+            & ~focus
+            & ~source.values
+        )
+        self.focus_measure = any(
+            v.measure and source.link(v).score >= 0.5 and source.link(v).mask & focus for v in source.columns
+        )
+        self.focus_entity = any(
+            not v.measure
+            and source.link(v).score >= 0.7
+            and source.link(v).mask & focus
+            and v.distinct < v.filled
+            for v in source.columns
+        )
+        self.superlatives = Question._all(
+            token for adjective, token in self.question.adjectives if adjective.superlative
+        )
+        always = consumed_cues()["any"] | {
+            "how_many",
+            "how_much",
+            "list",
+            "up",
+            "than",
+            "between",
+            "since",
+            "until",
+            "or",
+        }
+        self.telling = self.superlatives | Question._all(
+            mask for cue, mask in self.cues.items() if cue not in always
+        )
+        self.numeric_tokens = 0
+        for number in self.question.numbers:
+            self.numeric_tokens |= number.mask
+        for mention in self.question.times:
+            self.numeric_tokens |= mention.mask
+
+    def _ranked(self, views: Sequence[ColumnView]) -> list[ColumnView]:
+        hints = {
+            stem: sign
+            for adjective, _ in self.question.adjectives
+            for stem, sign in adjective.headers.items()
+        }
+
+        def rank(view: ColumnView) -> tuple[float, int]:
+            hinted = any(stem in hints for stem in view.stems)
+            return -(
+                self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role is ColumnRole.PLAIN)
+            ), view.place
+
+        return sorted(views, key=rank)
+
+    def _target_columns(self) -> list[ColumnView]:
+        source, question = self.source, self.question
+        focus = question.focus
+
+        def rank(view: ColumnView) -> tuple[float, int]:
+            link = source.link(view)
+            score = link.score + (0.8 if link.mask & focus else 0) + (0.45 if view.label else 0)
+            if (question.wh == "when" and view.timelike) or (question.wh == "where" and view.placelike):
+                score += 0.6
+            if question.wh == "who" and (view.personal or view.kind is ValueKind.TEXT):
+                score += 0.5 if view.personal else 0.15
+            return -score, view.place
+
+        return sorted(source.columns, key=rank)
+
+    def _condition_sets(self) -> list[ConditionSet]:
+        """The empty set, and the likeliest conjunctions of conditions on different tokens."""
+        conditions = list(self.source.conditions)
+        kinds: dict[str, int] = {}
+        kept: list[Condition] = []
+        for condition in conditions:
+            kinds[condition.kind] = kinds.get(condition.kind, 0) + 1
+            if kinds[condition.kind] <= 6:
+                kept.append(condition)
+        kept = kept[:16]
+        weak = [
+            c
+            for c in kept
+            if any(
+                o.mask & c.mask == c.mask and o.quality > c.quality + 0.05
+                for o in kept
+                if o.kind != "several"
+            )
+        ]
+        negation = self.cues.get("negation", 0)
+        if negation:
+            weak += [negated(c, negation) for c in weak]
+            opposite = [negated(c, negation) for c in kept if not c.mask & negation and c.kind != "missing"][
+                :6
+            ]
+            kept += opposite
+            kept += [negated(c, 0) for c in kept if c.kind == "missing"][:1]
+        sets = [condition_set([condition], weak) for condition in kept]
+        for size in (2, 3):
+            for several in combinations(kept[:9] if size == 2 else kept[:7], size):
+                masks = [c.mask for c in several]
+                total, clash = 0, False
+                for mask in masks:
+                    clash = clash or bool(total & mask)
+                    total |= mask
+                if clash:
+                    continue
+                exact = [
+                    c.column
+                    for c in several
+                    if c.kind in ("exact", "partial", "number", "several", "contains") and c.column >= 0
+                ]
+                if len(set(exact)) < len(exact):
+                    continue
+                sets.append(condition_set(several, weak))
+        either = self.cues.get("or", 0)
+        if either:
+            for one, other in combinations(kept[:6], 2):
+                if not one.mask & other.mask and one.column != other.column:
+                    joined = Condition(Or((one.expression, other.expression)), one.mask | other.mask | either, -1, "either", min(one.quality, other.quality), one.choice)  # fmt: skip
+                    sets.append(condition_set([joined]))
+        content = self.question.content
+
+        def worth(found: ConditionSet) -> float:
+            covered = (found.mask & (content | self.source.values)).bit_count()
+            return (
+                found.quality / max(len(found.conditions), 1) + 0.75 * covered - 0.25 * len(found.conditions)
+            )
+
+        sets.sort(key=lambda found: -worth(found))
+        return [*sets[: MOST_CONDITION_SETS - 1], condition_set([])]
+
+    def make(
+        self, op: str, root: Node, conditions: ConditionSet, *, target: ColumnView | None = None,
+        measure: ColumnView | None = None, mask: int = 0, also: Sequence[str] = (), others: Iterable[ColumnView] = (),
+    ) -> Candidate:  # fmt: skip
+        """The candidate with its features."""
+        source, question = self.source, self.question
+        op_features, op_mask = self._of_op(op, conditions.mask | mask)
+        features = dict(conditions.features)
+        features.update(op_features)
+        covered = conditions.mask | op_mask | mask | source.title
+        for view in others:
+            covered |= self._by_column(view)
+        if target is not None:
+            link = source.link(target)
+            covered |= self._by_column(target)
+            features["t:link"] = link.score
+            if link.key:
+                features["t:said key"] = 1.0
+            if target.role is ColumnRole.IDENTIFIER:
+                features["t:id"] = 1.0
+                features[f"{op}:t:id"] = 1.0
+            if target.place in source.overshadowed:
+                features["t:overshadowed"] = 1.0
+            if link.exact:
+                features["t:exact"] = 1.0
+            if link.derived:
+                features["t:derived"] = 1.0
+            if link.mask & question.focus:
+                features["t:focus"] = 1.0
+            elif question.focus and link.score:
+                features["t:unfocused"] = 1.0
+            if target.label:
+                features["t:label"] = 1.0
+                if question.focus and question.focus & source.title & ~link.mask:
+                    features["t:label:title"] = 1.0
+            kind = _kind(target)
+            features[f"t:{question.wh}:{kind}"] = 1.0
+            if target.place == 0:
+                features["t:first"] = 1.0
+            features[f"{op}:t:{'linked' if link.score >= 0.5 else 'unlinked'}"] = 1.0
+            if target.place in conditions.columns:
+                features["t:condition"] = 1.0
+        if measure is not None:
+            link = source.link(measure)
+            covered |= self._by_column(measure)
+            features["m:link"] = link.score
+            if measure.place in source.overshadowed:
+                features["m:overshadowed"] = 1.0
+            if link.derived:
+                features["m:derived"] = 1.0
+            hinted = 0
+            for adjective, token in question.adjectives:
+                if any(stem in adjective.headers for stem in measure.stems):
+                    hinted |= token
+            if hinted:
+                features["m:hint"] = 1.0
+                covered |= hinted
+            if not link.score and not hinted:
+                features["m:unlinked"] = 1.0
+                if len(self.measures) == 1 and measure.measure:
+                    features["m:only"] = 1.0
+            if measure.role is ColumnRole.ORDINAL:
+                features["m:ordinal"] = 1.0
+            if measure.temporal:
+                features["m:time"] = 1.0
+            if measure.place in conditions.columns:
+                features["m:condition"] = 1.0
+        kind = op.partition("/")[0]
+        if self.focus_measure and kind in ("count", "count_distinct", "sum", "select"):
+            features[f"{kind}:focus measure"] = 1.0
+        if self.focus_entity and kind in ("count", "count_distinct"):
+            features[f"{kind}:focus entity"] = 1.0
+        if (
+            measure is not None
+            and kind == "sum"
+            and measure.quantity
+            and any(c.mask & question.focus for c in conditions.conditions)
+        ):
+            features["sum:quantity"] = 1.0
+        if measure is not None and source.link(measure).mask & question.focus:
+            features["m:focus"] = 1.0
+        for name in also:
+            features[name] = features.get(name, 0.0) + 1.0
+        content = self.content
+        unsaid = self.telling & ~covered
+        features["cue:left"] = min(unsaid.bit_count(), 4) / 2
+        if unsaid & self.superlatives:
+            features["cue:left:superlative"] = 1.0
+        if unsaid & self.cues.get("negation", 0):
+            features["cue:left:negation"] = 1.0
+        told = self.described & content & ~covered
+        if told:
+            features["described"] = float(min(told.bit_count(), 3))
+            covered |= told
+        left = content & ~covered
+        total = max(content.bit_count(), 1)
+        features["uncovered"] = left.bit_count() / total
+        features["uncovered:n"] = float(min(left.bit_count(), 6))
+        if not left:
+            features["covered"] = 1.0
+        if left & source.values:
+            features["uncovered:value"] = 1.0
+        if left & self.numeric_tokens:
+            features["uncovered:number"] = 1.0
+        if left & question.focus:
+            features["uncovered:focus"] = 1.0
+        if left & question.quoted:
+            features["uncovered:quoted"] = 1.0
+        if left & question.names:
+            features["uncovered:name"] = 1.0
+        features["title"] = (source.title & content).bit_count() / total
+        if source.join is not None:
+            features["join"] = 1.0
+        if len(source.links[0].index.relation.tables) > 1:
+            features["parts"] = 1.0
+        return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure)
+
+    def _by_column(self, view: ColumnView) -> int:
+        """The tokens that a column accounts for: by a synonym not those that are cells."""
+        link = self.source.link(view)
+        return link.mask & ~self.source.values if link.derived else link.mask
+
+    def _of_op(self, op: str, taken: int) -> tuple[dict[str, float], int]:
+        """Features of an operator beside the operator words that are left, and the tokens that it consumes."""
+        key = op, taken
+        found = self._op_features.get(key)
+        if found is None:
+            name = op.partition("/")[0]
+            accounted = consumed_cues().get(name, consumed_cues()["any"])
+            features = {f"op={op}": 1.0, f"{op}:wh={self.question.wh}": 1.0}
+            mask, unused = 0, 0
+            for cue, tokens in self.cues.items():
+                if not tokens & ~taken:
+                    continue
+                features[f"{op}:{cue}"] = 1.0
+                if cue in accounted:
+                    mask |= tokens
+                else:
+                    unused += 1
+            if self.question.plural:
+                features[f"{op}:plural"] = 1.0
+            superlatives = [
+                token
+                for adjective, token in self.question.adjectives
+                if token & ~taken and adjective.superlative
+            ]
+            if superlatives:
+                features[f"{op}:adjective"] = 1.0
+            elif not self.cues.keys() & {"first", "last"}:
+                features[f"{op}:plain"] = 1.0
+            found = self._op_features[key] = features, mask
+        return found
+
+    def _converted(
+        self, op: str, root: Expression, conditions: ConditionSet, measure: ColumnView, **options: object
+    ) -> Iterator[Candidate]:
+        """The value, in the unit that the question asks for where it asks for one."""
+        adjective = Question._all(
+            token for adjective, token in self.question.adjectives if op.startswith(("min", "max"))
+        )
+        asked = self.question.unit_asked
+        if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in measure.units):
+            mask = asked[1] | adjective
+            yield self.make(
+                op, Convert(root, asked[0]), conditions, measure=measure, mask=mask, also=("convert",)
+            )
+            return
+        yield self.make(op, root, conditions, measure=measure, mask=adjective)
+
+    def _maybe_converted(
+        self,
+        op: str,
+        node: Expression,
+        conditions: ConditionSet,
+        measure: ColumnView,
+        mask: int,
+        others: Iterable[ColumnView] = (),
+    ) -> Iterator[Candidate]:
+        asked = self.question.unit_asked
+        adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.stems) or a.name in ("large", "small", "most"))  # fmt: skip
+        if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in measure.units):
+            yield self.make(
+                op,
+                Convert(node, asked[0]),
+                conditions,
+                measure=measure,
+                mask=mask | asked[1] | adjective,
+                also=("convert",),
+                others=others,
+            )
+        else:
+            yield self.make(op, node, conditions, measure=measure, mask=mask | adjective, others=others)
+
+    def _directions(self) -> list[tuple[bool, int, str, Mapping[str, int]]]:
+        """Descending or not, tokens, name, headers measured, for each superlative of the question."""
+        compared = Question._all(threshold.mask for threshold in self.question.thresholds)
+        known = [(adjective, token) for adjective, token in self.question.adjectives if not token & compared]
+        chosen = [entry for entry in known if entry[0].superlative] or known
+        found = [
+            (adjective.sign > 0, token, adjective.name, adjective.headers) for adjective, token in chosen
+        ]
+        cues = self.cues
+        if "most_often" in cues and not found:
+            found.append((True, cues["most_often"], "most", {}))
+        return found[:3]
+
+    def _sign(self) -> int:
+        """The direction of the question's comparative."""
+        for adjective, _ in self.question.adjectives:
+            return adjective.sign
+        return -1 if "less_than" in self.cues else 1
+
+    def _in_order(self, one: ColumnView, other: ColumnView) -> tuple[ColumnView, ColumnView]:
+        """Two columns of periods by time, others in the order of the question, the second first."""
+        if one.period and other.period:
+            return (one, other) if one.period <= other.period else (other, one)
+        return other, one
+
+
+def _kind(view: ColumnView) -> str:
+    if view.personal:
+        return "person"
+    if view.placelike:
+        return "place"
+    if view.timelike:
+        return "time"
+    if view.role is not ColumnRole.PLAIN:
+        return str(view.role)
+    return "number" if view.numeric else str(view.kind)

@@ -1,0 +1,960 @@
+"""Schema linking: what the words of a question name in a table: columns, cells, groups, numbers, times.
+
+A `TableIndex` holds what is looked up in a table and is made once; `Links` are those of one question.
+Conditions are ready expressions of the algebra with the tokens that they account for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from weakref import WeakKeyDictionary
+
+from kgtable.errors import UnknownColumnError
+from kgtable.index.words import is_empty_word, stemmed
+from kgtable.programs.algebra import (
+    And,
+    Apply,
+    ColumnRef,
+    Compare,
+    Constant,
+    Expression,
+    Function,
+    IsMissing,
+    Membership,
+    Not,
+    Relator,
+    RowChoice,
+    ValueKind,
+)
+from kgtable.programs.dimensions import NO_UNIT, comparable, is_known
+from kgtable.programs.reading import (
+    NumberMention,
+    Question,
+    Threshold,
+    TimeMention,
+    fold,
+    months,
+    synonyms,
+    unit_named,
+    words_of_type,
+)
+from kgtable.programs.relation import ColumnRole, MemberKind, Relation
+from kgtable.programs.scalars import normal, number_in, text_of, time_in
+from kgtable.values.periods import find_period
+
+MOST_VALUES = 20_000
+"""Different values of a column that are looked up."""
+
+LONGEST_VALUE = 12
+"""Words of a cell that is looked up as a whole."""
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[%#]")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_UNIT_PART = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*")
+_SIGNS = str.maketrans(dict.fromkeys("¹²³⁴⁵⁶⁷⁸⁹⁰*†‡", " "))
+_MARK = re.compile(r"\[[^\[\]]{1,8}\]")
+
+
+@lru_cache(maxsize=100_000)
+def stems_of(text: str) -> tuple[str, ...]:
+    """The stems of a cell, header or title, footnote marks left out.
+
+    >>> stems_of("Café openings[1] (2,014)")
+    ('cafe', 'open', '2014')
+    """
+    plain = _CAMEL.sub(" ", _MARK.sub(" ", text[:400])).replace("_", " ").translate(_SIGNS)
+    found = []
+    for match in _WORD.finditer(plain):
+        word = fold(match[0])
+        found.append(word.replace(",", "") if word[0].isdigit() else stemmed(word))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """A column as candidates use it."""
+
+    ref: ColumnRef
+    name: str
+    kind: ValueKind
+    role: ColumnRole
+    stems: tuple[str, ...]
+    own: tuple[str, ...]
+    key_words: frozenset[str]
+    units: tuple[str | None, ...]
+    period: str
+    label: bool
+    distinct: int
+    filled: int
+    missing: int
+    place: int
+    unit_hint: str | None
+    personal: bool
+    placelike: bool
+    timelike: bool
+
+    @property
+    def numeric(self) -> bool:
+        """Whether sums or extremes of its numbers are thinkable."""
+        return self.kind in (ValueKind.QUANTITY, ValueKind.DURATION)
+
+    @property
+    def temporal(self) -> bool:
+        """Whether it holds dates or periods."""
+        return self.kind in (ValueKind.DATE, ValueKind.PERIOD)
+
+    @property
+    def quantity(self) -> bool:
+        """Whether it counts things: pieces, copies, a stock."""
+        return self.measure and bool(set(self.stems) & words_of_type("quantity"))
+
+    @property
+    def measure(self) -> bool:
+        """Whether it may be summed or averaged."""
+        return self.numeric and self.role is ColumnRole.PLAIN
+
+    @property
+    def sortable(self) -> bool:
+        """Whether it may rank rows."""
+        return (self.numeric or self.temporal or self.role is ColumnRole.ORDINAL) and (
+            self.role is not ColumnRole.IDENTIFIER
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLink:
+    """How a question names a column: `score` from 0 to 1, the tokens that do, and in what way."""
+
+    score: float
+    mask: int
+    exact: bool = False
+    derived: bool = False
+    key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on rows that the question seems to make.
+
+    `kind` is exact, partial, group, number, time, threshold, missing, truth, header; `column` is the
+    place of its column among those of the source, -1 for none; `choice` the rows it needs.
+    """
+
+    expression: Expression
+    mask: int
+    column: int
+    kind: str
+    quality: float
+    choice: RowChoice = RowChoice.MEMBERS
+    size: int = 0
+    text: str = ""
+    relation: str = ""
+
+
+class TableIndex:
+    """What can be looked up in a relation: words of its title, its headers and its cells."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+        self.id = relation.id
+        table = relation.tables[0]
+        context = table.context
+        stem = re.sub(r"[#/_.\-]+|(?<=\D)(?=\d)", " ", relation.id)
+        self.id_stems = frozenset(stems_of(stem))
+        titles = [context.caption, context.title, *context.heading]
+        titles += [cell for row in table.structure.titles[:6] for cell in table.grid.head[row]]
+        titles.append(table.structure.corner)
+        if table.grid.source.sheet:
+            titles.append(table.grid.source.sheet)
+        self.title_stems = frozenset(s for text in titles if text for s in stems_of(text)) | self.id_stems
+        near = [*context.before, *context.after]
+        self.near_stems = frozenset(s for text in near for s in stems_of(text[:400]))
+        self.members = len(relation.select(RowChoice.MEMBERS))
+
+    @cached_property
+    def columns(self) -> tuple[ColumnView, ...]:
+        """The columns."""
+        relation = self.relation
+        label = relation.label_column()
+        return tuple(self._view(index, index == label) for index in range(len(relation.columns)))
+
+    @cached_property
+    def cells(self) -> _Cells:
+        """The cells by their words."""
+        return _Cells(self.relation)
+
+    @cached_property
+    def group_values(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+        """The headings over rows: pseudo column, text, stems."""
+        found = {}
+        if any(table.structure.groups for table in self.relation.tables):
+            for level in ("1", "2", "3"):
+                data = self.relation.pseudo(f"@group{level}")
+                for code in data.used():
+                    text = str(data.values[code].value)
+                    found[f"@group{level}", text] = stems_of(text)
+        return tuple((name, text, stems) for (name, text), stems in found.items())
+
+    @cached_property
+    def has_totals(self) -> bool:
+        """Whether it has total rows or aggregates among its members."""
+        return bool(
+            ((self.relation.kinds == MemberKind.TOTAL) | (self.relation.kinds == MemberKind.AGGREGATE)).any()
+        )
+
+    def _reference(self, header: str, index: int) -> str | int:
+        """The header where it names this column alone, else the index."""
+        try:
+            return header if header and self.relation.resolve(header) == index else index
+        except UnknownColumnError:
+            return index
+
+    def _view(self, index: int, label: bool) -> ColumnView:
+        column = self.relation.columns[index]
+        data = self.relation.data(index)
+        own = column.path[-1] if column.path else ""
+        plain = _UNIT_PART.sub(" ", column.header).strip() or column.header
+        stems = tuple(dict.fromkeys(stems_of(plain)))
+        own_stems = tuple(dict.fromkeys(stems_of(_UNIT_PART.sub(" ", own).strip() or own)))
+        hint = _unit_at_end(own)
+        if hint is not None:
+            ending = stems_of(own)[-1]
+            stems = tuple(stem for stem in stems if stem != ending) or stems
+            own_stems = tuple(stem for stem in own_stems if stem != ending) or own_stems
+        key_words: frozenset[str] = frozenset()
+        if column.role is not ColumnRole.PLAIN or {"id", "key", "code"} & set(own_stems):
+            keys = words_of_type("key")
+            key_words = keys & set(stems)
+            stems = tuple(stem for stem in stems if stem not in keys) or stems
+            own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
+        filled = int((data.codes >= 0).sum())
+        whole = frozenset(stems)
+        return ColumnView(
+            ColumnRef(self._reference(column.header, index), self.id),
+            column.name,
+            column.kind,
+            column.role,
+            stems,
+            own_stems,
+            key_words,
+            column.units if column.kind is ValueKind.QUANTITY else (),
+            _period_of(column.header),
+            label,
+            len(data.used()) if len(data) <= 100_000 else MOST_VALUES,
+            filled,
+            len(data) - filled,
+            index,
+            hint,
+            bool(whole & words_of_type("person")),
+            bool(whole & words_of_type("place")),
+            bool(whole & words_of_type("time")) or column.kind in (ValueKind.DATE, ValueKind.PERIOD),
+        )
+
+
+class _Cells:
+    """Values of cells by their stems, whole and single words, and by the number that they are."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.whole: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+        self.words: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self.numbers: dict[Decimal, list[tuple[int, int]]] = defaultdict(list)
+        self.prefixes: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self.stems: dict[tuple[int, int], tuple[str, ...]] = {}
+        self.relation = relation
+        for index in range(len(relation.columns)):
+            data = relation.data(index)
+            _kind, _role = relation.typing(index)
+            for code in data.used()[:MOST_VALUES]:
+                datum = data.values[code]
+                place = index, code
+                text = text_of(datum)
+                if isinstance(datum.value, Decimal) and datum.kind is not ValueKind.TEXT:
+                    printed = number_in(text) if text else None
+                    for value in {printed if printed is not None else datum.value, datum.value}:
+                        self.numbers[value].append(place)
+                    continue
+                if isinstance(datum.value, bool):
+                    continue
+                stems = stems_of(text)
+                self.stems[place] = stems
+                if not stems:
+                    continue
+                if len(stems) <= LONGEST_VALUE:
+                    self.whole[stems].append(place)
+                    bare = stems_of(_UNIT_PART.sub(" ", text))
+                    if bare and bare != stems:
+                        self.whole[bare].append(place)
+                for word in dict.fromkeys(stems):
+                    self.words[word].append(place)
+                    if len(word) >= 5 and word.isalpha():
+                        self.prefixes[word[:4]].append(place)
+                if text[:1].isdigit() and (number := number_in(text)) is not None and len(stems) <= 2:
+                    self.numbers[number].append(place)
+
+    def text(self, place: tuple[int, int]) -> str:
+        """The printed text of a value."""
+        return text_of(self.relation.data(place[0]).values[place[1]])
+
+    def rows(self, place: tuple[int, int]) -> list[int]:
+        """The places of the rows that hold a value."""
+        found: list[int] = (self.relation.data(place[0]).codes == place[1]).nonzero()[0].tolist()
+        return found
+
+
+_indexes: WeakKeyDictionary[Relation, TableIndex] = WeakKeyDictionary()
+
+
+def index_of(relation: Relation) -> TableIndex:
+    """The index of a relation, made at the first use."""
+    found = _indexes.get(relation)
+    if found is None:
+        found = _indexes[relation] = TableIndex(relation)
+    return found
+
+
+class Links:
+    """What one question names in one table."""
+
+    def __init__(self, question: Question, index: TableIndex) -> None:
+        self.question, self.index = question, index
+
+    @cached_property
+    def title(self) -> int:
+        """The tokens that are words of the table's title, headings or id."""
+        return self._named(self.index.title_stems)
+
+    @cached_property
+    def near(self) -> int:
+        """The tokens that stand in the text around the table."""
+        return self._named(self.index.near_stems)
+
+    @cached_property
+    def columns(self) -> tuple[ColumnLink, ...]:
+        """How each column is named."""
+        return tuple(self._column(view) for view in self.index.columns)
+
+    @cached_property
+    def values(self) -> int:
+        """The tokens of exact cells that win over everything else."""
+        total = 0
+        for condition in self.conditions:
+            if condition.kind == "exact":
+                total |= condition.mask
+        return total
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Conditions of all kinds, the surest first."""
+        found = [*self._exact(), *self._partial(), *self._groups(), *self._numbers(), *self._times()]
+        found += [*self._thresholds(), *self._truths(), *self._missing()]
+        found = _with_alternatives(found)
+        found.sort(key=lambda c: (-c.quality, -c.mask.bit_count(), c.column))
+        return tuple(found)
+
+    def _named(self, stems: frozenset[str]) -> int:
+        mask = 0
+        for token in self.question.tokens:
+            if not token.empty and token.stem in stems:
+                mask |= 1 << token.index
+        return mask
+
+    def _column(self, view: ColumnView) -> ColumnLink:
+        """The best of: all words of the header, its last level, some of its words, a derived or synonymous word."""
+        question = self.question
+        by_stem: dict[str, int] = defaultdict(int)
+        for token in question.tokens:
+            by_stem[token.stem] |= 1 << token.index
+        best = ColumnLink(0.0, 0)
+        for stems in {view.stems, view.own}:
+            content = [stem for stem in stems if not is_empty_word(stem)] or list(stems)
+            if not content:
+                continue
+            hits = [stem for stem in content if stem in by_stem]
+            if hits:
+                mask = 0
+                for stem in hits:
+                    mask |= by_stem[stem]
+                if all(is_empty_word(stem) for stem in content) and not self._said(stems):
+                    continue
+                share = len(hits) / len(content)
+                if share == 1.0 and len(content) < len(stems):
+                    small = [stem for stem in stems if is_empty_word(stem)]
+                    said = [by_stem.get(stem, 0) & (mask << 1 | mask >> 1) for stem in small]
+                    mask |= Question._all(said)
+                    share = 1.0 if all(said) else 0.75
+                link = ColumnLink(share, mask, len(hits) == len(content))
+                if (link.score, link.mask.bit_count()) > (best.score, best.mask.bit_count()):
+                    best = link
+        if best.score < 1.0:
+            derived = self._derived(view)
+            if derived.score >= best.score and derived.mask:
+                best = derived
+        if view.period and best.score < 1.0:
+            for mention in question.times:
+                if _same_period(view.period, mention.lexical):
+                    return ColumnLink(1.0, mention.mask | best.mask, True)
+        said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
+        if said and (
+            best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems
+        ):
+            best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
+        units = self._by_unit(view)
+        if units:
+            best = replace(best, score=max(best.score, 0.6), mask=best.mask | units)
+        return best
+
+    def _said(self, stems: Sequence[str]) -> bool:
+        """Whether the words stand in the question one after another, as more than function words can."""
+        said = [token.stem for token in self.question.tokens]
+        size = len(stems)
+        for start in range(len(said) - size + 1):
+            if tuple(said[start : start + size]) == tuple(stems):
+                token = self.question.tokens[start]
+                if size > 1 or (start > 0 and token.text[:1].isupper()) or len(token.text) == 1:
+                    return True
+        return False
+
+    def _derived(self, view: ColumnView) -> ColumnLink:
+        """A link by a synonym, or by a word with the same beginning (*weigh* and *weight*)."""
+        known = synonyms()
+        stems = frozenset(view.stems)
+        mask, score = 0, 0.0
+        for token in self.question.tokens:
+            if stems & known.get(token.stem, frozenset()):
+                mask |= 1 << token.index
+                score = max(score, 0.5)
+            elif not token.empty and len(token.stem) >= 4:
+                for stem in stems:
+                    shorter = min(len(stem), len(token.stem))
+                    if (
+                        shorter >= 4
+                        and stem[:shorter] == token.stem[:shorter]
+                        and abs(len(stem) - len(token.stem)) <= 4
+                    ):
+                        mask |= 1 << token.index
+                        score = max(score, 0.7 / max(1, len(view.own)) ** 0.5)
+        return ColumnLink(score, mask, derived=True)
+
+    def _by_unit(self, view: ColumnView) -> int:
+        """The token of a unit that the question asks for and the column has: "how many kg"."""
+        asked = self.question.unit_asked
+        if asked is None:
+            return 0
+        unit, mask = asked
+        return mask if unit == view.unit_hint or any(u == unit for u in view.units if u not in NO_UNIT) else 0
+
+    def _exact(self) -> Iterator[Condition]:
+        """Runs of tokens that are a whole cell, the longest first; function words only by their capitals."""
+        question, cells = self.question, self.index.cells
+        tokens = question.tokens
+        stems = [token.stem for token in tokens]
+        covered: dict[int, int] = defaultdict(int)
+        for size in range(min(LONGEST_VALUE, len(tokens)), 0, -1):
+            for start in range(len(tokens) - size + 1):
+                key = tuple(stems[start : start + size])
+                places = cells.whole.get(key)
+                if not places:
+                    continue
+                mask = ((1 << size) - 1) << start
+                run = tokens[start : start + size]
+                for place in places:
+                    column = place[0]
+                    if mask & ~covered[column] == 0:
+                        continue
+                    text = cells.text(place)
+                    if all(token.empty for token in run) and not self._value_by_case(run, text):
+                        continue
+                    covered[column] |= mask
+                    same = fold(text) == fold(question.text[run[0].start : run[-1].end])
+                    quality = 1.0 if same else 0.93
+                    if (
+                        size == 1
+                        and len(run[0].text) <= 2
+                        and not run[0].text[0].isdigit()
+                        and run[0].text.islower()
+                    ):
+                        quality = 0.3
+                    yield self._equal(place, mask, "exact", quality)
+
+    def _value_by_case(self, run: Sequence[object], text: str) -> bool:
+        """Whether function words are meant as a cell: written with its capitals within the sentence, or quoted."""
+        question = self.question
+        first, last = run[0], run[-1]
+        said = question.text[first.start : last.end]  # type: ignore[attr-defined]
+        mask = question.mask(first.start, last.end)  # type: ignore[attr-defined]
+        if question.quoted & mask == mask:
+            return fold(said) == fold(text)
+        plain = normal(text)
+        if said.casefold() != plain or not any(map(str.isupper, said)):
+            return False
+        inner = first.index > 0  # type: ignore[attr-defined]
+        return inner and said[:1].isupper() and (said == text.strip("*†¹²³ ") or said.isupper())
+
+    def _equal(self, place: tuple[int, int], mask: int, kind: str, quality: float) -> Condition:
+        cells, view = self.index.cells, self.index.columns[place[0]]
+        text = cells.text(place)
+        rows = cells.rows(place)
+        kinds = {int(self.index.relation.kinds[row]) for row in rows}
+        choice = RowChoice.MEMBERS if MemberKind.MEMBER in kinds else RowChoice.ALL
+        expression = Compare(Relator.EQUAL, view.ref, _constant(text, view))
+        return Condition(expression, mask, view.place, kind, quality, choice, len(rows), text)
+
+    def _partial(self) -> Iterator[Condition]:
+        """Cells of which the question says some words: those of each column that it says most of."""
+        question, cells = self.question, self.index.cells
+        hits: dict[tuple[int, int], int] = defaultdict(int)
+        for token in question.tokens:
+            if token.empty or (token.stem.isdigit() and len(token.stem) < 3):
+                continue
+            bit = 1 << token.index
+            for place in cells.words.get(token.stem, ())[:4000]:
+                hits[place] |= bit
+            if len(token.stem) >= 5 and token.stem.isalpha():
+                for place in cells.prefixes.get(token.stem[:4], ())[:500]:
+                    if not hits[place] & bit and any(
+                        _inflected(token.stem, stem) for stem in cells.stems[place]
+                    ):
+                        hits[place] |= bit
+        by_column: dict[int, list[tuple[float, int, tuple[int, int]]]] = defaultdict(list)
+        for place, mask in hits.items():
+            if not mask:
+                continue
+            stems = [stem for stem in cells.stems[place] if not is_empty_word(stem)] or cells.stems[place]
+            share = mask.bit_count() / max(len(stems), mask.bit_count())
+            by_column[place[0]].append((share, mask, place))
+        for column, found in by_column.items():
+            view = self.index.columns[column]
+            best: dict[int, list[tuple[float, tuple[int, int]]]] = defaultdict(list)
+            for share, mask, place in found:
+                best[mask].append((share, place))
+            masks = sorted(best, key=lambda mask: (-mask.bit_count(), -max(s for s, _ in best[mask])))[:8]
+            for mask in masks:
+                inside = any(other & mask == mask and other != mask for other in best)
+                places = sorted(best[mask], key=lambda entry: (-entry[0], entry[1]))
+                top = places[0][0]
+                if top < 1.0 or len(stems_of(cells.text(places[0][1]))) != mask.bit_count():
+                    for share, place in places[: 3 if len(places) > 3 else 4]:
+                        if share >= 0.999 and self._is_exact(place):
+                            continue
+                        quality = (
+                            0.25 + 0.5 * share - (0.15 if inside else 0) - (0.1 if len(places) > 1 else 0)
+                        )
+                        yield self._equal(place, mask, "partial", quality)
+                if all(self._is_exact(place) for _, place in places):
+                    continue
+                yield from self._containing(view, mask, [place for _, place in places], inside)
+
+    def _is_exact(self, place: tuple[int, int]) -> bool:
+        stems = self.index.cells.stems[place]
+        said = [token.stem for token in self.question.tokens]
+        size = len(stems)
+        return any(tuple(said[i : i + size]) == stems for i in range(len(said) - size + 1))
+
+    def _containing(
+        self, view: ColumnView, mask: int, places: Sequence[tuple[int, int]], inside: bool
+    ) -> Iterator[Condition]:
+        """A containment where the words stand side by side in the question and in the cells."""
+        low = (mask & -mask).bit_length() - 1
+        size = mask.bit_length() - low
+        if mask != ((1 << size) - 1) << low:
+            return
+        run = self.question.tokens[low : low + size]
+        said = normal(self.question.text[run[0].start : run[-1].end]).removesuffix("'s")
+        held = [place for place in places if said in normal(self.index.cells.text(place))]
+        if not held:
+            singular = said.removesuffix("s")
+            held = [
+                place
+                for place in places
+                if len(singular) > 3 and singular in normal(self.index.cells.text(place))
+            ]
+            said = singular
+        if held:
+            quality = 0.6 - (0.15 if inside else 0) + (0.1 if len(held) > 1 else 0)
+            rows = sum(len(self.index.cells.rows(place)) for place in held[:50])
+            expression = Compare(Relator.CONTAINS, view.ref, Constant(said))
+            yield Condition(expression, mask, view.place, "contains", quality, size=rows, text=said)
+
+    def _groups(self) -> Iterator[Condition]:
+        """Headings over rows that the question says."""
+        stems = {token.stem: 1 << token.index for token in self.question.tokens if not token.empty}
+        for name, text, said in self.index.group_values:
+            content = [stem for stem in said if not is_empty_word(stem)] or list(said)
+            mask = 0
+            for stem in content:
+                mask |= stems.get(stem, 0)
+            if mask:
+                share = mask.bit_count() / max(len(content), mask.bit_count())
+                expression = Compare(Relator.EQUAL, ColumnRef(name, self.index.id), Constant(text))
+                yield Condition(expression, mask, -1, "group", 0.3 + 0.5 * share, text=text)
+
+    def _numbers(self) -> Iterator[Condition]:
+        """Numbers of the question that stand in cells."""
+        question, cells = self.question, self.index.cells
+        for number in (
+            *question.numbers,
+            *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals),
+        ):
+            seen: set[int] = set()
+            ordinal = any(m == number.mask for _, m in question.ordinals)
+            for place in cells.numbers.get(number.value, ()):
+                view = self.index.columns[place[0]]
+                if place[0] in seen or (ordinal and view.role is not ColumnRole.ORDINAL):
+                    continue
+                if (
+                    number.unit
+                    and view.units
+                    and not any(comparable(number.unit, unit) for unit in view.units)
+                ):
+                    continue
+                seen.add(place[0])
+                link = self.columns[place[0]]
+                near = bool(
+                    link.mask
+                    & (
+                        number.mask << 1
+                        | number.mask >> 1
+                        | number.mask >> 2
+                        | number.mask << 2
+                        | number.mask >> 3
+                        | number.mask << 3
+                    )
+                )
+                quality = (
+                    0.45
+                    + 0.4 * (near and link.score > 0.5)
+                    + (0.1 if view.role is not ColumnRole.PLAIN else 0)
+                )
+                mask = number.mask | (link.mask if near else 0) | number.unit_mask
+                found = self._equal(place, mask, "number", min(quality, 0.95))
+                if view.numeric and view.role is ColumnRole.PLAIN:
+                    constant = Constant(number.value, ValueKind.QUANTITY, number.unit, number.scale)
+                    found = replace(found, expression=Compare(Relator.EQUAL, view.ref, constant))
+                yield found
+
+    def _times(self) -> Iterator[Condition]:
+        """Dates and periods of the question on columns of dates and periods."""
+        for view in self.index.columns:
+            if not view.temporal and not (view.timelike and view.kind is ValueKind.TEXT):
+                continue
+            yield from self._times_on(view)
+
+    def _times_on(self, view: ColumnView) -> Iterator[Condition]:
+        question = self.question
+        link = self.columns[view.place]
+        bonus = 0.1 * link.score
+        whole = [mention for mention in question.times if not mention.lexical.startswith("-")]
+        for mention in question.times:
+            if not view.temporal:
+                # Texts that speak of times: a containment of the year or day as it is said.
+                if mention.lexical.isdigit():
+                    expression: Expression = Compare(Relator.CONTAINS, view.ref, Constant(mention.lexical))
+                    yield Condition(expression, mention.mask, view.place, "time", 0.5 + bonus, relation="in")
+                continue
+            if mention.lexical.startswith("-"):
+                month = int(mention.lexical[2:4])
+                months_of = _months_in(self.index, view)
+                if month in months_of:
+                    yield from self._month(view, mention, 0.7 + bonus)
+                continue
+            relator = {"before": Relator.LESS, "after": Relator.GREATER, "since": Relator.GREATER_OR_EQUAL,
+                       "from": Relator.GREATER_OR_EQUAL, "until": Relator.LESS_OR_EQUAL}.get(mention.relation)  # fmt: skip
+            constant = _time_constant(mention.lexical)
+            link_mask = link.mask if link.mask & (_widened(mention.full_mask)) else 0
+            equal = Compare(Relator.EQUAL, view.ref, constant)
+            yield Condition(equal, mention.mask | link_mask, view.place, "time", 0.8 + bonus, relation="in")
+            if relator is not None:
+                expression = Compare(relator, view.ref, constant)
+                yield Condition(
+                    expression,
+                    mention.full_mask | link_mask,
+                    view.place,
+                    "time",
+                    0.82 + bonus,
+                    relation=mention.relation,
+                )
+        for first, second in itertools.pairwise(whole):
+            between = question.text[: question.tokens[(second.mask & -second.mask).bit_length() - 1].start]
+            start = question.tokens[first.mask.bit_length() - 1].end
+            middle = between[start:].strip().casefold()
+            if (
+                view.temporal
+                and middle in ("and", "to", "-", "–", "until", "through", "till")
+                and first.lexical <= second.lexical
+            ):
+                lead = question.lower[
+                    : question.tokens[(first.mask & -first.mask).bit_length() - 1].start
+                ].split()[-1:]
+                opened = bool(lead) and lead[0] in ("between", "from", "during")
+                if middle == "and" and not opened:
+                    continue
+                expression = _range(view.ref, first.lexical, second.lexical)
+                mask = first.full_mask | second.full_mask | question.mask(start, start + len(between[start:]))
+                if opened:
+                    mask |= (first.mask & -first.mask) >> 1
+                yield Condition(expression, mask, view.place, "time", 0.9 + bonus, relation="between")
+
+    def _month(self, view: ColumnView, mention: TimeMention, quality: float) -> Iterator[Condition]:
+        """A month of any year, where the column has it in one year or as a text."""
+
+        month = Apply(Function.MONTH, view.ref)
+        equal = Compare(
+            Relator.EQUAL, month, Constant(Decimal(int(mention.lexical[2:4])), ValueKind.QUANTITY)
+        )
+        yield Condition(equal, mention.mask, view.place, "time", quality, relation="month")
+        if len(mention.lexical) > 5:
+            day = Compare(
+                Relator.EQUAL,
+                Apply(Function.DAY, view.ref),
+                Constant(Decimal(int(mention.lexical[5:7])), ValueKind.QUANTITY),
+            )
+            yield Condition(
+                And((equal, day)), mention.mask, view.place, "time", quality + 0.15, relation="day"
+            )
+
+    def _thresholds(self) -> Iterator[Condition]:
+        """Comparisons with a number, on each column that they may be about."""
+        for threshold in self.question.thresholds:
+            scored = []
+            for view in self.index.columns:
+                if not (view.numeric or view.temporal or view.role is ColumnRole.ORDINAL):
+                    continue
+                found = self._threshold(threshold, view)
+                if found is not None:
+                    scored.append(found)
+            scored.sort(key=lambda condition: -condition.quality)
+            yield from scored[:4]
+
+    def _threshold(self, threshold: Threshold, view: ColumnView) -> Condition | None:
+        number, link = threshold.number, self.columns[view.place]
+        if threshold.upper is not None and any(m.mask & number.mask for m in self.question.times):
+            return None
+        near = _distance(link.mask, threshold.mask) if link.mask else 99
+        quality = 0.35 + (0.35 * link.score if near <= 3 else 0.2 * link.score if near < 99 else 0)
+        mask = threshold.mask | (link.mask if near <= 3 else 0)
+        hinted = [
+            a for a, m in self.question.adjectives if m & threshold.mask and set(a.headers) & set(view.stems)
+        ]
+        quality += 0.2 if hinted else 0
+        units = [unit for unit in view.units if unit not in NO_UNIT]
+        kind = ValueKind.QUANTITY
+        if view.kind is ValueKind.DURATION:
+            if number.unit not in ("SEC", "MIN", "HR", "DAY"):
+                return None
+            quality += 0.2
+        elif view.temporal:
+            plain = number.value == number.value.to_integral_value() and 1000 <= number.value < 2200
+            if not plain or number.unit:
+                return None
+            return None  # times have conditions of their own
+        elif number.unit:
+            if units and is_known(number.unit) and any(comparable(number.unit, unit) for unit in units):
+                quality += 0.25
+            elif units:
+                return None
+            elif view.unit_hint is not None:
+                if not comparable(number.unit, view.unit_hint):
+                    return None
+                quality += 0.25
+            elif number.unit == "PERCENT":
+                quality -= 0.05
+            else:
+                quality -= 0.1
+        unit = number.unit if units or view.kind is ValueKind.DURATION else None
+        if view.role is not ColumnRole.PLAIN:
+            quality -= 0.25
+        if (
+            number.value == number.value.to_integral_value()
+            and 1900 <= number.value <= 2100
+            and any(mention.mask & number.mask for mention in self.question.times)
+        ):
+            quality -= 0.3
+        ref: Expression = view.ref
+        if view.role is ColumnRole.ORDINAL:
+            ref = Apply(Function.NUMBER, view.ref)
+        constant = Constant(number.value, kind, unit, number.scale)
+        if view.kind is ValueKind.DURATION:
+            factor = {"SEC": 1, "MIN": 60, "HR": 3600, "DAY": 86400}[number.unit or "SEC"]
+            constant = Constant(number.value * factor, ValueKind.DURATION, "SEC")
+        expression: Expression = Compare(threshold.relator, ref, constant)
+        if threshold.upper is not None:
+            upper = Constant(
+                threshold.upper.value, kind, threshold.upper.unit if units else None, threshold.upper.scale
+            )
+            expression = And((expression, Compare(Relator.LESS_OR_EQUAL, ref, upper)))
+        return Condition(expression, mask, view.place, "threshold", quality, text=number.text)
+
+    def _truths(self) -> Iterator[Condition]:
+        """Columns of yes and no that the question names: the rows where it holds."""
+        for view, link in zip(self.index.columns, self.columns, strict=True):
+            if view.kind is ValueKind.TRUTH and link.score >= 0.5:
+                expression = Compare(Relator.EQUAL, view.ref, Constant(True, ValueKind.TRUTH))
+                yield Condition(expression, link.mask, view.place, "truth", 0.4 + 0.3 * link.score)
+
+    def _missing(self) -> Iterator[Condition]:
+        """Columns with blank cells, where the question negates or asks for what is not there."""
+        negation = self.question.cues.get("negation", 0)
+        for view, link in zip(self.index.columns, self.columns, strict=True):
+            if view.missing and link.score >= 0.5 and negation:
+                yield Condition(IsMissing(view.ref), link.mask | negation, view.place, "missing", 0.5)
+            zero = self.index.cells.numbers.get(Decimal(0), ())
+            if (
+                negation
+                and link.score >= 0.5
+                and view.numeric
+                and any(place[0] == view.place for place in zero)
+            ):
+                expression = Compare(Relator.EQUAL, view.ref, Constant(Decimal(0), ValueKind.QUANTITY))
+                yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)
+
+
+def _with_alternatives(found: Sequence[Condition]) -> list[Condition]:
+    """The conditions, those of the same tokens and column folded, and the choice between cells of a column."""
+    best: dict[tuple[object, ...], Condition] = {}
+    for condition in found:
+        key = condition.expression, condition.mask
+        if key not in best or best[key].quality < condition.quality:
+            best[key] = condition
+    kept = list(best.values())
+    by_column: dict[int, list[Condition]] = defaultdict(list)
+    for condition in kept:
+        if (
+            condition.kind in ("exact", "number")
+            and condition.column >= 0
+            and isinstance(condition.expression, Compare)
+        ):
+            by_column[condition.column].append(condition)
+    for column, several in by_column.items():
+        apart: list[Condition] = []
+        for condition in sorted(several, key=lambda c: -c.mask.bit_count()):
+            if all(not condition.mask & other.mask for other in apart):
+                apart.append(condition)
+        if 2 <= len(apart) <= 6:
+            mask = 0
+            for condition in apart:
+                mask |= condition.mask
+            choices = tuple(c.expression.right for c in apart if isinstance(c.expression, Compare))
+            operand = apart[0].expression.left  # type: ignore[union-attr]
+            choice = RowChoice.ALL if any(c.choice is RowChoice.ALL for c in apart) else RowChoice.MEMBERS
+            quality = min(c.quality for c in apart) - 0.02
+            kept.append(
+                Condition(
+                    Membership(operand, choices),
+                    mask,
+                    column,
+                    "several",
+                    quality,
+                    choice,
+                    sum(c.size for c in apart),
+                )
+            )
+    return kept
+
+
+def negated(condition: Condition, mask: int) -> Condition:
+    """The opposite of a condition, said by further tokens."""
+    expression: Expression = Not(condition.expression)
+    if isinstance(condition.expression, Compare) and condition.expression.relator is Relator.EQUAL:
+        expression = replace(condition.expression, relator=Relator.NOT_EQUAL)
+    elif isinstance(condition.expression, IsMissing):
+        expression = Not(condition.expression)
+    return replace(
+        condition,
+        expression=expression,
+        mask=condition.mask | mask,
+        kind=f"not {condition.kind}",
+        choice=RowChoice.MEMBERS,
+    )
+
+
+def _unit_at_end(header: str) -> str | None:
+    """The unit that a header without brackets ends with: ``weight_kg``."""
+    parts = re.split(r"[_\s]+", header.strip())
+    if len(parts) < 2 or "_" not in header:
+        return None
+    return unit_named(parts[-1]) or unit_named(parts[-1].upper())
+
+
+def _constant(text: str, view: ColumnView) -> Constant:
+    return Constant(" ".join(text.split()))
+
+
+def _time_constant(lexical: str) -> Constant:
+    kind = ValueKind.DATE if re.fullmatch(r"\d{4}-\d\d-\d\d", lexical) else ValueKind.PERIOD
+    return Constant(lexical, kind)
+
+
+def _range(ref: Expression, first: str, last: str) -> Expression:
+
+    return And(
+        (
+            Compare(Relator.GREATER_OR_EQUAL, ref, _time_constant(first)),
+            Compare(Relator.LESS_OR_EQUAL, ref, _time_constant(last)),
+        )
+    )
+
+
+def _period_of(header: str) -> str:
+    """The period of a header: a year, a quarter, a month of any year."""
+    plain = header.strip()
+    if plain.casefold().strip(".") in months():
+        return f"--{months()[plain.casefold().strip('.')]:02d}"
+    found = find_period(plain)
+    if found is None:
+        match = re.search(r"(?<!\d)(?:FY\s?|F)['’]?(\d\d)(?!\d)", plain)
+        return f"20{match[1]}" if match else ""
+    return found
+
+
+def _same_period(header: str, said: str) -> bool:
+    """Whether a header's period is the one that a question names: a year-end day is of its year."""
+    if header == said:
+        return True
+    year = re.search(r"(?:19|20)\d\d", header)
+    if said.isdigit() and year is not None and year[0] == said:
+        return (
+            "Q" not in header and "H" not in header and not header.startswith("P3M")
+        ) or header.startswith("FY")
+    return False
+
+
+def _months_in(index: TableIndex, view: ColumnView) -> frozenset[int]:
+    data = index.relation.data(view.place)
+    found = set()
+    for code in data.used()[:5000]:
+        span = time_in(text_of(data.values[code]))
+        if span is not None and span.start[5:7] == span.end[5:7] and span.start[5:7].isdigit():
+            found.add(int(span.start[5:7]))
+    return frozenset(found)
+
+
+def _inflected(said: str, stem: str) -> bool:
+    """Whether two stems are forms of one word: *Germany* and *German*, *Italian* and *Italy*."""
+    if said == stem or len(stem) < 5:
+        return False
+    shared = 0
+    for one, other in zip(said, stem, strict=False):
+        if one != other:
+            break
+        shared += 1
+    return shared >= 4 and shared >= min(len(said), len(stem)) - 2 and abs(len(said) - len(stem)) <= 4
+
+
+def _widened(mask: int) -> int:
+    return mask | mask << 1 | mask >> 1 | mask << 2 | mask >> 2 | mask << 3 | mask >> 3
+
+
+def _distance(one: int, other: int) -> int:
+    """Tokens between two sets, 0 where they touch or overlap."""
+    steps = 0
+    grown = one
+    while not grown & other and steps < 40:
+        grown |= grown << 1 | grown >> 1
+        steps += 1
+    return max(steps - 1, 0) if grown & other else 99

@@ -1,0 +1,246 @@
+"""A log-linear ranker of candidate programs with learned weights, and the choice to abstain.
+
+The probability of a candidate is the softmax of the weighted sum of its features; one more candidate
+stands for no answer. Candidates are scored by what they are, the best are executed, and scored again
+with features of what they give (Pasupat and Liang, *Compositional Semantic Parsing on Semi-Structured
+Tables*, 2015, section 5). Weights lie in ``ranker.json``, made by ``scripts/train_ranker.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from kgtable.errors import KgtableError, UnitMismatchError
+from kgtable.index.words import is_empty_word
+from kgtable.programs.algebra import ValueKind
+from kgtable.programs.candidates import candidates_of
+from kgtable.programs.grammar import Candidate
+from kgtable.programs.linking import Links, index_of, stems_of
+from kgtable.programs.reading import Question
+from kgtable.programs.relation import Relation
+from kgtable.programs.scalars import Datum, key_of, text_of
+from kgtable.programs.session import Denotation, Session
+from kgtable.programs.sources import Source, joins_of
+from kgtable.resources import PACKAGE
+
+EXECUTED = 60
+"""How many candidates are executed for a question."""
+
+ABSTAIN = "abstain"
+
+
+@dataclass(slots=True)
+class Executed:
+    """A candidate with what it gives; `key` is equal for equal answers."""
+
+    candidate: Candidate
+    denotation: Denotation
+    key: tuple[object, ...]
+    score: float
+    features: dict[str, float]
+    probability: float = 0.0
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The learned weights by feature, and the parameters of the calibration."""
+
+    features: Mapping[str, float]
+    calibration: Mapping[str, float]
+
+    def score(self, features: Mapping[str, float]) -> float:
+        """The weighted sum of features."""
+        known = self.features
+        return sum(known[name] * value for name, value in features.items() if name in known)
+
+
+@cache
+def weights() -> Weights:
+    """The weights that kgtable ships."""
+    data: dict[str, Any] = json.loads((PACKAGE / "programs" / "ranker.json").read_text(encoding="utf-8"))
+    return Weights(data["weights"], data["calibration"])
+
+
+def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> list[Source]:
+    """The tables as sources, the best first, and the joins of two of them."""
+    best = max((score for _, score in tables), default=1.0) or 1.0
+    sources = [
+        Source((Links(question, index_of(relation)),), score / best if best > 0 else 0.0, rank)
+        for rank, (relation, score) in enumerate(tables)
+    ]
+    return [*sources, *joins_of(sources), *_parts(question, sources)]
+
+
+_WHOLES: dict[tuple[int, ...], Relation] = {}
+
+
+def _parts(question: Question, sources: Sequence[Source]) -> list[Source]:
+    """Tables that are parts of one, as one: equal headers, equal titles that are not empty."""
+    alike: dict[tuple[object, ...], list[Source]] = {}
+    for source in sources:
+        relation = source.links[0].index.relation
+        if relation.title:
+            key = relation.title, tuple(column.header for column in relation.columns)
+            alike.setdefault(key, []).append(source)
+    found = []
+    for several in alike.values():
+        if len(several) < 2:
+            continue
+        several.sort(key=lambda source: source.ids)
+        relations = [source.links[0].index.relation for source in several]
+        kept = tuple(map(id, relations))
+        if kept not in _WHOLES:
+            if len(_WHOLES) > 200:
+                _WHOLES.clear()
+            _WHOLES[kept] = Relation.concatenate(relations)
+        links = Links(question, index_of(_WHOLES[kept]))
+        found.append(Source((links,), max(s.score for s in several), min(s.rank for s in several)))
+    return found
+
+
+def generate(sources: Sequence[Source], known: Weights) -> list[Candidate]:
+    """The candidates of all sources with their first score, the best first."""
+    found: list[Candidate] = []
+    for source in sources:
+        own = candidates_of(source)
+        rival = {
+            "table:score": source.score,
+            "table:first": float(source.rank == 0),
+            "table:rank": min(source.rank, 8) / 8,
+        }
+        for candidate in own:
+            candidate.features.update(rival)
+            candidate.score = known.score(candidate.features)
+        found += own
+    found.sort(key=lambda candidate: -candidate.score)
+    return found
+
+
+def execute(
+    candidates: Sequence[Candidate],
+    relations: Mapping[str, Relation],
+    known: Weights,
+    most: int = EXECUTED,
+    refused: list[tuple[Candidate, UnitMismatchError]] | None = None,
+) -> list[Executed]:
+    """The best candidates that give something, with features of what they give, the best first.
+
+    `refused` collects those that mix units or currencies.
+    """
+    session = Session(relations)
+    found: list[Executed] = []
+    refused = refused if refused is not None else []
+    tried = 0
+    for candidate in candidates:
+        if len(found) >= most or tried >= 2 * most:
+            break
+        tried += 1
+        try:
+            denotation = session.denotation(candidate.program)
+        except UnitMismatchError as error:
+            refused.append((candidate, error))
+            continue
+        except KgtableError:
+            continue
+        if denotation.empty:
+            continue
+        features = dict(candidate.features)
+        features.update(denotation_features(candidate, denotation))
+        found.append(Executed(candidate, denotation, answer_key(denotation), known.score(features), features))
+    found.sort(key=lambda executed: -executed.score)
+    return found
+
+
+def probabilities(found: Sequence[Executed], abstention: float) -> float:
+    """Set the probability of each; return that of abstaining."""
+    top = max([abstention, *(executed.score for executed in found)])
+    weights_ = [math.exp(executed.score - top) for executed in found]
+    none = math.exp(abstention - top)
+    total = sum(weights_) + none
+    for executed, weight in zip(found, weights_, strict=True):
+        executed.probability = weight / total
+    return none / total
+
+
+def abstention_features(found: Sequence[Executed]) -> dict[str, float]:
+    """The features of giving no answer."""
+    least = min((executed.features["uncovered"] for executed in found[:20]), default=1.0)
+    features = {ABSTAIN: 1.0, f"{ABSTAIN}:uncovered": least, f"{ABSTAIN}:nothing": float(not found)}
+    if found:
+        best = found[0].features
+        for name in (
+            "uncovered:n",
+            "uncovered:number",
+            "uncovered:value",
+            "uncovered:focus",
+            "uncovered:name",
+            "covered",
+        ):
+            features[f"{ABSTAIN}:{name}"] = best.get(name, 0.0)
+        features[f"{ABSTAIN}:table:score"] = best.get("table:score", 0.0)
+    return features
+
+
+def answer_key(denotation: Denotation) -> tuple[object, ...]:
+    """What is equal for equal answers: the set of values, in order where it was asked for."""
+    keys = [key_of(value) for row in denotation.rows for value in row if value is not None]
+    unique = list(dict.fromkeys(keys))
+    return tuple(unique) if denotation.ordered else tuple(sorted(unique, key=repr))
+
+
+def denotation_features(candidate: Candidate, denotation: Denotation) -> dict[str, float]:
+    """Features of what a candidate gives."""
+    question = candidate.source.question
+    op = candidate.op.partition("/")[0]
+    values = [value for row in denotation.rows for value in row if value is not None]
+    features: dict[str, float] = {}
+    first = values[0]
+    size = denotation.size
+    features[f"d:{question.wh}:{_value_kind(first)}"] = 1.0
+    if size > 1:
+        features["d:many"] = 1.0
+        features[f"d:many:{question.wh}"] = 1.0
+        features[f"d:many:{'plural' if question.plural else 'singular'}"] = 1.0
+        if size > 10:
+            features["d:more than ten"] = 1.0
+        if not candidate.conditions and op == "select":
+            features["d:everything"] = 1.0
+    elif question.plural and not denotation.is_value:
+        features["d:one:plural"] = 1.0
+    number = first.number
+    if number is not None and size == 1:
+        if number < 0:
+            features["d:negative"] = 1.0
+            features[f"d:negative:{op}"] = 1.0
+        elif number == 0:
+            features["d:zero"] = 1.0
+            features[f"d:zero:{op}"] = 1.0
+        elif number == 1 and op.startswith("count"):
+            features["d:one"] = 1.0
+        if op in ("count", "count_distinct") and candidate.source.links[0].index.members == number:
+            features["d:all rows"] = 1.0
+    if op not in ("compare", "yes_no", "compare_yes") and size <= 3:
+        said = {token.stem for token in question.tokens}
+        words = [stem for value in values[:3] for stem in stems_of(text_of(value)) if not is_empty_word(stem)]
+        if words and all(word in said for word in words):
+            features["d:echo"] = 1.0
+    return features
+
+
+def _value_kind(value: Datum) -> str:
+    if value.kind is ValueKind.ENTITY:
+        return "number" if isinstance(value.value, str) and value.value.isdigit() else "text"
+    if value.kind is ValueKind.QUANTITY and isinstance(value.value, Decimal):
+        return "percent" if value.unit == "PERCENT" else "number"
+    return str(value.kind)
+
+
+def feature_table(found: Sequence[Executed]) -> list[dict[str, float]]:
+    """The features of each executed candidate, for training."""
+    return [executed.features for executed in found]

@@ -1,0 +1,636 @@
+"""A question read for schema linking: tokens, operator words, numbers, times, thresholds, what is asked for.
+
+Sets of tokens are bit masks: bit i is token i. All English lies in ``english.toml`` and in the word
+lists of the index.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from kgtable.index.words import is_empty_word, stemmed
+from kgtable.programs.algebra import Relator
+from kgtable.resources import PACKAGE
+from kgtable.values.dates import parse_date
+from kgtable.values.numbers import SCALE_WORDS
+from kgtable.values.unit_phrases import parse_unit_phrase
+from kgtable.values.units import find_unit
+
+MOST_TOKENS = 120
+
+_TOKEN = re.compile(
+    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|s)?(?![^\W\d_])|[^\W_]+(?:['’](?!s\b)[^\W_]+)*(?:['’]s\b)?|%|[€£$¥]"
+)
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_DECADE = re.compile(r"(1[5-9]|20)\d0s")
+_YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_POSSESSIVE = re.compile(r"['’]s$")
+_QUOTED = re.compile(r"[\"“”„«]([^\"“”„«»]{1,120})[\"“”»]")
+_YES_NO = re.compile(
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|isn't|aren't|wasn't|didn't)\b", re.I
+)
+_WH = (
+    ("when", re.compile(r"\bwhen\b|\b(?:in|on|during|of|by) (?:what|which) (?:\w+ )?(?:years?|dates?|days?|months?|seasons?)\b"
+                        r"|\b(?:what|which) (?:\w+ )?(?:years?|dates?|day|month)\b", re.I)),
+    ("who", re.compile(r"\bwh(?:o|om|ose)\b", re.I)),
+    ("where", re.compile(r"\bwhere\b", re.I)),
+    ("how_many", re.compile(r"\bhow many\b|\b(?:what (?:is|was|are|were) )?(?:the )?(?:total )?number of\b|^count\b", re.I)),
+    ("how_much", re.compile(r"\bhow much\b", re.I)),
+    ("how_long", re.compile(r"\bhow (?:long|old|tall|far|high|big|large|fast|heavy|deep)\b", re.I)),
+    ("percent", re.compile(r"\b(?:what|which|how many) (?:is the |was the |are the )?(?:percent|percentage|share|proportion|portion)\b", re.I)),
+    ("what_is", re.compile(r"\bwhat(?:'s| is| was| are| were) (?:the )?", re.I)),
+    ("which", re.compile(r"\b(?:which|what)\b", re.I)),
+    ("list", re.compile(r"^\W*(?:please )?(?:list|name|show|give|find|return|tell|display|report|identify)\b", re.I)),
+)  # fmt: skip
+_FOCUS = re.compile(
+    r"\b(?:which|what|how many|how much|number of|names? of|list|count|whose)(?: (?:is|was|are|were|did|does|do))?"
+    r"(?: the| all| all the| each| total| different| other| is| are)*\s+",
+    re.I,
+)
+_FOCUS_ENDS = re.compile(
+    r"\b(?:is|are|was|were|did|does|do|has|have|had|in|on|at|from|with|that|who|which|by|for|to|after|before"
+    r"|won|win|got|came|than|between|during|when|will|being|there|of|the|a|an|not|did|and|whose|where)\b",
+    re.I,
+)
+_NUM = r"(?P<number>-?\d+(?:,\d{3})*(?:\.\d+)?|{words})"
+_THRESHOLDS = (
+    (Relator.GREATER_OR_EQUAL, r"(?:at least|no less than|no fewer than|not less than|a minimum of|minimum of|not (?:under|below)) {n}"),
+    (Relator.LESS_OR_EQUAL, r"(?:at most|no more than|not more than|a maximum of|maximum of|up to|not (?:over|above)) {n}"),
+    (Relator.GREATER_OR_EQUAL, r"{n}(?: {u})? or (?:more|above|higher|greater|over|later|older|better)"),
+    (Relator.LESS_OR_EQUAL, r"{n}(?: {u})? or (?:less|fewer|below|lower|under|earlier|younger)"),
+    (Relator.GREATER, r"(?:{more}) than {n}|(?:over|above|exceed(?:s|ed|ing)?|beyond|in excess of|surpass(?:ed|es)?|greater then|more then) (?:[a-z]+ )?{n}"),
+    (Relator.LESS, r"(?:{less}) than (?:the )?{n}|(?:under|below|beneath|less then) (?:[a-z]+ )?{n}"),
+    (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
+)  # fmt: skip
+_BETWEEN = r"between {a} and {b}|from {a} to {b}"
+_SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip
+
+
+class Token(NamedTuple):
+    """A word, number or sign of a question; `empty` is one that carries no meaning or only asks."""
+
+    index: int
+    start: int
+    end: int
+    text: str
+    word: str
+    stem: str
+    empty: bool
+
+
+class NumberMention(NamedTuple):
+    """A number that the question names, with a unit or scale that stands behind it."""
+
+    value: Decimal
+    mask: int
+    text: str
+    unit: str | None = None
+    scale: str | None = None
+    unit_mask: int = 0
+
+
+class TimeMention(NamedTuple):
+    """A date or period of the question: lexical form (``2024-03``; ``--03`` for a month of any year).
+
+    `relation` is ``in``, ``before``, ``after``, ``since``, ``until`` or ``between``.
+    """
+
+    lexical: str
+    mask: int
+    relation: str = "in"
+    full_mask: int = 0
+
+
+class Threshold(NamedTuple):
+    """A number compared with: ``more than 5``; with `upper` a range."""
+
+    relator: Relator
+    number: NumberMention
+    mask: int
+    upper: NumberMention | None = None
+
+
+class Adjective(NamedTuple):
+    """Superlative or comparative: the way it points (+1 the largest number), and stems of headers measured by it."""
+
+    sign: int
+    headers: Mapping[str, int]
+    name: str
+    superlative: bool
+
+
+@cache
+def english() -> Mapping[str, Any]:
+    """The file of English words and patterns."""
+    return tomllib.loads((PACKAGE / "programs" / "english.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def cue_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Each class of operator words and its pattern."""
+    return tuple(
+        (name, re.compile(rf"(?<![^\W_])(?:{text})(?![^\W_])")) for name, text in english()["cues"].items()
+    )
+
+
+@cache
+def adjectives() -> Mapping[str, Adjective]:
+    """Adjectives by each of their forms."""
+    found: dict[str, Adjective] = {}
+    for name, entry in english()["adjectives"].items():
+        sign = 1 if entry["sign"] == "+" else -1
+        headers = {
+            stemmed(word.removeprefix("-")): -sign if word.startswith("-") else sign
+            for word in entry["headers"].split()
+        }
+        for word in entry["words"].split():
+            found[word] = Adjective(sign, headers, name, word.endswith("st") or word in _SUPERLATIVES)
+    return found
+
+
+_SUPERLATIVES = frozenset(("maximum", "max", "minimum", "min", "last", "final", "initial", "top", "bottom", "recent", "worst", "earliest", "least"))  # fmt: skip
+
+
+@cache
+def synonyms() -> Mapping[str, frozenset[str]]:
+    """Stems of headers that a word may mean, by the word's stem."""
+    found: dict[str, frozenset[str]] = {}
+    for word, headers in english()["synonyms"].items():
+        stem = stemmed(word)
+        found[stem] = found.get(stem, frozenset()) | {stemmed(header) for header in headers.split()}
+    return found
+
+
+@cache
+def words_of_type(name: str) -> frozenset[str]:
+    """Stems of headers of persons, places or times."""
+    return frozenset(map(stemmed, english()["types"][name].split()))
+
+
+@cache
+def consumed_cues() -> Mapping[str, frozenset[str]]:
+    """The classes of operator words that each operator accounts for, those that any does included."""
+    entries = english()["consumed"]
+    always = frozenset(entries["any"].split())
+    return {name: frozenset(text.split()) | always for name, text in entries.items()}
+
+
+@cache
+def light_words() -> frozenset[str]:
+    """Verbs and nouns that say only that something is or happens."""
+    return frozenset(english()["words"]["light"].split())
+
+
+@cache
+def number_words() -> Mapping[str, int]:
+    """Number words and ordinals as numbers."""
+    numbers = english()["numbers"]
+    found = {word: value for value, word in enumerate(numbers["words"].split())}
+    return found
+
+
+@cache
+def ordinal_words() -> Mapping[str, int]:
+    """Ordinal numbers in words."""
+    return {word: value for value, word in enumerate(english()["numbers"]["ordinals"].split())}
+
+
+@cache
+def months() -> Mapping[str, int]:
+    """Months and their abbreviations of three letters as numbers."""
+    names = english()["numbers"]["months"].split()
+    found = {name: number for number, name in enumerate(names, 1)}
+    return found | {name[:3]: number for name, number in found.items()} | {"sept": 9}
+
+
+@lru_cache(maxsize=100_000)
+def fold(text: str) -> str:
+    """Lower case without accents and possessive endings."""
+    plain = _POSSESSIVE.sub("", text)
+    if not plain.isascii():
+        decomposed = unicodedata.normalize("NFKD", plain)
+        plain = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+    return plain.casefold().replace("’", "'")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and what is read from its words alone. Make one with `read`."""
+
+    text: str
+    tokens: tuple[Token, ...]
+
+    @classmethod
+    def read(cls, text: str) -> Question:
+        """The question's tokens.
+
+        >>> [token.word for token in Question.read("Who won Kiel's 3 races?").tokens]
+        ['who', 'won', 'kiel', '3', 'races']
+        """
+        tokens = []
+        for index, match in enumerate(_TOKEN.finditer(text)):
+            if index >= MOST_TOKENS:
+                break
+            word = fold(match[0])
+            empty = (
+                word not in ("%",)
+                and not word[0].isdigit()
+                and (is_empty_word(word) or word in light_words())
+            )
+            stem = word.replace(",", "") if word[0].isdigit() else stemmed(word)
+            tokens.append(Token(index, match.start(), match.end(), match[0], word, stem, empty))
+        return cls(text, tuple(tokens))
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case, of the same length."""
+        folded = self.text.replace("’", "'").lower()
+        return folded if len(folded) == len(self.text) else self.text
+
+    def mask(self, start: int, end: int) -> int:
+        """The tokens between two places of the text."""
+        return sum(1 << token.index for token in self.tokens if token.start < end and token.end > start)
+
+    @cached_property
+    def cues(self) -> Mapping[str, int]:
+        """The classes of operator words that occur, and the tokens that say them."""
+        found: dict[str, int] = {}
+        for name, pattern in cue_patterns():
+            for match in pattern.finditer(self.lower):
+                found[name] = found.get(name, 0) | self.mask(match.start(), match.end())
+        return found
+
+    @cached_property
+    def content(self) -> int:
+        """The tokens that carry meaning of their own."""
+        return sum(1 << token.index for token in self.tokens if not token.empty)
+
+    @cached_property
+    def quoted(self) -> int:
+        """The tokens between quotation marks."""
+        return self._all(self.mask(match.start(1), match.end(1)) for match in _QUOTED.finditer(self.text))
+
+    @cached_property
+    def names(self) -> int:
+        """The tokens within the sentence that are written with a capital."""
+        return sum(
+            1 << token.index
+            for token in self.tokens
+            if token.index and not token.empty and token.text[:1].isupper()
+        )
+
+    @cached_property
+    def wh(self) -> str:
+        """What is asked for: who, when, where, how_many, how_much, which, …"""
+        if _YES_NO.match(self.lower) and "or" not in self.cues:
+            return "yes_no"
+        found = [(match.start(), place, name) for place, (name, pattern) in enumerate(_WH) if (match := pattern.search(self.lower))]  # fmt: skip
+        if not found:
+            return "other"
+        starts = min(start for start, _, _ in found)
+        near = [entry for entry in found if entry[0] <= starts + 4]
+        return min(near, key=lambda entry: entry[1])[2]
+
+    @cached_property
+    def focus(self) -> int:
+        """The tokens that name what is asked for: *ski resorts* of "which ski resorts have …"."""
+        match = _FOCUS.search(self.lower)
+        if match is None:
+            return 0
+        end = _FOCUS_ENDS.search(self.lower, match.end())
+        stop = end.start() if end else len(self.lower)
+        return self.mask(match.end(), stop) if stop > match.end() else 0
+
+    @cached_property
+    def plural(self) -> bool:
+        """Whether several things seem to be asked for."""
+        words = [token for token in self.tokens if self.focus >> token.index & 1]
+        last = words[-1].word if words else ""
+        listed = self.wh == "list" or re.search(
+            r"\b(?:are|were|have) (?:the|all)\b|^what (?:are|were)", self.lower
+        )
+        return bool(listed) or (
+            len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
+        )
+
+    @cached_property
+    def times(self) -> tuple[TimeMention, ...]:
+        """Dates, months, years and spans, each with how it limits time."""
+        return tuple(self._related(mention) for mention in self._times())
+
+    @cached_property
+    def numbers(self) -> tuple[NumberMention, ...]:
+        """Numbers in figures and words, with units and scales behind them."""
+        found = []
+        for token in self.tokens:
+            value: Decimal | None = None
+            if _NUMBER.fullmatch(token.text):
+                value = Decimal(token.text.replace(",", ""))
+                if (
+                    token.start
+                    and self.text[token.start - 1] in "-−"
+                    and self.text[token.start - 2 : token.start - 1] in ("", " ")
+                ):
+                    value = -value
+            elif token.word in number_words():
+                value = Decimal(number_words()[token.word])
+            if value is None:
+                continue
+            found.append(self._with_unit(NumberMention(value, 1 << token.index, token.text), token.index))
+        return tuple(found)
+
+    @cached_property
+    def ordinals(self) -> tuple[tuple[int, int], ...]:
+        """Ordinal numbers above first, and their tokens."""
+        found = []
+        for token in self.tokens:
+            match = _ORDINAL.fullmatch(token.word)
+            number = int(match[1]) if match else ordinal_words().get(token.word, 0)
+            if number >= 1:
+                found.append((number, 1 << token.index))
+        return tuple(found)
+
+    @cached_property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """Numbers that something is compared with."""
+        by_place = {self.tokens[n.mask.bit_length() - 1].start: n for n in self.numbers}
+        found: list[Threshold] = []
+        taken = 0
+        for match in _between().finditer(self.lower):
+            ends = [by_place.get(match.start(name)) for name in (("a", "b") if match["a"] else ("c", "d"))]
+            low, high = ends
+            if low is not None and high is not None:
+                mask = self.mask(match.start(), match.end()) | high.unit_mask | low.unit_mask
+                if low.unit is None and high.unit is not None:
+                    low = low._replace(unit=high.unit, scale=high.scale)
+                found.append(Threshold(Relator.GREATER_OR_EQUAL, low, mask, high))
+        for relator, pattern in _threshold_patterns():
+            for match in pattern.finditer(self.lower):
+                group = next(name for name in ("number", "number2") if match.groupdict().get(name))
+                number = by_place.get(match.start(group))
+                if number is not None and not number.mask & taken:
+                    taken |= number.mask
+                    mask = self.mask(match.start(), match.end()) | number.unit_mask
+                    found.append(Threshold(relator, number, mask))
+        return tuple(found)
+
+    @cached_property
+    def adjectives(self) -> tuple[tuple[Adjective, int], ...]:
+        """Superlatives and comparatives with their tokens."""
+        known = adjectives()
+        return tuple((known[token.word], 1 << token.index) for token in self.tokens if token.word in known)
+
+    @cached_property
+    def limit(self) -> tuple[int, int]:
+        """How many of an extreme are asked for, and the tokens that say so: "the three highest", "top 5"."""
+        extreme = "|".join(word for word, adjective in adjectives().items() if adjective.superlative)
+        number = rf"(\d{{1,3}}|{'|'.join(number_words())})"
+        pattern = _limit_pattern(extreme, number)
+        match = pattern.search(self.lower)
+        if match is None:
+            return 1, 0
+        group = next(place for place, text in enumerate(match.groups(), 1) if text)
+        text = match[group]
+        count = int(text) if text.isdigit() else number_words()[text]
+        return (count, self.mask(*match.span(group))) if 1 < count <= 100 else (1, 0)
+
+    @cached_property
+    def unit_asked(self) -> tuple[str, int] | None:
+        """The unit in which the answer is wanted: "in kg", "how many centimetres"."""
+        for match in _UNIT_ASKED.finditer(self.text):
+            word = match[1] or match[2]
+            unit = unit_named(word)
+            if unit is not None:
+                return unit, self.mask(match.start(1 if match[1] else 2), match.end(1 if match[1] else 2))
+        return None
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The question, or the several questions that stand in it as sentences of their own."""
+        pieces = [piece.strip() for piece in _SENTENCE.split(self.text) if piece and piece.strip()]
+        asking = [piece for piece in pieces if len(piece.split()) >= 3]
+        if len(asking) < 2 or len(asking) != len(pieces):
+            return (self.text,)
+        return tuple(asking)
+
+    def stems_of(self, mask: int) -> tuple[str, ...]:
+        """The stems of some tokens."""
+        return tuple(token.stem for token in self.tokens if mask >> token.index & 1)
+
+    def words_of(self, mask: int) -> str:
+        """The text of some tokens."""
+        return " ".join(token.text for token in self.tokens if mask >> token.index & 1)
+
+    @staticmethod
+    def _all(masks: Iterable[int]) -> int:
+        total = 0
+        for mask in masks:
+            total |= mask
+        return total
+
+    def _with_unit(self, number: NumberMention, index: int) -> NumberMention:
+        """The number with a scale word and a unit in the next tokens, or a currency sign before it."""
+        scale, unit, mask = None, None, 0
+        place = index + 1
+        if (
+            place < len(self.tokens)
+            and self.tokens[place].word in SCALE_WORDS
+            and len(self.tokens[place].word) > 2
+        ):
+            scale = {3: "T", 6: "M", 9: "B", 12: "TN"}.get(SCALE_WORDS[self.tokens[place].word])
+            mask |= 1 << place
+            place += 1
+        for length in (2, 1):
+            if place + length > len(self.tokens):
+                continue
+            text = self.text[self.tokens[place].start : self.tokens[place + length - 1].end]
+            gap = self.text[self.tokens[place - 1].end : self.tokens[place].start]
+            if gap.strip() or (self.tokens[place].empty and length == 1):
+                continue
+            unit = unit_named(text)
+            if unit is not None:
+                mask |= ((1 << length) - 1) << place
+                break
+        if unit is None and index and self.tokens[index - 1].text in "€£$¥":
+            phrase = parse_unit_phrase(self.tokens[index - 1].text)
+            unit = phrase.unit if phrase else None
+            mask |= 1 << (index - 1)
+        return number._replace(unit=unit, scale=scale, unit_mask=mask)
+
+    def _times(self) -> Iterator[TimeMention]:
+        names = months()
+        taken = 0
+        tokens = self.tokens
+        for index, token in enumerate(tokens):
+            if taken >> index & 1:
+                continue
+            around = [
+                tokens[index + step].word if 0 <= index + step < len(tokens) else "" for step in range(-2, 4)
+            ]
+            day, month, year = None, names.get(token.word), None
+            if month and (len(token.word) > 4 or token.text[:1].isupper() or around[3][:1].isdigit()):
+                last = index
+                first = index
+                day_before = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?", around[1])
+                day_after = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?", around[3])
+                if _YEAR.fullmatch(around[3]):
+                    year, last = around[3], index + 1
+                elif day_after and 0 < int(day_after[1]) <= 31:
+                    day, last = int(day_after[1]), index + 1
+                    if _YEAR.fullmatch(around[4]):
+                        year, last = around[4], index + 2
+                if day is None and day_before and 0 < int(day_before[1]) <= 31:
+                    day, first = int(day_before[1]), index - 1
+                mask = ((1 << (last - first + 1)) - 1) << first
+                taken |= mask
+                text = f"{year or '-'}-{month:02d}" + (f"-{day:02d}" if day else "")
+                yield TimeMention(text, mask, full_mask=mask)
+            elif _YEAR.fullmatch(token.word):
+                end = tokens[index + 1] if index + 1 < len(tokens) else None
+                gap = self.text[token.end : end.start] if end else ""
+                if (
+                    end
+                    and gap.strip() in ("-", "–")
+                    and len(gap) == 1
+                    and re.fullmatch(r"\d\d|\d{4}", end.word)
+                ):
+                    second = end.word if len(end.word) == 4 else token.word[:2] + end.word
+                    if (
+                        re.fullmatch(r"\d\d", end.word)
+                        and tokens[index + 2 : index + 3]
+                        and re.fullmatch(r"\d\d", tokens[index + 2].word)
+                    ):
+                        mask = 7 << index
+                        taken |= mask
+                        yield TimeMention(
+                            f"{token.word}-{end.word}-{tokens[index + 2].word}", mask, full_mask=mask
+                        )
+                        continue
+                    mask = 3 << index
+                    taken |= mask
+                    yield TimeMention(f"{token.word}/{second}", mask, full_mask=mask)
+                else:
+                    yield TimeMention(token.word, 1 << index, full_mask=1 << index)
+            elif _DECADE.fullmatch(token.word):
+                first = int(token.word[:4])
+                yield TimeMention(f"{first}/{first + 9}", 1 << index, full_mask=1 << index)
+            elif match := re.fullmatch(r"(?:q([1-4]))", token.word):
+                if _YEAR.fullmatch(around[3]):
+                    taken |= 3 << index
+                    yield TimeMention(f"{around[3]}-Q{match[1]}", 3 << index, full_mask=3 << index)
+            elif match := re.fullmatch(r"fy(\d\d(?:\d\d)?)", token.word):
+                text = match[1] if len(match[1]) == 4 else f"20{match[1]}"
+                yield TimeMention(text, 1 << index, full_mask=1 << index)
+        for match in re.finditer(r"\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b", self.text):
+            date = parse_date(match[0])
+            if date is not None:
+                mask = self.mask(match.start(), match.end())
+                yield TimeMention(date.lexical, mask, full_mask=mask)
+
+    def _related(self, mention: TimeMention) -> TimeMention:
+        first = self.tokens[(mention.mask & -mention.mask).bit_length() - 1]
+        before = self.lower[: first.start]
+        match = _SINCE.search(before)
+        if match is None:
+            return mention
+        relation = {
+            "since": "since", "after": "after", "later than": "after", "before": "before", "prior to": "before",
+            "earlier than": "before", "until": "until", "till": "until", "through": "until", "by": "until",
+            "starting in": "since", "from": "from",
+        }[match[1]]  # fmt: skip
+        return mention._replace(
+            relation=relation, full_mask=mention.mask | self.mask(match.start(1), match.end(1))
+        )
+
+
+@lru_cache(maxsize=4096)
+def unit_named(text: str) -> str | None:
+    """The QUDT unit that a word names, or None.
+
+    >>> unit_named("km"), unit_named("hours"), unit_named("euros"), unit_named("lifts")
+    ('KiloM', 'HR', 'CCY_EUR', None)
+    """
+    word = text.strip()
+    folded = word.casefold()
+    if is_empty_word(folded) or folded in (
+        "points",
+        "point",
+        "second",
+        "times",
+        "people",
+        "persons",
+        "feet of",
+    ):
+        return None
+    phrase = parse_unit_phrase(word) if len(word) > 1 or word in "%€$£" else None
+    if phrase is not None and phrase.unit and not phrase.scale:
+        return phrase.unit
+    if word in ("m", "g", "t", "s", "h", "l", "W", "V", "K"):
+        found = find_unit(word)
+        return found.name if found else None
+    if len(folded) > 3:
+        for form in (folded, folded.removesuffix("s")):
+            found = find_unit(form)
+            if found is not None and not found.currency and found.label.casefold().startswith(form[:3]):
+                return found.name
+    return None
+
+
+_UNIT_ASKED = re.compile(
+    r"\b(?:in|as)\s+(?:terms of\s+)?([^\W\d_]+|%)\s*(?:\?|$|,)|\bhow many\s+([^\W\d_]{2,})\b", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"(?<=[?.!])\s+(?=(?:also|furthermore|and|additionally|moreover|secondly|what|which|who|when|where|how|list|name)\b)|\s+(?=(?:Also|Furthermore|Additionally|Moreover),\s)")  # fmt: skip
+
+
+@cache
+def _limit_pattern(extreme: str, number: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"\b(?:top|first|last|bottom|best)\s+{number}\b(?!\s*(?:%|percent|place))"
+        rf"|\b(?:the|which|what)\s+{number}\s+(?:[\w-]+\s+){{0,2}}?(?:{extreme})\b"
+        rf"|\b{number}\s+(?:{extreme})\b"
+        rf"|\b(?:the|which|what)\s+{number}\s+(?:[\w-]+\s+){{1,3}}?with the (?:{extreme})\b"
+    )
+
+
+@cache
+def _comparatives(sign: int) -> str:
+    words = [
+        word for word, adjective in adjectives().items()
+        if adjective.sign == sign and (word.endswith("er") or word in ("more", "less"))
+    ]  # fmt: skip
+    return "|".join(sorted(words, key=lambda word: -len(word)))
+
+
+@cache
+def _threshold_patterns() -> tuple[tuple[Relator, re.Pattern[str]], ...]:
+    words = "|".join(number_words())
+    number = rf"(?:[€£$¥]\s?)?(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?|(?:{words})\b)"
+    filled = []
+    for relator, text in _THRESHOLDS:
+        plain = (
+            text.replace("{more}", _comparatives(1))
+            .replace("{less}", _comparatives(-1))
+            .replace("{u}", r"[^\W\d_]+")
+        )
+        first, rest = plain.replace("{n}", number, 1), ""
+        pieces = first + rest
+        pieces = pieces.replace("{n}", number.replace("P<number>", "P<number2>"))
+        filled.append((relator, re.compile(rf"(?<!\w){pieces}")))
+    return tuple(filled)
+
+
+@cache
+def _between() -> re.Pattern[str]:
+    words = "|".join(number_words())
+    number = rf"(?:[€£$¥]\s?)?(?P<{{}}>\d+(?:,\d{{{{3}}}})*(?:\.\d+)?|(?:{words})\b)(?:\s[^\W\d_]+)?"
+    return re.compile(
+        rf"\bbetween\s+{number.format('a')}\s+and\s+{number.format('b')}|\bfrom\s+{number.format('c')}\s+(?:to|until|through)\s+{number.format('d')}"
+    )

@@ -1,0 +1,105 @@
+"""Many programs over the same tables: what they share is executed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from kgtable.errors import KgtableError
+from kgtable.programs.algebra import Node, Program, Rows, ValueKind
+from kgtable.programs.executor import _Executor, _Frame, _Sight
+from kgtable.programs.relation import ColumnData, Relation
+from kgtable.programs.scalars import Datum, format_decimal, text_of
+from kgtable.programs.types import check
+
+MOST_ROWS_TOLD = 300
+"""Rows of a result that are read while programs are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denotation:
+    """What a program gives, without the cells it read: rows of values, and how many rows there are."""
+
+    rows: tuple[tuple[Datum | None, ...], ...]
+    size: int
+    is_value: bool
+    ordered: bool
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing but missing values came out."""
+        return all(value is None for row in self.rows for value in row)
+
+
+class Session(_Executor):
+    """Executes programs and remembers the relations inside them."""
+
+    def __init__(self, relations: Mapping[str, Relation]) -> None:
+        super().__init__(relations)
+        self._all = relations
+        self._frames: dict[Rows, _Frame | KgtableError] = {}
+
+    def rows(self, node: Rows) -> _Frame:
+        """The rows of a relation, executed at the first time."""
+        found = self._frames.get(node)
+        if found is None:
+            try:
+                found = super().rows(node)
+            except KgtableError as error:
+                found = error
+            self._frames[node] = found
+        if isinstance(found, KgtableError):
+            raise found
+        return found
+
+    def denotation(self, program: Program) -> Denotation:
+        """Check a program and execute it. Raises the errors of `run`."""
+        check(program, self._all)
+        root: Node = program.root
+        if isinstance(root, Rows):
+            frame = self.rows(root)
+            columns = frame.columns()
+            shown = min(frame.size, MOST_ROWS_TOLD)
+            rows = tuple(tuple(column[row] for column in columns) for row in range(shown))
+            return Denotation(rows, frame.size, False, frame.ordered)
+        value = self.expression(root, None, _Sight())
+        assert not isinstance(value, ColumnData)
+        plain = None if value is None else Datum(*value)
+        return Denotation(((plain,),), 1, True, False)
+
+
+_SCALE_POWERS = {"T": (3, "thousand"), "M": (6, "million"), "B": (9, "billion"), "TN": (12, "trillion")}
+
+
+def texts(denotation: Denotation) -> list[str]:
+    """The values of a denotation as texts, row by row: as printed, or plainly where they were computed."""
+    return [value_text(value) for row in denotation.rows for value in row if value is not None]
+
+
+def value_text(value: Datum) -> str:
+    """A value as people read it: with scale word and percent sign, durations as a clock shows them.
+
+    >>> from decimal import Decimal
+    >>> from kgtable.programs.scalars import quantity
+    >>> value_text(quantity(Decimal("3860000"), "CCY_EUR", "T")), value_text(quantity(Decimal("14.5161290"), "PERCENT"))
+    ('3860 thousand', '14.516129%')
+    """
+    number = value.number
+    if value.text or number is None:
+        return text_of(value)
+    if value.kind is ValueKind.DURATION or value.unit == "SEC":
+        return _clock(number)
+    power, word = _SCALE_POWERS.get(value.scale or "", (0, ""))
+    plain = format_decimal(round(number.scaleb(-power), 6))
+    return f"{plain}{'%' if value.unit == 'PERCENT' else ''}{' ' + word if word else ''}"
+
+
+def _clock(seconds: Decimal) -> str:
+    whole = abs(int(seconds))
+    fraction = format_decimal(abs(seconds) - whole)[1:]
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    sign = "-" if seconds < 0 else ""
+    body = f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
+    return f"{sign}{body}{fraction}"

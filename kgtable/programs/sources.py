@@ -1,0 +1,230 @@
+"""What candidates are made from: a table, or two joined by a key, and the conditions that a question makes on them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+from kgtable.programs.algebra import (
+    And,
+    ColumnRef,
+    Expression,
+    Filter,
+    Join,
+    KeyPair,
+    RowChoice,
+    Rows,
+    TableRows,
+    ValueKind,
+)
+from kgtable.programs.linking import ColumnLink, ColumnView, Condition, Links, TableIndex
+from kgtable.programs.reading import Question
+from kgtable.programs.relation import ColumnRole
+from kgtable.programs.scalars import text_of
+
+_KEY_HEADER = re.compile(r"(?i)(?:^|[\W_])(?:id|code|key|sku)(?:$|[\W_])|[a-z]I[dD]\b|(?i:\w+_id\b)")
+
+_KEYS: dict[tuple[str, str, int, int], tuple[ColumnRef, ColumnRef] | None] = {}
+
+
+class Source:
+    """One table, or two joined by a key, as the grammar sees it."""
+
+    def __init__(
+        self, links: Sequence[Links], score: float, rank: int, join: tuple[ColumnRef, ColumnRef] | None = None
+    ) -> None:
+        self.links = tuple(links)
+        self.score, self.rank, self.join = score, rank, join
+        self.question: Question = links[0].question
+        columns: list[ColumnView] = []
+        column_links: list[ColumnLink] = []
+        conditions: list[Condition] = []
+        for part in links:
+            shift = len(columns)
+            columns += [replace(view, place=view.place + shift) for view in part.index.columns]
+            column_links += part.columns
+            conditions += [replace(c, column=c.column + shift if c.column >= 0 else -1) for c in part.conditions] if shift else part.conditions  # fmt: skip
+        self.columns, self.column_links = tuple(columns), tuple(column_links)
+        conditions = [self._beside_header(condition) for condition in conditions]
+        conditions.sort(key=lambda c: (-c.quality, -c.mask.bit_count()))
+        self.conditions = tuple(conditions)
+        self.title = 0
+        self.values = 0
+        for part in links:
+            self.title |= part.title
+            self.values |= part.values
+
+    def _beside_header(self, condition: Condition) -> Condition:
+        """The condition with the tokens of its column's header, where they stand beside it."""
+        if condition.column < 0 or condition.kind not in ("exact", "partial", "several", "contains"):
+            return condition
+        link = self.column_links[condition.column]
+        if link.score < 0.5 or link.mask & condition.mask:
+            return condition
+        around = condition.mask
+        for _ in range(3):
+            around |= around << 1 | around >> 1
+        if not link.mask & around:
+            return condition
+        quality = min(condition.quality + 0.15 * link.score, 1.2)
+        return replace(condition, mask=condition.mask | link.mask, quality=quality, relation="header")
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of its tables."""
+        return tuple(table.id for part in self.links for table in part.index.relation.tables)
+
+    def rows(self, choice: RowChoice = RowChoice.MEMBERS) -> Rows:
+        """All its rows."""
+        tables = [
+            TableRows(tuple(table.id for table in part.index.relation.tables), choice=choice)
+            for part in self.links
+        ]
+        if self.join is None:
+            return tables[0]
+        return Join(tables[0], tables[1], (KeyPair(*self.join),))
+
+    def link(self, view: ColumnView) -> ColumnLink:
+        """How the question names a column."""
+        return self.column_links[view.place]
+
+    @cached_property
+    def overshadowed(self) -> frozenset[int]:
+        """Columns of which another column has all that names them, and is named better."""
+        links = self.column_links
+        return frozenset(
+            place
+            for place, link in enumerate(links)
+            if link.mask and any(o.mask & link.mask == link.mask and o.score > link.score for o in links)
+        )
+
+    @cached_property
+    def labels(self) -> tuple[ColumnView, ...]:
+        """The columns that name rows: the label column of each table."""
+        return tuple(view for view in self.columns if view.label)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSet:
+    """Conditions that hold together."""
+
+    conditions: tuple[Condition, ...]
+    mask: int
+    quality: float
+    choice: RowChoice
+    features: Mapping[str, float]
+
+    def expression(self) -> Expression | None:
+        """Their conjunction."""
+        parts = tuple(condition.expression for condition in self.conditions)
+        return None if not parts else parts[0] if len(parts) == 1 else And(parts)
+
+    def over(self, rows: Rows) -> Rows:
+        """The rows of which they hold."""
+        expression = self.expression()
+        return rows if expression is None else Filter(rows, expression)
+
+    @property
+    def columns(self) -> frozenset[int]:
+        """The places of their columns."""
+        return frozenset(condition.column for condition in self.conditions)
+
+
+def condition_set(conditions: Sequence[Condition], dominated: Iterable[Condition] = ()) -> ConditionSet:
+    """The conjunction of some conditions; `dominated` are those that another reading of the tokens beats."""
+    mask, choice = 0, RowChoice.MEMBERS
+    features: dict[str, float] = {}
+    weaker = tuple(dominated)
+    for condition in conditions:
+        mask |= condition.mask
+        if condition.choice is RowChoice.ALL:
+            choice = RowChoice.ALL
+        key = f"c:{condition.kind}"
+        features[key] = features.get(key, 0) + 1
+        features[f"{key}:q"] = features.get(f"{key}:q", 0) + condition.quality
+        if condition in weaker:
+            features["c:dominated"] = features.get("c:dominated", 0) + 1
+        if condition.relation:
+            features[f"c:relation:{condition.relation}"] = 1.0
+    features[f"c:n={min(len(conditions), 3)}"] = 1.0
+    if choice is RowChoice.ALL:
+        features["c:all"] = 1.0
+    quality = sum(condition.quality for condition in conditions)
+    return ConditionSet(tuple(conditions), mask, quality, choice, features)
+
+
+def joins_of(sources: Sequence[Source]) -> Iterator[Source]:
+    """Pairs of single-table sources that share a key, where the question speaks of both."""
+    for one, other in combinations(sources[:6], 2):
+        if not (_spoken(one) and _spoken(other)):
+            continue
+        key = shared_key(one.links[0].index, other.links[0].index)
+        if key is not None:
+            left, right = key
+            yield Source(
+                (one.links[0], other.links[0]),
+                min(one.score, other.score),
+                max(one.rank, other.rank),
+                (left, right),
+            )
+
+
+def _spoken(source: Source) -> bool:
+    linked = any(link.score >= 0.5 for link in source.column_links)
+    return linked or any(c.quality >= 0.6 for c in source.conditions) or bool(source.title)
+
+
+def shared_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRef] | None:
+    """The columns by which two tables can be joined: values that one nearly contains, unique on one side."""
+    kept = left.id, right.id, id(left.relation), id(right.relation)
+    if kept not in _KEYS:
+        if len(_KEYS) > 5000:
+            _KEYS.clear()
+        _KEYS[kept] = _find_key(left, right)
+    return _KEYS[kept]
+
+
+def _find_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRef] | None:
+    best: tuple[float, ColumnRef, ColumnRef] | None = None
+    if [view.stems for view in left.columns] == [view.stems for view in right.columns]:
+        return None
+    for one in left.columns:
+        for other in right.columns:
+            if (
+                one.kind in (ValueKind.DATE, ValueKind.TRUTH, ValueKind.DURATION)
+                or one.distinct < 2
+                or other.distinct < 2
+            ):
+                continue
+            same = bool(one.stems) and one.stems == other.stems
+            keyed = ColumnRole.IDENTIFIER in (one.role, other.role) or {"id", "code", "key", "sku"} & {
+                *one.stems,
+                *other.stems,
+            }
+            if not same and not keyed and not (one.kind is ValueKind.TEXT and other.kind is ValueKind.TEXT):
+                continue
+            if not keyed and ValueKind.QUANTITY in (one.kind, other.kind):
+                continue
+            first, second = _texts(left, one), _texts(right, other)
+            if not first or not second:
+                continue
+            common = len(first & second)
+            share = common / min(len(first), len(second))
+            unique = one.distinct >= one.filled or other.distinct >= other.filled
+            if share < 0.5 or common < 2 or not unique:
+                continue
+            numeric = all(text.isdigit() for text in list(first)[:20])
+            if numeric and not (same or keyed):
+                continue
+            score = share + same + 0.5 * bool(keyed) + 0.3 * (one.kind is not ValueKind.QUANTITY)
+            if best is None or score > best[0]:
+                best = score, one.ref, other.ref
+    return None if best is None else best[1:]
+
+
+def _texts(index: TableIndex, view: ColumnView) -> frozenset[str]:
+    data = index.relation.data(view.place)
+    return frozenset(text_of(data.values[code]).strip().casefold() for code in data.used()[:3000])

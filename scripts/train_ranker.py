@@ -1,0 +1,261 @@
+"""Learn the weights of the ranker of programs by rules from benchmarks with answers.
+
+    python scripts/train_ranker.py --data DIR --kgs DIR --out FILE [--rounds 2] [--limit N]
+
+Training questions are those whose tables all have an even SHA-256 (see `eval_programs.is_even`): wtq
+``squall``, and ``dev`` of spider, finqa, tatqa, hitab and everyday. A candidate is right when its answer is
+the gold answer and, where a benchmark names gold tables, it reads one of them. The objective is the
+marginal log likelihood of the right candidates (of abstaining, where none is right), with an L2 penalty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import sys
+import time
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+
+sys.path.insert(0, str(Path(__file__).parent))
+from eval_programs import Workplace, for_training
+
+from kgtable.programs import ranker, session
+from kgtable.programs.algebra import tables_of
+from kgtable.programs.reading import Question
+from kgtable.programs.scalars import format_decimal
+
+SPLITS = (
+    ("everyday", "dev"),
+    ("hitab", "dev"),
+    ("spider", "dev"),
+    ("finqa", "dev"),
+    ("tatqa", "dev"),
+    ("wtq", "squall"),
+)
+SEED = 20261122
+PENALTY = 0.005
+LEAST = 4
+"""Questions that a feature must occur in."""
+
+START = {
+    "uncovered": -3.0, "uncovered:value": -2.0, "uncovered:number": -2.0, "covered": 1.0, "t:link": 1.0, "t:focus": 1.0,
+    "m:link": 1.5, "m:hint": 1.0, "t:label": 0.3, "c:exact:q": 1.0, "c:time:q": 0.8, "c:group:q": 0.5, "c:partial:q": 0.6,
+    "c:threshold:q": 2.0, "c:n=3": -0.5, "table:score": 2.0, "table:first": 0.5, "d:echo": -2.0, "d:many:singular": -0.5,
+    "d:everything": -1.5, "join": -0.5, "count:how_many": 1.0, "mean:average": 2.0, "sum:total": 1.5, "extreme:adjective": 1.5,
+    "difference/columns/time:difference": 1.0, "percent_change/columns/time:percent": 2.0, "m:unlinked": -0.5, "t:condition": -1.0,
+    "abstain": -5.0, "c:several": -0.5, "c:not exact": -0.3, "select:adjective": -0.7,
+    "cue:left": -1.0, "cue:left:superlative": -1.5, "cue:left:negation": -2.0, "uncovered:focus": -0.5, "uncovered:n": -1.0, "count:focus measure": -2.0, "sum:focus measure": 1.0, "count_distinct:focus measure": -1.0,
+    "count_distinct:focus entity": 0.7, "m:focus": 0.8, "d:yes_no:number": -3.0, "d:what_is:number": 0.3, "count:wh=what_is": -1.0, "described": -0.2, "t:said key": 2.0, "group/mean:each": 1.0, "group/count:each": 1.0, "group/sum:each": 1.0, "c:dominated": -1.0, "t:id": -0.8, "count_distinct:t:id": 0.8, "count:wh=which": -1.5, "count:wh=who": -2.0, "count:wh=when": -2.0, "count:wh=where": -2.0,
+    "sum:wh=which": -1.0, "sum:wh=who": -1.5, "count_distinct:wh=which": -1.5, "count_distinct:wh=who": -2.0, "c:not contains": -0.7,
+    "c:contains": -0.4, "m:overshadowed": -1.5, "t:overshadowed": -1.0, "columns/mean/span:until": 1.0, "uncovered:name": -0.7,
+    "abstain:uncovered:n": 0.5, "abstain:uncovered:name": 1.0, "abstain:uncovered:number": 0.5, "sum:quantity": 2.0,
+    "share/rows:ratio": -1.0, "ratio/rows:ratio": 1.0, "share/columns:ratio": -1.0, "ratio/columns:ratio": 1.0, "op=never/within": -0.3,
+    "count:total": -0.7, "select:average": -1.0,
+    "compare_yes:than": 0.5, "t:label:title": 0.5, "first_last/last:t:unlinked": -0.3, "select:missing": 0.0,
+    "d:how_many:text": -3.0, "d:how_many:number": 1.0, "d:how_much:text": -2.5, "d:yes_no:truth": 3.0, "d:yes_no:text": -2.0,
+    "d:who:number": -2.5, "d:when:text": -1.0, "d:when:number": -1.0, "d:where:number": -2.0, "d:which:truth": -3.0,
+    "d:which:number": -0.5, "op=select/columns": -1.0, "select/columns:wh=list": 1.0, "c:relation:header": 0.5, "op=percent_change/columns/time": 0.5,
+    "d:negative": -0.5, "d:zero": -0.7,
+}  # fmt: skip
+
+
+def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list[dict[str, Any]]:
+    """The groups of one share of a benchmark: for each question the features of candidates and which are right."""
+    name, split, data, kgs, limit, start, share = task
+    place = Workplace(Path(data) / name, Path(kgs) / name)
+    known = ranker.Weights(start, {})
+    part, parts = map(int, share.split("/"))
+    questions = [q for q in place.questions(split) if for_training(q)]
+    questions = [q for q in questions if q.extra.get("answer_from") != "text" or hash_share(q.id, 4)]
+    random.Random(SEED).shuffle(questions)
+    questions = questions[:limit][part::parts] if limit else questions[part::parts]
+    groups = []
+    for question in questions:
+        gold = place.gold(question)
+        tables = place.tables(question, False, 4)
+        have = {relation.id for relation, _ in tables}
+        least = min((score for _, score in tables), default=1.0)
+        tables += [(place.relation(id), least) for id in gold if id not in have]
+        asked = Question.read(question.text)
+        sources = ranker.sources_of(asked, tables)
+        found = ranker.generate(sources, known)
+        right_tables = set(gold)
+        own = [c for c in found if right_tables & set(c.source.ids)][:110]
+        other = [c for c in found if not right_tables & set(c.source.ids)][:24]
+        relations = {relation.id: relation for relation, _ in tables}
+        executed = ranker.execute(own, relations, known, 110) + ranker.execute(other, relations, known, 24)
+        verdicts: dict[tuple[str, ...], bool] = {}
+        rows, right, keys = [], [], []
+        for entry in executed:
+            texts = tuple(session.texts(entry.denotation))
+            if texts not in verdicts:
+                values = [v for row in entry.denotation.rows for v in row if v is not None]
+                number = values[0].number if len(values) == 1 else None
+                value = format_decimal(number) if number is not None else None
+                unique = list(dict.fromkeys(texts))
+                verdicts[texts] = place.judge(
+                    question, "; ".join(unique), value, None if not values else values[0].unit
+                )
+            rows.append(entry.features)
+            reads = not right_tables or bool(right_tables & set(tables_of(entry.candidate.program)))
+            right.append(verdicts[texts] and bool(question.answers) and reads)
+            keys.append(repr(entry.key))
+        groups.append({"id": f"{name}/{question.id}", "features": rows, "right": right, "keys": keys,
+                       "abstain": ranker.abstention_features(executed), "found": any(right)})  # fmt: skip
+    return groups
+
+
+def hash_share(id: str, parts: int) -> bool:
+    """Whether a question is of one share of several: of those without an answer in a table only some are taken."""
+    return zlib.crc32(id.encode()) % parts == 0
+
+
+def fit(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float]) -> dict[str, float]:
+    """The weights that make right candidates likely."""
+    counts: Counter[str] = Counter()
+    for group in groups:
+        counts.update({name for row in group["features"] for name in row})
+    counts.update(dict.fromkeys(("abstain", "abstain:uncovered", "abstain:nothing"), LEAST))
+    names = sorted(name for name, count in counts.items() if count >= LEAST)
+    index = {name: place for place, name in enumerate(names)}
+    data, columns, ends, right, starts = [], [], [0], [], [0]
+    for group in groups:
+        found = any(group["right"])
+        for row, good in [
+            *zip(group["features"], group["right"], strict=True),
+            (group["abstain"], not found),
+        ]:
+            for name, value in row.items():
+                if name in index and value:
+                    data.append(value)
+                    columns.append(index[name])
+            ends.append(len(data))
+            right.append(good)
+        starts.append(len(right))
+    matrix = csr_matrix((data, columns, ends), shape=(len(right), len(names)))
+    good = np.array(right)
+    begin = np.array(starts[:-1])
+    sizes = np.diff(starts)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+
+    begin_w = np.array([start.get(name, 0.0) for name in names])
+    prior = np.array([START.get(name, 0.0) for name in names])
+
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = matrix @ w
+        top = np.maximum.reduceat(scores, begin)
+        exp = np.exp(scores - top[owner])
+        total = np.add.reduceat(exp, begin)
+        some = np.add.reduceat(exp * good, begin)
+        value = (
+            -np.log(np.maximum(some, 1e-30) / total).sum() / len(sizes)
+            + penalty * ((w - prior) @ (w - prior)) / 2
+        )
+        all_p = exp / total[owner]
+        good_p = exp * good / np.maximum(some, 1e-30)[owner]
+        gradient = matrix.T @ (all_p - good_p) / len(sizes) + penalty * (w - prior)
+        return value, gradient
+
+    found = minimize(loss, begin_w, jac=True, method="L-BFGS-B", options={"maxiter": 300})
+    print(f"  loss {found.fun:.4f} after {found.nit} steps, {len(names)} features, {len(sizes)} questions")
+    return {name: round(float(w), 4) for name, w in zip(names, found.x, strict=True) if abs(w) >= 0.005}
+
+
+def calibrate(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float]) -> dict[str, float]:
+    """Slope and offset from the probability of an answer to that of its being right, by two folds."""
+    random.Random(SEED).shuffle(list(groups))
+    logits, rights = [], []
+    for fold in (0, 1):
+        learned = fit([g for i, g in enumerate(groups) if i % 2 != fold], penalty, start)
+        for group in (g for i, g in enumerate(groups) if i % 2 == fold):
+            probability, right = best_answer(group, learned)
+            logits.append(float(np.log(max(probability, 1e-6) / max(1 - probability, 1e-6))))
+            rights.append(right)
+    x, y = np.array(logits), np.array(rights, dtype=float)
+
+    def loss(p: np.ndarray) -> float:
+        z = p[0] * x + p[1]
+        return float(np.mean(np.logaddexp(0, z) - y * z))
+
+    found = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead")
+    print(f"  two folds: accuracy {y.mean():.3f}, calibration {found.x.round(3)}")
+    return {"slope": round(float(found.x[0]), 4), "offset": round(float(found.x[1]), 4)}
+
+
+def best_answer(group: dict[str, Any], learned: dict[str, float]) -> tuple[float, bool]:
+    """The likeliest answer's probability, and whether it is right."""
+    known = ranker.Weights(learned, {})
+    scores = np.array([known.score(row) for row in group["features"]] + [known.score(group["abstain"])])
+    p = np.exp(scores - scores.max())
+    p /= p.sum()
+    if not group["features"]:
+        return 0.0, False
+    totals: dict[str, float] = {}
+    for key, probability in zip(group["keys"], p, strict=False):
+        totals[key] = totals.get(key, 0.0) + float(probability)
+    best = int(np.argmax(p[:-1]))
+    return totals[group["keys"][best]], bool(group["right"][best])
+
+
+def main() -> None:
+    """Collect, fit, again with the learned weights, and write the file."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--kgs", type=Path, required=True, help="folder of graphs, one for each benchmark")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--penalty", type=float, default=PENALTY)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--start", type=Path)
+    parser.add_argument("--groups", type=Path, help="keep what was collected here, or take it from here")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    learned = json.loads(options.start.read_text())["weights"] if options.start else dict(START)
+    for number in range(options.rounds):
+        began = time.time()
+        tasks = [(name, split, str(options.data), str(options.kgs), options.limit, learned, f"{part}/4")
+                 for name, split in reversed(SPLITS) for part in range(4)]  # fmt: skip
+        if options.groups is not None and options.groups.exists():
+            groups = json.loads(options.groups.read_text())
+        else:
+            with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
+                groups = [group for found in pool.imap(collect, tasks, chunksize=1) for group in found]
+            if options.groups is not None:
+                options.groups.write_text(json.dumps(groups))
+        by: dict[str, list[bool]] = {}
+        for group in groups:
+            by.setdefault(group["id"].split("/")[0], []).append(group["found"])
+        reach = ", ".join(f"{name} {np.mean(found):.3f} of {len(found)}" for name, found in by.items())
+        print(
+            f"round {number}: {len(groups)} questions in {time.time() - began:.0f} s; right candidate found: {reach}"
+        )
+        learned = fit(groups, options.penalty, learned)
+        right: dict[str, list[bool]] = {}
+        for group in groups:
+            right.setdefault(group["id"].split("/")[0], []).append(best_answer(group, learned)[1])
+        print(
+            "  on the training half: "
+            + ", ".join(f"{name} {np.mean(found):.3f}" for name, found in right.items()),
+            flush=True,
+        )
+    calibration = calibrate(groups, options.penalty, learned)
+    data = {"about": "Weights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,
+            "splits": [f"{name} {split}, tables of even SHA-256" for name, split in SPLITS], "questions": len(groups),
+            "calibration": calibration, "weights": dict(sorted(learned.items()))}  # fmt: skip
+    options.out.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Answers by programs: the verdict says what it says."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from kgtable.answering.by_rules import RankedAnswer, answer_by_programs
+from kgtable.programs.relation import Relation, relation_of
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.model import Grid, Source
+from tests.programs.test_candidates import BUDGET, PRODUCTS, SALES
+from tests.programs.test_linking import GAMES, STAFF
+
+
+def relation(name: str, *rows: tuple[str, ...]) -> Relation:
+    return relation_of(make_table(Grid(name, Source(f"{name}.csv"), rows, max(map(len, rows)))))
+
+
+FLEA = relation("flea-market", ("Item", "Seller", "Price"), ("Lamp", "Ilse", "€40"), ("Rug", "Basil", "£65"),
+                ("Vinyl", "Ilse", "$8"), ("Tea set", "Yuki", "¥5400"))  # fmt: skip
+APPLES = [
+    relation(
+        "apples-2023", ("Variety", "Harvest (kg)"), ("Boskoop", "1840"), ("Elstar", "2310"), ("Topaz", "960")
+    ),
+    relation(
+        "apples-2024", ("Variety", "Harvest (kg)"), ("Boskoop", "1525"), ("Elstar", "2680"), ("Topaz", "1120")
+    ),
+]
+
+
+def ask(text: str, *tables: Relation) -> RankedAnswer:
+    return answer_by_programs(text, [(table, 1.0 - 0.1 * rank) for rank, table in enumerate(tables)])
+
+
+def test_a_plain_question_is_answered_from_the_right_table() -> None:
+    answer = ask("What is the average salary in IT?", STAFF, GAMES, BUDGET)
+    assert answer.text == "67500"
+    assert answer.grounded
+    assert Decimal(answer.value or "0") == 67500
+    assert answer.tables == ("employees",)
+    assert "average" in answer.derivation
+
+
+def test_totals_are_left_out() -> None:
+    assert ask("Which item of the village budget was the highest in 2022?", BUDGET).text == "School"
+
+
+def test_what_two_tables_answer_differently_is_never_verified() -> None:
+    answer = ask("What was the harvest of Boskoop?", *APPLES)
+    assert not answer.verified
+    assert answer.ambiguous
+    assert {answer.text, *(other.text for other in answer.alternatives)} >= {"1840", "1525"}
+
+
+def test_mixed_currencies_are_refused_with_a_sentence() -> None:
+    answer = ask("What is the total price of everything at the flea market?", FLEA)
+    assert not answer.text
+    assert not answer.verified
+    assert any("EUR" in reason for reason in answer.reasons)
+
+
+def test_words_that_are_not_found_keep_an_answer_from_being_verified() -> None:
+    answer = ask("What is the phone number of Ida Brandt?", STAFF)
+    assert not answer.verified
+    assert any("phone" in reason for reason in answer.reasons)
+
+
+def test_nothing_to_look_at() -> None:
+    assert ask("Who won?").text == ""
+    assert ask("", STAFF).reasons
+
+
+def test_joins() -> None:
+    answer = ask("How many pieces of the mug were sold?", PRODUCTS, SALES)
+    assert "7" in {answer.text, *(other.text for other in answer.alternatives)}
+
+
+def test_answers_are_deterministic() -> None:
+    first, second = (ask("Which designer has the most board games?", GAMES, STAFF) for _ in range(2))
+    assert (first.text, first.confidence, first.reasons) == (second.text, second.confidence, second.reasons)

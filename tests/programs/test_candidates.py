@@ -1,0 +1,85 @@
+"""Candidate programs: what a question means is among them, and executes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtable.errors import KgtableError
+from kgtable.programs.candidates import MOST_CANDIDATES, candidates_of
+from kgtable.programs.ranker import sources_of
+from kgtable.programs.reading import Question
+from kgtable.programs.relation import Relation
+from kgtable.programs.session import Session, texts
+from tests.programs.test_linking import GAMES, STAFF, relation
+
+BUDGET = relation(
+    "village-budget",
+    ("Item", "2021", "2022", "2023"),
+    ("School", "420", "455", "480"),
+    ("Roads", "310", "265", "390"),
+    ("Culture", "95", "110", "105"),
+    ("Total", "825", "830", "975"),
+)
+PRODUCTS = relation("products", ("SKU", "Product", "Supplier"), ("P301", "Mug", "Norra"), ("P302", "Knife", "Kupfer"),
+                    ("P303", "Clock", "Norra"))  # fmt: skip
+SALES = relation(
+    "sales", ("Sale", "SKU", "Pieces"), ("1", "P301", "3"), ("2", "P302", "1"), ("3", "P301", "4")
+)
+
+
+def answers(text: str, *tables: Relation) -> dict[str, set[str]]:
+    """The answers of the candidates by operator."""
+    question = Question.read(text)
+    session = Session({table.id: table for table in tables})
+    found: dict[str, set[str]] = {}
+    for source in sources_of(question, [(table, 1.0) for table in tables]):
+        for candidate in candidates_of(source):
+            try:
+                denotation = session.denotation(candidate.program)
+            except KgtableError:
+                continue
+            found.setdefault(candidate.op, set()).add("; ".join(texts(denotation)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "op", "answer"),
+    [
+        ("What is the rating of Or?", GAMES, "select", "7.4"),
+        ("How many games are for 2 players?", GAMES, "count", "2"),
+        ("How many designers are there?", GAMES, "count_distinct", "4"),
+        ("Which game has the best rating?", GAMES, "extreme", "Up"),
+        ("Name the two games with the lowest rating.", GAMES, "top", "Stone Bridge¹; No"),
+        ("What is the average salary in IT?", STAFF, "mean", "67500"),
+        ("Who is not in IT?", STAFF, "select", "Jonas Weil; Vera Lind"),
+        ("Which employee reports to nobody?", STAFF, "select", "Vera Lind"),
+        ("How much more does Omar Nasser earn than Jonas Weil?", STAFF, "difference/rows/reverse", "34000"),
+        ("Does Omar Nasser earn more than Vera Lind?", STAFF, "compare_yes", "no"),
+        ("Which designer has the most games?", GAMES, "group_extreme/count", "Falk"),
+        ("Who comes after Omar Nasser in the list?", STAFF, "neighbour/next", "Jonas Weil"),
+        ("By what percentage did roads rise from 2022 to 2023?", BUDGET, "percent_change/columns/time", "47.169811%"),
+        ("What share of the total was the school in 2021?", BUDGET, "share/sum", "50.909091%"),
+        ("In which year was culture highest?", BUDGET, "column_extreme", "2022"),
+        ("Which item was higher in 2021 than in 2022?", BUDGET, "change_rows", "Roads"),
+    ],
+)  # fmt: skip
+def test_the_meaning_is_among_the_candidates(text: str, table: Relation, op: str, answer: str) -> None:
+    found = answers(text, table)
+    assert answer in set().union(*(found[name] for name in found if name.startswith(op.split("/")[0])))
+
+
+def test_joins_by_a_shared_key() -> None:
+    found = answers("How many pieces of the mug were sold?", PRODUCTS, SALES)
+    assert "7" in found["sum"]
+    never = answers("Which product has never been sold?", PRODUCTS, SALES)
+    assert "Clock" in never["never"]
+
+
+def test_totals_stay_out_of_sums() -> None:
+    assert "830" in answers("What is the total in 2022?", BUDGET)["sum"]
+
+
+def test_the_number_of_candidates_is_bounded() -> None:
+    text = "Which Or No Up 1815 game of 2016 2019 2011 with more than 2 players and a rating over 5 and under 8 by Falk or Sato"
+    for source in sources_of(Question.read(text), [(GAMES, 1.0)]):
+        assert len(candidates_of(source)) <= MOST_CANDIDATES
