@@ -35,7 +35,7 @@ from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore
-from kgtable.graph.table_decoder import read_table
+from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.llm.protocol import LLM, OnText
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
     from kgtable.answering.answer import Answer
     from kgtable.answering.ask import Asker
-    from kgtable.answering.table_sources import GraphTables
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
@@ -277,7 +276,7 @@ class KnowledgeGraph:
             self._closed = True
             self._kept_asker = None
         store: TripleStore | None = self.__dict__.pop("store", None)
-        for name in ("catalogue", "ontology", "retrievers", "_source"):
+        for name in ("catalogue", "ontology", "retrievers", "reader"):
             self.__dict__.pop(name, None)
         if store is not None:
             store.close()
@@ -325,7 +324,7 @@ class KnowledgeGraph:
     @property
     def tables(self) -> Tables:
         """The tables by id."""
-        return Tables(self.catalogue.tables, lambda id: read_table(self.store, id, self.names))
+        return Tables(self.catalogue.tables, self.reader.read)
 
     @cached_property
     def ontology(self) -> rdflib.Graph:
@@ -541,7 +540,7 @@ class KnowledgeGraph:
                 kept = self._kept_asker = (
                     settings,
                     llm,
-                    Asker(retrieved, self._source, settings, metered),
+                    Asker(retrieved, self.reader, settings, metered),
                 )
             return kept[2]
 
@@ -554,11 +553,10 @@ class KnowledgeGraph:
         return found
 
     @cached_property
-    def _source(self) -> GraphTables:
+    def reader(self) -> TableReader:
+        """Tables, rows and cells as the store holds them."""
         self._check_open()
-        from kgtable.answering.table_sources import GraphTables
-
-        return GraphTables(self.store, self.names)
+        return TableReader(self.store, self.names)
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""

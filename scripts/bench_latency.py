@@ -84,7 +84,7 @@ def _nearest(
     sentences = [
         f"{triple.subject} {triple.predicate} {triple.object}"
         for table in sorted({cell.table for cell in cells})
-        for triple in kg.retrievers.material.reader.triples_of(table)
+        for triple in kg.retrievers.material.triples_of(table)
         if (triple.table, triple.row, triple.column) in cells
     ]
     if sentences:

@@ -20,8 +20,8 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS
 from kgtable.answering.prompting import PromptSetting
-from kgtable.answering.table_sources import GraphTables
 from kgtable.config import ModelEndpoint
+from kgtable.graph.table_source import TableReader
 from kgtable.llm.client import ChatModel
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.llm.scripted_server import ScriptedServer
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--context-tokens", type=int, default=12_000)
     arguments = parser.parse_args()
     kg = kgtable.open(arguments.kg)
-    evidence = Evidence(kg.retrieve(arguments.question, arguments.k), GraphTables(kg.store, kg.names))
+    evidence = Evidence(kg.retrieve(arguments.question, arguments.k), TableReader(kg.store, kg.names))
     print(f"{len(evidence.retrieval.triples)} triples of {len(evidence.tables)} tables\n")
     print("| setting |" + "".join(f" {name} |" for name in PRESENTATIONS))
     print("|---|" + "---|" * len(PRESENTATIONS))

@@ -23,6 +23,8 @@ from kgtable.tables.model import spreadsheet_reference
 class Citation:
     """A cell that an answer rests on: IRI, table id, grid position, text as printed, file.
 
+    The IRI is that of the cell's own node (numbers, header cells), or of its row, which says a text by
+    `predicate` (an IRI; empty above the body): it is a subject in the graph either way.
     `unit` is a QUDT local name, `scale` one of ``T M B TN``; `label` names the row, `header` the column.
     """
 
@@ -36,12 +38,14 @@ class Citation:
     scale: str | None = None
     label: str = ""
     header: str = ""
+    predicate: str = ""
 
     @classmethod
     def of(cls, cell: Cell) -> Citation:
         """The citation of a cell."""
         place = cell.table, cell.row, cell.column
-        return cls(cell.iri, *place, cell.text, cell.file, cell.unit, cell.scale, cell.label, cell.header)
+        named = cell.label, cell.header, cell.predicate
+        return cls(cell.iri, *place, cell.text, cell.file, cell.unit, cell.scale, *named)
 
     def to_json(self) -> dict[str, Any]:
         """As the contract of ``ask --json`` has it."""

@@ -99,10 +99,9 @@ def local_name(term: str) -> str:
     return term.rpartition("#")[2].rpartition("/")[2] if "://" in term else term
 
 
-def subject_text(triple: ScoredTriple, evidence: Evidence) -> str:
+def subject_text(triple: ScoredTriple) -> str:
     """What the triple's row is called."""
-    cell = evidence.cell(triple.table, triple.row, triple.column)
-    return one_line(cell.label if cell and cell.label else local_name(triple.subject))
+    return one_line(triple.subject)
 
 
 Kind = Literal["triples", "tables"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cached_property
 from typing import Protocol
 
-from kgtable.retrieval.result import Retrieval, ScoredTriple
-from kgtable.tables.model import Position, Row, Table
+from kgtable.graph.table_decoder import POWERS, CellQuantity, TableFrame, TableRow
+from kgtable.retrieval.result import Retrieval
+from kgtable.tables.model import Position, Table
 
 _CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*\)?\]?", re.IGNORECASE)
 CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
@@ -18,34 +19,6 @@ CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
 
 MOST_CELLS = 50_000
 """How many cells a table may have to be read as a whole for one question."""
-
-_POWERS = {"T": 3, "M": 6, "B": 9, "TN": 12}
-
-
-@dataclass(frozen=True, slots=True)
-class CellQuantity:
-    """A cell's number as the graph holds it: exact, scale applied; `scale` is one of ``T M B TN``."""
-
-    value: Decimal
-    unit: str | None = None
-    scale: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TableFrame:
-    """A table of which body rows may be missing (they are blank then), and how many it has."""
-
-    table: Table
-    body_rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One row: its cells' texts, the group row above it, and its numbers by column."""
-
-    cells: Row
-    parent: int | None
-    quantities: Mapping[int, CellQuantity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +44,14 @@ class TableSource(Protocol):
         """One row of the grid, or None where there is none."""
         ...
 
+    def rows(self, id: str, rows: Iterable[int]) -> Mapping[int, TableRow]:
+        """The rows of the grid that there are among these, by number."""
+        ...
+
+    def fetch(self, wanted: Mapping[str, Collection[int]]) -> None:
+        """Read the frames of these tables and these rows of them in one go, before they are asked for."""
+        ...
+
     def table(self, id: str) -> Table:
         """The whole table."""
         ...
@@ -80,7 +61,7 @@ class TableSource(Protocol):
         ...
 
     def cell_iri(self, id: str, row: int, column: int) -> str:
-        """The IRI by which a cell is cited."""
+        """The IRI by which a cell is cited: its own node, or that of its row where it is a mere literal."""
         ...
 
 
@@ -88,7 +69,9 @@ class TableSource(Protocol):
 class Cell:
     """A cell with all that is needed to cite and to check it.
 
-    `text` is as printed; `value` exact with the scale applied; `label` names its row, `header` its column.
+    `iri` is its own node, or of a text its row's; `predicate` (an IRI) is what its row says it by, empty
+    above the body. `text` is as printed; `value` exact with the scale applied; `label` names its row,
+    `header` its column.
     """
 
     iri: str
@@ -102,11 +85,12 @@ class Cell:
     value: Decimal | None = None
     unit: str | None = None
     scale: str | None = None
+    predicate: str = ""
 
     @property
     def power(self) -> int:
         """The power of ten that the scale stands for."""
-        return _POWERS.get(self.scale or "", 0)
+        return POWERS.get(self.scale or "", 0)
 
 
 class Evidence:
@@ -123,15 +107,11 @@ class Evidence:
     def tables(self) -> tuple[str, ...]:
         """The ids of all tables with a retrieved triple or a score, the best first."""
         ranked = [found.table for found in self.retrieval.tables]
-        return tuple(dict.fromkeys([*ranked, *(triple.table for triple in self.retrieval.triples)]))
+        return tuple(dict.fromkeys([*ranked, *(found.table for found in self.retrieval.addresses)]))
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {table: number for number, table in enumerate(self.tables, 1)}
-
-    @cached_property
-    def _retrieved(self) -> dict[tuple[str, int, int], ScoredTriple]:
-        return {(triple.table, triple.row, triple.column): triple for triple in self.retrieval.triples}
 
     def alias(self, table: str) -> str:
         """The short name of a table of this retrieval."""
@@ -161,7 +141,8 @@ class Evidence:
         body = row >= structure.body_start
         label = found.cells[structure.label_column] if structure.label_column < len(found.cells) else ""
         header = structure.columns[column].name if column < len(structure.columns) else ""
-        quantity = self._quantity(table, row, column) or found.quantities.get(column)
+        quantity = found.quantities.get(column)
+        predicates = self.source.frame(table).predicates if body else ()
         return Cell(
             self.source.cell_iri(table, row, column),
             table,
@@ -174,6 +155,7 @@ class Evidence:
             quantity.value if quantity else None,
             quantity.unit if quantity else None,
             quantity.scale if quantity else None,
+            predicates[column] if column < len(predicates) else "",
         )
 
     def group_path(self, table: str, row: int) -> tuple[int, ...]:
@@ -188,17 +170,13 @@ class Evidence:
         frame = self.source.frame(table)
         if frame.body_rows * len(frame.table.columns) <= MOST_CELLS:
             return Excerpt(self.source.table(table), self.source.quantities(table))
-        found = {
-            triple.row: self.source.row(table, triple.row)
-            for triple in self.retrieval.triples
-            if triple.table == table
-        }
+        found = self.source.rows(table, {at.row for at in self.retrieval.addresses if at.table == table})
         above = frame.table.grid.head
-        cells = {row: known.cells for row, known in found.items() if known is not None}
+        cells = {row: known.cells for row, known in found.items()}
         last = max([len(above) - 1, *cells])
         rows = tuple(cells.get(row) or (above[row] if row < len(above) else ()) for row in range(last + 1))
         structure = frame.table.structure
-        parents = {row: known.parent for row, known in found.items() if known and known.parent is not None}
+        parents = {row: known.parent for row, known in found.items() if known.parent is not None}
         partial = Table(
             replace(frame.table.grid, rows=rows),
             replace(structure, parents={**structure.parents, **parents}),
@@ -206,16 +184,6 @@ class Evidence:
         numbers = {
             (row, column): quantity
             for row, known in found.items()
-            if known is not None
             for column, quantity in known.quantities.items()
         }
         return Excerpt(partial, numbers, frame.body_rows - len(cells))
-
-    def _quantity(self, table: str, row: int, column: int) -> CellQuantity | None:
-        triple = self._retrieved.get((table, row, column))
-        if triple is None or triple.value is None or triple.unit is None:
-            return None
-        try:
-            return CellQuantity(Decimal(triple.value), triple.unit, triple.scale)
-        except InvalidOperation:
-            return None

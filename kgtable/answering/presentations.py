@@ -46,6 +46,12 @@ class SubTable:
         members: dict[str, list[ContextUnit]] = {}
         for unit in units:
             members.setdefault(unit.table, []).append(unit)
+        evidence.source.fetch(
+            {
+                table: {unit.row for unit in of_table if unit.row is not None}
+                for table, of_table in members.items()
+            }
+        )
         return "\n\n".join(_fragment(table, found, evidence) for table, found in members.items())
 
 
@@ -209,7 +215,9 @@ class Sequential:
 
     def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         """A list of the tables, then the triples."""
-        tables = [table for table in evidence.tables if any(unit.table == table for unit in units)]
+        shown = {unit.table for unit in units}
+        tables = [table for table in evidence.tables if table in shown]
+        evidence.source.fetch(dict.fromkeys(tables, ()))
         lines = [table_line(table, evidence) for table in tables]
         return "\n".join(
             [*lines, "", *(_line(triple, evidence) for unit in units for triple in unit.triples)]
@@ -230,6 +238,7 @@ class ByTable:
     def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         """The tables by their best triple, in each the triples by score."""
         parts = []
+        evidence.source.fetch(dict.fromkeys((unit.table for unit in units), ()))
         for table, members in _by_table(units):
             lines = [_line(triple, evidence) for unit in members for triple in unit.triples]
             parts.append("\n".join([table_line(table, evidence), *lines]))
@@ -250,12 +259,13 @@ class BySubject:
     def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
         """The tables by their best triple, in each the rows by score."""
         parts = []
+        evidence.source.fetch(dict.fromkeys((unit.table for unit in units), ()))
         for table, members in _by_table(units):
             lines = [table_line(table, evidence)]
             for unit in members:
                 first = unit.triples[0]
                 group = f" (in {one_line(local_name(first.group))})" if first.group else ""
-                lines.append(f"{evidence.alias(table)}.r{unit.row} {subject_text(first, evidence)}{group}")
+                lines.append(f"{evidence.alias(table)}.r{unit.row} {subject_text(first)}{group}")
                 lines.extend(f"  c{t.column} {local_name(t.predicate)}: {_object(t)}" for t in unit.triples)
             parts.append("\n".join(lines))
         return "\n\n".join(parts)
@@ -278,7 +288,7 @@ def _by_table(units: Sequence[ContextUnit]) -> list[tuple[str, list[ContextUnit]
 def _line(triple: ScoredTriple, evidence: Evidence) -> str:
     place = evidence.cell_id(triple.table, triple.row, triple.column)
     group = f" | in {one_line(local_name(triple.group))}" if triple.group else ""
-    subject = subject_text(triple, evidence)
+    subject = subject_text(triple)
     return f"[{place}] {subject} | {local_name(triple.predicate)} | {_object(triple)}{group}"
 
 

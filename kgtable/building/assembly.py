@@ -153,14 +153,19 @@ class GenerationContent:
         self._propose = propose
         self._records: list[FileRecord] = []
         self._done: set[str] = set()
+        self.contents: list[Path] = []
+        """The part files with the contents of the tables that `texts` converted, in order."""
 
     def texts(self, folder: Path) -> Iterator[Path]:
         """The text of the tables as files in `folder`, and of the default graph as the last one.
 
         One after another they are a document only in a format without anything between its graphs.
         """
-        for converted in run_jobs(self._jobs(folder), self._settings, self._workers):
+        jobs = [replace(job, contents=job.output.with_suffix(".contents")) for job in self._jobs(folder)]
+        for converted in run_jobs(jobs, self._settings, self._workers):
             self._finished(converted.records)
+            if converted.job.contents is not None:
+                self.contents.append(converted.job.contents)
             yield converted.job.output
         path = folder / "description"
         with storage_errors(path), path.open("wb") as output:
@@ -212,6 +217,11 @@ class GenerationContent:
     def _write_description(self, out: IO[bytes]) -> None:
         writer = writer_for(self._settings.format, self.names)
         out.writelines(piece.encode("utf-8") for piece in writer.graph(None, self.default_graph()))
+
+    @property
+    def kept(self) -> list[str]:
+        """The ids of the tables that are not converted again."""
+        return [table.id for file in self.plan.kept for table in file.tables]
 
     def default_graph(self) -> Blocks:
         """The dataset's description and its ontology."""

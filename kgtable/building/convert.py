@@ -18,6 +18,7 @@ from threading import Thread
 from typing import IO
 
 from kgtable.building.catalogue import FileRecord, TableRecord
+from kgtable.building.contents import ContentWriter
 from kgtable.errors import StorageError, TableError
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted
@@ -89,6 +90,8 @@ class ConversionJob:
     output: Path
     share: Share = WHOLE
     known: SplitFile | None = None
+    contents: Path | None = None
+    """Where the contents of the tables go that an index is made from, if they are wanted."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,10 @@ def _wait_for_parent() -> None:
 def run_job(job: ConversionJob, settings: ConversionOptions) -> Converted:
     """Converts the files of one job into its output file."""
     with storage_errors(job.output), job.output.open("wb") as output, few_collections():
-        return Converted(job, tuple(write_job(job, settings, output)))
+        if job.contents is None:
+            return Converted(job, tuple(write_job(job, settings, output)))
+        with job.contents.open("w", encoding="ascii") as contents:
+            return Converted(job, tuple(write_job(job, settings, output, contents=contents)))
 
 
 _COLLECTOR = ProcessSetting(gc.get_threshold, lambda thresholds: gc.set_threshold(*thresholds))
@@ -208,7 +214,11 @@ def few_collections() -> AbstractContextManager[None]:
 
 
 def write_job(
-    job: ConversionJob, settings: ConversionOptions, output: IO[bytes], beginning: int = 0
+    job: ConversionJob,
+    settings: ConversionOptions,
+    output: IO[bytes],
+    beginning: int = 0,
+    contents: IO[str] | None = None,
 ) -> Iterator[FileRecord]:
     """Writes the files of one job to `output`, which can be wound back, and gives their records.
 
@@ -217,12 +227,13 @@ def write_job(
     """
     for file, digest in zip(job.files, job.digests, strict=True):
         start = output.tell()
+        contents_start = contents.tell() if contents is not None else 0
         tables: list[TableRecord] = []
         error = None
         try:
             for grid in _grids(file, digest, job.known, settings.limits):
                 scan = None if job.known is None else job.known.scan
-                conversion = TableConversion(grid, settings, job.share, scan)
+                conversion = TableConversion(grid, settings, job.share, scan, contents)
                 if output.tell() > beginning:
                     output.write(conversion.between)
                 for piece in conversion:
@@ -233,6 +244,9 @@ def write_job(
             tables.clear()
             output.seek(start)
             output.truncate()
+            if contents is not None:
+                contents.seek(contents_start)
+                contents.truncate()
         facts = [fact for table in tables for fact in table.facts]
         yield FileRecord(
             file.relative, file.id, digest, settings.key(facts), str(file.path), tuple(tables), error
@@ -255,13 +269,22 @@ class TableConversion:
         settings: ConversionOptions,
         share: Share = WHOLE,
         scan: DelimitedScan | None = None,
+        contents: IO[str] | None = None,
     ) -> None:
-        """`scan` tells where a share of a streamed table begins."""
+        """`scan` tells where a share of a streamed table begins.
+
+        `contents` is where the content for an index goes, if it is wanted.
+        """
         self._grid = grid
         self._scan = scan
         self._share = share
         self._shape = TableShape(annotate(make_table(grid), settings.mapping), settings.names)
         self._writer = writer_for(settings.format, settings.names)
+        self._contents = (
+            None
+            if contents is None
+            else ContentWriter(self._shape.content(), contents, with_head=share.is_first)
+        )
         self._tally = Tally()
         self._rows = 0
 
@@ -277,7 +300,14 @@ class TableConversion:
     def _batches(self) -> Iterator[Sequence[Block]]:
         if self._share.is_first:
             yield tuple(self._shape.description())
-        yield from self._shape.rows(self._shared_rows())
+        if self._contents is None:
+            yield from self._shape.rows(self._shared_rows())
+            return
+        for index, row in self._shared_rows():
+            blocks = self._shape.row(index, row)
+            self._contents.add(self._shape.content_row(index, row, blocks))
+            yield blocks
+        self._contents.flush()
 
     def _shared_rows(self) -> Iterator[tuple[int, Row]]:
         for index, row in self._numbered_rows():

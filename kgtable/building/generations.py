@@ -69,6 +69,11 @@ class Generation:
         return self.path / "report.json"
 
     @property
+    def contents_path(self) -> Path:
+        """What the index needs of each table: an SQLite file, see `kgtable.building.contents`."""
+        return self.path / "contents.sqlite"
+
+    @property
     def index_path(self) -> Path:
         """The folder of the search indexes."""
         return self.path / "index"

@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.building.catalogue import Catalogue, Changes
+from kgtable.building.contents import save_contents
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions
 from kgtable.building.generations import Generation, GraphDirectory
@@ -80,7 +81,8 @@ class BuildReport:
 
     `messages` tell of an editable mapping that could not be brought up to date, `seconds` how long
     each stage took: finding what changed, converting (as far as loading had to wait for it), loading,
-    describing, indexing, saving the mapping.
+    keeping contents, describing, indexing,
+    saving the mapping.
     """
 
     generation: Generation
@@ -211,9 +213,10 @@ def _make(
                     known = {Namespaces(previous.base).table_iri(id) for id in before.tables}
                     carry_over(previous.store_path, generation.store_path, known)
             else:
-                kept = {table.id for file in plan.kept for table in file.tables}
-                gone = sorted(before.tables.keys() - kept)
+                gone = sorted(before.tables.keys() - set(assembly.kept))
                 change_store(previous.store_path, generation.store_path, gone, texts, assembly.names)
+        with watch.stage("keeping contents"):
+            save_contents(generation, assembly.contents, assembly.kept)
     with watch.stage("describing"):
         assembly.save_ontology(generation.path)
         catalogue = assembly.catalogue()

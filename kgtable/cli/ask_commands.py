@@ -269,8 +269,7 @@ def shown(answer: Answer, name: str) -> str:
             for found in answer.retrieval.triples
         )
         return "\n".join(lines)
-    queries = answer.retrieval.trace.get("sparql") or ()
-    return "\n\n".join(map(str, queries)) or f"The method {answer.method} ran no SPARQL query."
+    return "\n\n".join(answer.retrieval.queries) or f"The method {answer.method} ran no SPARQL query."
 
 
 COMMANDS = (retrieve, ask)

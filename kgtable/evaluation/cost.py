@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from kgtable.answering.context import estimate_tokens
-from kgtable.answering.table_sources import GraphTables
 from kgtable.config import Settings
 from kgtable.errors import LLMPendingError, LLMReplyError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
@@ -19,6 +18,7 @@ from kgtable.evaluation.evaluated_systems import System, judge_request, model_an
 from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import asked
 from kgtable.evaluation.stages import Stages
+from kgtable.graph.table_source import TableReader
 from kgtable.llm.protocol import Completion, OnText, Request
 from kgtable.llm.usage import price
 from kgtable.tables.linearize import TableFormat
@@ -100,7 +100,7 @@ def _of_system(kg: KnowledgeGraph, plan: RunPlan, system: System, settings: Sett
     count = len(plan.questions)
     sample = plan.questions[:: max(1, count // SAMPLE)][:SAMPLE]
     llm = CountedLLM(system.model or settings.model)
-    tables = GraphTables(kg.store, kg.names)
+    tables = TableReader(kg.store, kg.names)
     stages = Stages(
         kg,
         replace(plan, questions=sample, judge=False),

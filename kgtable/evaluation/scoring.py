@@ -130,9 +130,8 @@ def retrieval_scores(question: BenchmarkQuestion, found: Retrieval, k: int) -> d
         scores |= table_scores(question, names, CUTOFFS)
         scores["no_table"] = 1.0 - scores[f"any@{CUTOFFS[-1]}"]
     if question.cells:
-        places = [(triple.table, triple.row, triple.column) for triple in found.triples]
         budgets = [budget for budget in BUDGETS if budget < k] + [k]
-        counted = cell_scores(question, places, budgets)
+        counted = cell_scores(question, found.addresses, budgets)
         prefix = "" if traced(question) else "matched_"
         scores |= {f"{prefix}{name}": value for name, value in counted.items()}
         scores["no_cell"] = float(not counted[f"cells@{k}"])

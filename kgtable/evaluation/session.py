@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgtable.answering.table_sources import GraphTables
 from kgtable.config import Settings
 from kgtable.errors import BenchmarkError, LLMError, LLMPendingError, UsageError
 from kgtable.evaluation.evaluated_systems import Answerer, System, model_answerer, rule_answerer
@@ -17,6 +16,7 @@ from kgtable.evaluation.run import Progress, Run, execute, quiet
 from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.stages import Stages
 from kgtable.evaluation.summary import result_json
+from kgtable.graph.table_source import TableReader
 from kgtable.llm import connect
 from kgtable.llm.batch import completion_of, raw_results, write_batch
 from kgtable.llm.metering import MeteredLLM
@@ -178,7 +178,7 @@ def evaluate(
 def _answerers(
     kg: KnowledgeGraph, plan: RunPlan, settings: Settings, models: Models
 ) -> Callable[[System], Answerer]:
-    source = GraphTables(kg.store, kg.names)
+    source = TableReader(kg.store, kg.names)
 
     def make(system: System) -> Answerer:
         llm = models.answering(system)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from kgtable.graph.table_content import CellContent
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
     KGT,
     QUDT,
     RDF_TYPE,
+    SCALES,
     UNIT,
     XSD,
     Block,
@@ -42,9 +44,6 @@ from kgtable.tables.column_profile import (
 )
 from kgtable.tables.model import Row
 from kgtable.values.numbers import Number, read_simple
-
-SCALES = {3: "T", 6: "M", 9: "B", 12: "TN"}
-"""The scale of a power of ten, by the thesis's letters."""
 
 _DECIMAL = f"^^<{XSD}decimal>"
 _APPROXIMATE = (f"<{KGT}approximate>", f'"true"^^<{XSD}boolean>')
@@ -153,7 +152,8 @@ def _form(alike: Alike) -> BlockForm:
     if alike.approximate:
         pairs.append(_APPROXIMATE)
     pairs += ((f"<{KGT}mark>", text_literal(mark)) for mark in alike.marks)
-    return BlockForm(pairs)
+    about = (reading.unit, SCALES.get(reading.scale), alike.note, alike.period or None)
+    return BlockForm(pairs, about)
 
 
 _TEXT, _ROW, _COLUMN = f"<{KGT}text>", f"<{KGT}row>", f"<{KGT}column>"
@@ -170,11 +170,12 @@ _Key = TypeVar("_Key")
 _Simple: TypeAlias = tuple[str, str, str | None, Term, Term]
 """A number in a plain form: digits, note, unit, and the terms of its signed string and its text."""
 
-_Seen: TypeAlias = tuple[int, Term | None, bool, Number | None, _Simple | None]
+_Seen: TypeAlias = tuple[int, Term | None, bool, Number | None, _Simple | None, str | None]
 """What a text in a column is: a literal, or a number to be read in its row.
 
 First the number of its sort (kind and range), for counting; then the literal, if it is one, and whether
-that does not read as the text does; else the number, or the terms of a simple one.
+that does not read as the text does; else the number, or the terms of a simple one. Last the lexical form
+of a typed literal.
 """
 
 
@@ -211,7 +212,7 @@ class CellShaper:
         for column, text in enumerate(row):
             if not text:
                 continue
-            sort, literal, differs, _, simple = seen[column].get(text) or self._look_at(column, text)
+            sort, literal, differs, _, simple, _ = seen[column].get(text) or self._look_at(column, text)
             counts[column][sort] += 1
             cell = f"{prefix}{column}>"
             if literal is not None:
@@ -236,6 +237,22 @@ class CellShaper:
                     continue
             below.append((cell, self._resolved(index, column, label, text, row)))
         return below
+
+    def contents(self, row: Row, below: Iterable[Block]) -> Iterator[tuple[int, CellContent]]:
+        """What the graph will say of the cells of a row, by column; `below` is what `add` gave for it."""
+        blocks = iter(below)
+        for column, text in enumerate(row):
+            if not text:
+                continue
+            _, literal, differs, _, _, lexical = self._seen[column].get(text) or self._look_at(column, text)
+            if literal is None:
+                _, filled = next(blocks)
+                assert isinstance(filled, FilledBlock)
+                yield column, _quantity_content(filled, text)
+            else:
+                if differs:
+                    next(blocks)
+                yield column, CellContent(text, differs, lexical)
 
     def _row_context(self, index: int, label: str, row: Row) -> tuple[RowContext, int]:
         """What the row says of its numbers, and the number under which that is remembered."""
@@ -292,17 +309,19 @@ class CellShaper:
     def _typed(self, column: int, text: str, value: CellValue) -> _Seen:
         kind = value.kind
         if kind is CellKind.TEXT:
-            return _TEXTS, text_literal(text), False, None, None
+            return _TEXTS, text_literal(text), False, None, None, None
         if kind is CellKind.NUMBER:
-            return _NUMBERS, None, False, value.number, None
+            return _NUMBERS, None, False, value.number, None, None
         if kind is CellKind.MISSING:
             literal = f"{text_literal(text)}^^<{MISSING}>"
-            return self._sort(column, kind, MISSING), literal, False, None, None
+            return self._sort(column, kind, MISSING), literal, False, None, None, None
         if value.lexical is not None and value.datatype is not None:
             differs = value.lexical != text or _STORED_AS_PRINTED.fullmatch(text) is None
             datatype = value.datatype.replace("xsd:", XSD, 1)
-            return self._sort(column, kind, datatype), typed(value.lexical, datatype), differs, None, None
-        return self._sort(column, kind, _STRING), text_literal(text), False, None, None
+            lexical = value.lexical if datatype.startswith(XSD) else None
+            sort = self._sort(column, kind, datatype)
+            return sort, typed(value.lexical, datatype), differs, None, None, lexical
+        return self._sort(column, kind, _STRING), text_literal(text), False, None, None, None
 
     def _sort(self, column: int, kind: CellKind, range_: str) -> int:
         sort = self._sorts.setdefault((kind, range_), len(self._sorts))
@@ -351,6 +370,13 @@ class CellShaper:
         return tally
 
 
+def _quantity_content(filled: FilledBlock, text: str) -> CellContent:
+    """The content of a number by its statements; of a range the lower bound stands first."""
+    bounds = (term.removesuffix(_DECIMAL) for term in filled.terms if term.endswith(_DECIMAL))
+    first, *others = (bound[1:-1].removesuffix(".0") for bound in bounds)
+    return CellContent(text, True, first, *filled.form.about, *others)
+
+
 def _simple_number(text: str) -> _Seen | None:
     simple = read_simple(text)
     if simple is None:
@@ -362,7 +388,7 @@ def _simple_number(text: str) -> _Seen | None:
         note, signed = "NEGATIVE", f"-{printed}"
     else:
         note, signed = "POSITIVE", f"+{printed}"
-    return _NUMBERS, None, False, None, (digits, note, unit, f'"{signed}"', f'"{text}"')
+    return _NUMBERS, None, False, None, (digits, note, unit, f'"{signed}"', f'"{text}"'), None
 
 
 def _ordered(counts: Mapping[_Key, int]) -> dict[_Key, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from kgtable.graph.store import TripleStore
-from kgtable.graph.table_decoder import read_table
+from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Namespaces, encode
 from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, writer_for
 from kgtable.storage import storage_errors, whole_file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
@@ -73,6 +74,7 @@ class EmbeddedStore:
     def __init__(
         self, path: str | Path, prefixes: Mapping[str, str] | None = None, lease: Lease | None = None
     ) -> None:
+        self.path = Path(path)
         self._prefixes = dict(prefixes or {})
         self._lease = lease
         if not Path(path, "CURRENT").exists():
@@ -125,6 +127,20 @@ class EmbeddedStore:
 
     def __len__(self) -> int:
         return len(self._store)
+
+
+def store_state(path: Path) -> str:
+    """A text that changes whenever something is written to the store in this folder.
+
+    RocksDB never changes a data file: a write makes its log longer, a flush or a new writer makes new files.
+    """
+    kinds = ("CURRENT", "MANIFEST", ".log", ".sst")
+    found = sorted(
+        (entry.name, entry.stat().st_size)
+        for entry in path.iterdir()
+        if entry.name.startswith(kinds[:2]) or entry.name.endswith(kinds[2:])
+    )
+    return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
 def _variable(name: str) -> ox.Variable:

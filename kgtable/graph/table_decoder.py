@@ -1,158 +1,426 @@
-"""Tables from the graph alone: every cell's text, the structure, the context."""
+"""Decoding of tables: what the statements about a table say of its cells, rows, structure and context.
+
+The one place that reads the graph's shape back (`kgtable.graph.table_encoder` writes it). It takes
+statements however they were found: the whole graph of a table, its frame, or single rows.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from types import MappingProxyType
 from typing import TypeAlias
 
 import pyoxigraph as ox
 
 from kgtable.errors import GraphError, GraphNotFoundError
-from kgtable.graph.store import TripleStore
+from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.table_encoder import parse_areas, parse_positions
-from kgtable.graph.terms import CSVW, DCTERMS, KGT, RDF, Namespaces, literal_text
-from kgtable.tables.model import Column, Context, Grid, Row, Source, Structure, Table
+from kgtable.graph.terms import (
+    CSVW,
+    DCTERMS,
+    KGT,
+    QUDT,
+    RDF,
+    RDFS,
+    SCALES,
+    UNIT,
+    XSD,
+    Namespaces,
+    literal_text,
+)
+from kgtable.tables.model import Column, Context, Grid, Position, Row, Source, Structure, Table
 
-Node: TypeAlias = dict[str, list[ox.NamedNode | ox.BlankNode | ox.Literal]]
+ObjectTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
+Node: TypeAlias = Mapping[str, list[ObjectTerm]]
+"""What a subject says, by predicate."""
 
-_TYPE = f"{RDF}type"
+POWERS = {letter: power for power, letter in SCALES.items()}
+"""The power of ten of a scale's letter."""
+
+TYPE, LABEL, TITLE = f"{RDF}type", f"{RDFS}label", f"{CSVW}titles"
+TEXT, GROUP, PRINTED = f"{KGT}text", f"{KGT}group", f"{KGT}printed"
+NUMBER, LOWER, UPPER, UNIT_OF = (
+    f"{QUDT}numericValue", f"{KGT}lowerBound", f"{KGT}upperBound", f"{QUDT}hasUnit",
+)  # fmt: skip
+OF_CELLS = (TEXT, NUMBER, LOWER, UPPER, UNIT_OF, *(f"{KGT}{name}" for name in ("scale", "note", "period")))
+"""The predicates of a cell's own node that `cell_content` reads."""
+
+_STRING = f"{XSD}string"
+_NOTHING: Node = MappingProxyType({})
 
 
-def read_table(store: TripleStore, id: str, names: Namespaces) -> Table:
-    """The table with this id as it was read, with the structure that was found.
+@dataclass(frozen=True, slots=True)
+class CellQuantity:
+    """A cell's number as the graph holds it: exact, scale applied.
 
-    Raises `GraphNotFoundError` where the graph holds no such table, `GraphError` where its statements
-    do not make a table.
+    `unit` is a QUDT local name, `scale` one of ``T M B TN``, `note` POSITIVE, NEGATIVE or ZERO,
+    `period` what the number is of, such as ``2019`` or ``2019-Q3``; `upper` the upper bound of a range.
     """
-    return table_from_triples(store.graph(names.table_iri(id)), id, names)
+
+    value: Decimal
+    unit: str | None = None
+    scale: str | None = None
+    note: str | None = field(default=None, compare=False)
+    period: str | None = None
+    upper: Decimal | None = None
 
 
-def table_from_triples(triples: Iterable[ox.Triple], id: str, names: Namespaces) -> Table:
-    """The table that the triples of its graph describe; see `read_table`."""
-    nodes: dict[str, Node] = defaultdict(lambda: defaultdict(list))
-    for triple in triples:
-        assert isinstance(triple.subject, ox.NamedNode)
-        assert not isinstance(triple.object, ox.Triple)
-        nodes[triple.subject.value][triple.predicate.value].append(triple.object)
-    if not nodes:
-        raise GraphNotFoundError(
-            f"The graph holds no table {id!r}.", hint="kgtable info lists the tables it holds."
-        )
-    try:
-        return _Reader(nodes, id, names).table()
-    except (KeyError, IndexError, ValueError, AttributeError) as error:
-        raise GraphError(
-            f"The statements about table {id!r} are incomplete or damaged: {error!r}."
-        ) from error
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One row: its cells' texts, the group row above it, its numbers by column (no ranges), its label.
+
+    `kinds` are its classes by local name; `nodes` the columns whose cells are nodes of their own;
+    `literals` the typed literals by column.
+    """
+
+    cells: Row
+    parent: int | None = None
+    quantities: Mapping[int, CellQuantity] = field(default_factory=dict)
+    label: str = ""
+    kinds: frozenset[str] = frozenset()
+    nodes: frozenset[int] = frozenset()
+    literals: Mapping[int, ox.Literal] = field(default_factory=dict)
 
 
-class _Reader:
-    def __init__(self, nodes: dict[str, Node], id: str, names: Namespaces) -> None:
-        self._nodes = nodes
-        self._id = id
-        self._iri = names.table_iri(id)
-        self._node = nodes[self._iri]
-        self._width = _integer(self._node, "width")
-        self._rows = {
-            _integer(node, "row"): node for iri, node in nodes.items() if iri.startswith(f"{self._iri}/row/")
+@dataclass(frozen=True, slots=True)
+class TableFrame:
+    """A table of which body rows may be missing (they are blank then), and how many it has.
+
+    `predicates` are the IRIs of its columns; none where a table is no graph's.
+    """
+
+    table: Table
+    body_rows: int
+    predicates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DecodedTable:
+    """A whole table with its rows: `rows[i]` is grid row i."""
+
+    frame: TableFrame
+    rows: tuple[TableRow, ...]
+
+    @property
+    def table(self) -> Table:
+        """The table itself."""
+        return self.frame.table
+
+    @cached_property
+    def quantities(self) -> Mapping[Position, CellQuantity]:
+        """The numbers of all its cells by grid position, ranges left out."""
+        return {
+            (index, column): quantity
+            for index, row in enumerate(self.rows)
+            for column, quantity in row.quantities.items()
         }
 
+
+def body_rows(table: Table) -> int:
+    """How many rows of the body are no groups."""
+    return sum(row not in table.structure.groups for row, _ in table.body())
+
+
+class TableStatements:
+    """Statements about one table, or about a part of it, by subject.
+
+    Statements about single rows are read by the table's `frame`, which was read before. Raises
+    `GraphNotFoundError` where there are no statements; methods raise `GraphError` where these
+    contradict the graph's shape.
+    """
+
+    def __init__(
+        self, id: str, names: Namespaces, triples: Iterable[ox.Triple], frame: TableFrame | None = None
+    ) -> None:
+        self.id = id
+        self.iri = names.table_iri(id)
+        self._frame = frame
+        self._nodes: dict[str, dict[str, list[ObjectTerm]]] = defaultdict(lambda: defaultdict(list))
+        for triple in triples:
+            found = triple.object
+            assert not isinstance(found, ox.Triple)
+            subject = triple.subject
+            if isinstance(subject, ox.NamedNode):
+                self._nodes[subject.value][triple.predicate.value].append(found)
+        if not self._nodes:
+            raise GraphNotFoundError(
+                f"The graph holds no table {id!r}.", hint="kgtable info lists the tables it holds."
+            )
+
     def table(self) -> Table:
+        """The table as it was read, with the structure that was found, from all its statements."""
+        with _sound(self.id):
+            return self._table(partial=False)
+
+    def frame(self) -> TableFrame:
+        """The table as far as the statements go: rows that they do not name are blank."""
+        with _sound(self.id):
+            table = self._table(partial=True)
+            rows = self._of_table.get(f"{KGT}rows")
+            structure = table.structure
+            body = int(rows[0].value) - structure.body_start - len(structure.groups) if rows else 0
+            return TableFrame(table, max(body, 0), self._predicates)
+
+    def whole(self) -> DecodedTable:
+        """The table with its rows and numbers, from all its statements."""
+        with _sound(self.id):
+            table = self._table(partial=False)
+            rows = tuple(self._row(index) for index in range(len(table.grid.head)))
+            return DecodedTable(TableFrame(table, body_rows(table), self._predicates), rows)
+
+    def row(self, index: int) -> TableRow | None:
+        """A row of the grid; None where the statements name none."""
+        with _sound(self.id):
+            return self._row(index) if index in self._rows else None
+
+    def content(self) -> TableContent:
+        """The texts and values of all cells, from all statements."""
+        with _sound(self.id):
+            context = self._context()
+            columns = tuple(
+                (column.name, predicate)
+                for column, predicate in zip(self._header_columns(), self._predicates, strict=True)
+            )
+            rows = tuple(self._content_rows())
+            around = (*context.before, *context.after, *context.paragraphs)
+            return TableContent(
+                self.id, context.title, context.caption, context.heading, around, columns, rows
+            )
+
+    @cached_property
+    def _of_table(self) -> Node:
+        return self._nodes.get(self.iri, _NOTHING)
+
+    @cached_property
+    def _rows(self) -> dict[int, Node]:
+        prefix = f"{self.iri}/row/"
+        return {int(iri[len(prefix) :]): node for iri, node in self._nodes.items() if iri.startswith(prefix)}
+
+    @cached_property
+    def _width(self) -> int:
+        return self._frame.table.grid.width if self._frame else _integer(self._of_table, "width")
+
+    @cached_property
+    def _predicates(self) -> tuple[str, ...]:
+        if self._frame is not None:
+            return self._frame.predicates
+        return tuple(
+            str(self._nodes[f"{self.iri}/column/{index}"][f"{KGT}predicate"][0].value)
+            for index in range(self._width)
+        )
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {predicate: index for index, predicate in enumerate(self._predicates)}
+
+    def _table(self, *, partial: bool) -> Table:
+        of_table = self._of_table
+        texts = tuple(
+            self._texts(index)[0] if not partial or index in self._rows else ()
+            for index in range(max(self._rows, default=-1) + 1)
+        )
         grid = Grid(
-            id=self._id,
-            source=Source(_text(self._node, "source") or "", sheet=_text(self._node, "sheet")),
-            rows=self._grid_rows(),
+            id=self.id,
+            source=Source(_text(of_table, "source") or "", sheet=_text(of_table, "sheet")),
+            rows=texts,
             width=self._width,
             context=self._context(),
-            merged=parse_areas(_text(self._node, "merged") or ""),
-            formats=_positions_json(self._node, "formats"),
-            indents={place: int(level) for place, level in _positions_json(self._node, "indents").items()},
-            header_cells=frozenset(parse_positions(_text(self._node, "headerCells") or "")),
+            merged=parse_areas(_text(of_table, "merged") or ""),
+            formats=_positions_json(of_table, "formats"),
+            indents={place: int(level) for place, level in _positions_json(of_table, "indents").items()},
+            header_cells=frozenset(parse_positions(_text(of_table, "headerCells") or "")),
         )
         return Table(grid, self._structure())
 
-    def _grid_rows(self) -> tuple[Row, ...]:
-        columns = self._columns()
-        rows: list[list[str]] = []
-        for index in range(max(self._rows, default=-1) + 1):
-            node = self._rows[index]
-            width = _integer(node, "width") if f"{KGT}width" in node else self._width
-            rows.append([""] * width)
-            for predicate, column in columns.items():
-                for value in node.get(predicate, ()):
-                    rows[index][column] = self._cell_text(value)
-        for iri, node in self._nodes.items():
-            if iri.startswith(f"{self._iri}/cell/") and f"{KGT}column" in node:
-                rows[_integer(node, "row")][_integer(node, "column")] = _text(node, "text") or ""
-        return tuple(map(tuple, rows))
+    def _texts(self, index: int) -> tuple[Row, frozenset[int], dict[int, ox.Literal]]:
+        """The texts of a row, the columns of cells with nodes of their own, and the typed literals."""
+        node = self._rows[index]
+        width = _integer(node, "width") if f"{KGT}width" in node else self._width
+        cells = [""] * width
+        nodes: set[int] = set()
+        literals: dict[int, ox.Literal] = {}
+        for predicate, column in self._columns.items():
+            for found in node.get(predicate, ()):
+                if isinstance(found, ox.Literal):
+                    datatype = found.datatype.value
+                    cells[column] = literal_text(found.value, datatype)
+                    if datatype != _STRING:
+                        literals[column] = found
+                else:
+                    cells[column] = _text(self._nodes.get(found.value, _NOTHING), "text") or ""
+                    nodes.add(column)
+        for printed in node.get(PRINTED, ()):
+            column = int(printed.value.rpartition("/")[2])
+            cells[column] = _text(self._nodes.get(printed.value, _NOTHING), "text") or cells[column]
+            nodes.add(column)
+        if _kinds(node) & {"HeaderRow", "TitleRow"}:
+            for column in range(width):
+                text = _text(self._cell(index, column), "text")
+                if text is not None:
+                    cells[column] = text
+                    nodes.add(column)
+        return tuple(cells), frozenset(nodes), literals
 
-    def _cell_text(self, value: ox.NamedNode | ox.BlankNode | ox.Literal) -> str:
-        if isinstance(value, ox.Literal):
-            return literal_text(value.value, value.datatype.value)
-        return _text(self._nodes[value.value], "text") or ""
+    def _cell(self, row: int, column: int) -> Node:
+        return self._nodes.get(f"{self.iri}/cell/{row}/{column}", _NOTHING)
 
-    def _columns(self) -> dict[str, int]:
-        columns = {}
-        for index in range(self._width):
-            (predicate,) = self._nodes[f"{self._iri}/column/{index}"][f"{KGT}predicate"]
-            columns[str(predicate.value)] = index
-        return columns
+    def _row(self, index: int) -> TableRow:
+        node = self._rows[index]
+        cells, nodes, literals = self._texts(index)
+        found = ((column, quantity(self._cell(index, column))) for column in sorted(nodes))
+        numbers = {column: number for column, number in found if number and number.upper is None}
+        label = "" if LABEL not in node else text_of(node[LABEL][0])
+        return TableRow(cells, self._parent(node), numbers, label, _kinds(node), nodes, literals)
+
+    def _parent(self, node: Node) -> int | None:
+        return int(node[GROUP][0].value.rpartition("/")[2]) if GROUP in node else None
+
+    def _content_rows(self) -> Iterator[ContentRow]:
+        for index, node in sorted(self._rows.items()):
+            parent = self._rows.get(-1 if (above := self._parent(node)) is None else above, _NOTHING)
+            is_header = bool(_kinds(node) & {"HeaderRow", "TitleRow"})
+            found = dict(self._cell_contents(index, node, is_header=is_header))
+            if found:
+                yield ContentRow(index, is_header, _label(node), _label(parent), tuple(sorted(found.items())))
+
+    def _cell_contents(self, index: int, node: Node, *, is_header: bool) -> Iterator[tuple[int, CellContent]]:
+        if is_header:
+            for column in range(self._width if f"{KGT}width" not in node else _integer(node, "width")):
+                text = _text(self._cell(index, column), "text")
+                if text is not None:
+                    yield column, CellContent(text, is_node=True)
+            return
+        for predicate, column in self._columns.items():
+            for found in node.get(predicate, ()):
+                yield column, cell_content(found, self._cell(index, column))
+
+    def _header_columns(self) -> tuple[Column, ...]:
+        return tuple(Column(index, self._path(index)) for index in range(self._width))
 
     def _structure(self) -> Structure:
         parents = {
-            index: int(node[f"{KGT}group"][0].value.rpartition("/")[2])
+            index: parent
             for index, node in sorted(self._rows.items())
-            if f"{KGT}group" in node
+            if (parent := self._parent(node)) is not None
         }
-        marks = _text(self._node, "marks")
+        kinds: dict[str, set[int]] = defaultdict(set)
+        for index, node in self._rows.items():
+            for kind in _kinds(node):
+                kinds[kind].add(index)
+        marks = _text(self._of_table, "marks")
         return Structure(
-            columns=tuple(Column(index, self._path(index)) for index in range(self._width)),
-            titles=tuple(sorted(self._rows_of("TitleRow"))),
-            header=tuple(sorted(self._rows_of("HeaderRow"))),
-            unit_rows=self._rows_of("UnitRow"),
-            body_start=_integer(self._node, "bodyStart"),
-            label_column=_integer(self._node, "labelColumn"),
-            corner=_text(self._node, "corner") or "",
-            groups=self._rows_of("Group"),
+            columns=self._header_columns(),
+            titles=tuple(sorted(kinds["TitleRow"])),
+            header=tuple(sorted(kinds["HeaderRow"])),
+            unit_rows=frozenset(kinds["UnitRow"]),
+            body_start=_integer(self._of_table, "bodyStart"),
+            label_column=_integer(self._of_table, "labelColumn"),
+            corner=_text(self._of_table, "corner") or "",
+            groups=frozenset(kinds["Group"]),
             parents=parents,
-            totals=self._rows_of("TotalRow"),
-            footnotes=self._rows_of("FootnoteRow"),
-            of_which=self._rows_of("OfWhichRow"),
+            totals=frozenset(kinds["TotalRow"]),
+            footnotes=frozenset(kinds["FootnoteRow"]),
+            of_which=frozenset(kinds["OfWhichRow"]),
             marks={} if marks is None else json.loads(marks),
         )
 
     def _path(self, index: int) -> tuple[str, ...]:
-        node = self._nodes[f"{self._iri}/column/{index}"]
+        node = self._nodes[f"{self.iri}/column/{index}"]
         path = _text(node, "path")
         if path is not None:
             return tuple(json.loads(path))
-        titles = node.get(f"{CSVW}titles")
-        return () if titles is None else (_literal(titles[0]),)
-
-    def _rows_of(self, kind: str) -> frozenset[int]:
-        wanted = f"{KGT}{kind}"
-        return frozenset(
-            index for index, node in self._rows.items() if any(type.value == wanted for type in node[_TYPE])
-        )
+        titles = node.get(TITLE)
+        return () if titles is None else (text_of(titles[0]),)
 
     def _context(self) -> Context:
-        title = self._node.get(f"{DCTERMS}title")
+        title = self._of_table.get(f"{DCTERMS}title")
         return Context(
-            title="" if title is None else _literal(title[0]),
-            heading=self._texts("heading"),
-            caption=_text(self._node, "caption") or "",
-            before=self._texts("before"),
-            after=self._texts("after"),
-            paragraphs=self._texts("paragraph"),
+            title="" if title is None else text_of(title[0]),
+            heading=self._surrounding("heading"),
+            caption=_text(self._of_table, "caption") or "",
+            before=self._surrounding("before"),
+            after=self._surrounding("after"),
+            paragraphs=self._surrounding("paragraph"),
         )
 
-    def _texts(self, name: str) -> tuple[str, ...]:
-        count = len(self._node.get(f"{KGT}{name}", ()))
-        return tuple(
-            _text(self._nodes[f"{self._iri}/{name}/{order}"], "text") or "" for order in range(count)
+    def _surrounding(self, name: str) -> tuple[str, ...]:
+        count = len(self._of_table.get(f"{KGT}{name}", ()))
+        return tuple(_text(self._nodes[f"{self.iri}/{name}/{order}"], "text") or "" for order in range(count))
+
+
+def quantity(cell: Node) -> CellQuantity | None:
+    """The number of a cell's node, if it is one."""
+    values = cell.get(NUMBER) or cell.get(LOWER)
+    if not values:
+        return None
+    upper = cell.get(UPPER) if NUMBER not in cell else None
+    try:
+        return CellQuantity(
+            Decimal(values[0].value),
+            _local_unit(cell),
+            _text(cell, "scale"),
+            _text(cell, "note"),
+            _text(cell, "period"),
+            None if upper is None else Decimal(upper[0].value),
         )
+    except InvalidOperation as error:
+        raise ValueError(f"{values[0].value!r} is no number") from error
+
+
+def cell_quantity(statements: Iterable[tuple[str, ObjectTerm]]) -> CellQuantity | None:
+    """The number that a cell's node tells by predicates (IRIs) and objects, if it is one; also a range."""
+    node: dict[str, list[ObjectTerm]] = {}
+    for predicate, found in statements:
+        node.setdefault(predicate, []).append(found)
+    return quantity(node)
+
+
+def cell_content(found: ObjectTerm, cell: Node) -> CellContent:
+    """A cell of the body by the object of its statement and what its own node says, if it is one."""
+    if isinstance(found, ox.Literal):
+        datatype = found.datatype.value
+        text = literal_text(found.value, datatype)
+        value = found.value if datatype != _STRING and datatype.startswith(XSD) else None
+        return CellContent(_text(cell, "text") or text, bool(cell), value)
+    single = cell.get(NUMBER)
+    return CellContent(
+        _text(cell, "text") or "",
+        True,
+        _decimal(single or cell.get(LOWER)),
+        _local_unit(cell),
+        _text(cell, "scale"),
+        _text(cell, "note"),
+        _text(cell, "period"),
+        None if single else _decimal(cell.get(UPPER)),
+    )
+
+
+def _decimal(values: list[ObjectTerm] | None) -> str | None:
+    return None if values is None else str(values[0].value).removesuffix(".0")
+
+
+def is_plain_text(found: ObjectTerm | None) -> bool:
+    """Whether all that is known of a cell is its text."""
+    return isinstance(found, ox.Literal) and found.datatype.value == _STRING
+
+
+def _kinds(node: Node) -> frozenset[str]:
+    return frozenset(kind.value[len(KGT) :] for kind in node.get(TYPE, ()) if kind.value.startswith(KGT))
+
+
+def _label(node: Node) -> str | None:
+    return text_of(node[LABEL][0]) if LABEL in node else None
+
+
+def _local_unit(cell: Node) -> str | None:
+    units = cell.get(UNIT_OF)
+    return None if units is None else str(units[0].value).removeprefix(UNIT)
 
 
 def _integer(node: Node, name: str) -> int:
@@ -161,16 +429,29 @@ def _integer(node: Node, name: str) -> int:
 
 def _text(node: Node, name: str) -> str | None:
     values = node.get(f"{KGT}{name}")
-    return None if values is None else _literal(values[0])
+    return None if values is None else text_of(values[0])
 
 
-def _literal(value: ox.NamedNode | ox.BlankNode | ox.Literal) -> str:
+def text_of(value: ObjectTerm) -> str:
+    """The text that a literal of the graph stands for. Raises `ValueError` for an IRI or blank node."""
     if not isinstance(value, ox.Literal):
         raise ValueError(f"{value} stands where a text is expected")
     return literal_text(value.value, value.datatype.value)
 
 
-def _positions_json(node: Node, name: str) -> dict[tuple[int, int], str]:
+def _positions_json(node: Node, name: str) -> dict[Position, str]:
     text = _text(node, name)
     found: dict[str, str] = {} if text is None else json.loads(text)
     return {place: value for value, places in found.items() for place in parse_positions(places)}
+
+
+@contextmanager
+def _sound(id: str) -> Iterator[None]:
+    """Turns what goes wrong where a table's statements were changed by hand into a `GraphError`."""
+    try:
+        yield
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        raise GraphError(
+            f"The statements about table {id!r} are incomplete or damaged: {error!r}.",
+            hint="Building the graph again restores them.",
+        ) from error

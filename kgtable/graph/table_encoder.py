@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from kgtable.graph.cell_encoder import CellShaper
+from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.terms import (
     CSVW,
     DCTERMS,
@@ -216,9 +217,46 @@ class TableShape:
 
     def rows(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Sequence[Block]]:
         """For each row, given with its grid index, its block and those of its cells."""
-        body_start = self._table.structure.body_start
         for index, row in rows:
-            yield self._body_row(index, row) if index >= body_start else tuple(self._header_row(index, row))
+            yield self.row(index, row)
+
+    def row(self, index: int, row: Row) -> Sequence[Block]:
+        """The block of a row, given with its grid index, and those of its cells."""
+        if index >= self._table.structure.body_start:
+            return self._body_row(index, row)
+        return tuple(self._header_row(index, row))
+
+    def content(self) -> TableContent:
+        """What an index needs of the table, without its rows."""
+        context, columns = self._table.context, {column.index: column for column in self._table.columns}
+        return TableContent(
+            self._table.id,
+            context.title,
+            context.caption,
+            context.heading,
+            (*context.before, *context.after, *context.paragraphs),
+            tuple(
+                (columns[index].name if index in columns else "", predicate[1:-1])
+                for index, predicate in enumerate(self.cells.predicates)
+            ),
+        )
+
+    def content_row(self, index: int, row: Row, blocks: Sequence[Block]) -> ContentRow | None:
+        """What an index needs of a row; `blocks` are its statements. None for a blank one."""
+        structure = self._table.structure
+        if index < structure.body_start:
+            above = tuple((column, CellContent(text, True)) for column, text in enumerate(row) if text)
+            return ContentRow(index, True, None, None, above) if above else None
+        cells = tuple(self.cells.contents(row, blocks[1:]))
+        if not cells:
+            return None
+        parent = structure.parents.get(index)
+        heading = None if parent is None else self._label_of(self._table.grid.head[parent])
+        return ContentRow(index, False, self._label_of(row), heading, cells)
+
+    def _label_of(self, row: Row) -> str | None:
+        label_column = self._table.structure.label_column
+        return (row[label_column].strip() if label_column < len(row) else "") or None
 
     def _header_row(self, index: int, row: Row) -> Iterator[Block]:
         structure = self._table.structure

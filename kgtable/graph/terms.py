@@ -47,6 +47,9 @@ FIXED_PREFIXES = {
     "xsd": XSD,
 }
 
+SCALES = {3: "T", 6: "M", 9: "B", 12: "TN"}
+"""The scale of a power of ten, by the thesis's letters."""
+
 RDF_TYPE = f"<{RDF}type>"
 ESCAPED = f"{KGT}escaped"
 
@@ -278,13 +281,14 @@ Pair: TypeAlias = tuple[Term, Term]
 class BlockForm:
     """The statements that many subjects share but for some objects: these are given by their slot, 0, 1, ….
 
-    `uses` counts how often it was filled.
+    `uses` counts how often it was filled; `about` says what those who made it want to know of it later.
     """
 
-    __slots__ = ("pairs", "uses")
+    __slots__ = ("about", "pairs", "uses")
 
-    def __init__(self, pairs: Iterable[tuple[Term, Term | int]]) -> None:
+    def __init__(self, pairs: Iterable[tuple[Term, Term | int]], about: tuple[str | None, ...] = ()) -> None:
         self.pairs = tuple(pairs)
+        self.about = about
         self.uses = 0
 
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kgtable.building.catalogue import Catalogue
+from kgtable.building.contents import contents_state, read_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.errors import GraphError, VocabularyIndexError
-from kgtable.index.contents import TableContent, are_kept, keep_contents, table_text
-from kgtable.index.corpus import NONE, Corpus, Places, Statistics, okapi
+from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.index.corpus import NONE, PRINTED_CELLS, PRINTED_ROWS, Corpus, Places, Statistics, okapi
 from kgtable.index.embedding import Embedder, Matrix
 from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
 from kgtable.index.postings import Integers, Postings
-from kgtable.index.substring import Strings, encoded, folded, write_grams
+from kgtable.index.substring import Strings, StringsWriter, encoded, folded, write_grams
 from kgtable.index.words import terms
 from kgtable.ontology.column_stats import Summary, clean_text
 from kgtable.ontology.equivalents import Proposals, propose
@@ -40,9 +40,13 @@ MOST_KIN = 50
 
 
 class CorpusAssembly:
-    """Collects tables one after the other; `corpus` gives the whole."""
+    """Collects tables one after the other; `corpus` gives the whole.
 
-    def __init__(self) -> None:
+    Rows and cells as they are printed go straight to files in `folder`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._texts: dict[str, int] = {}
         self._ids: list[str] = []
         self._around: list[Counter[str]] = []
@@ -54,9 +58,11 @@ class CorpusAssembly:
         self._predicates: dict[str, int] = {}
         self._cells: list[tuple[int, int, int]] = []
         self._lexical: list[tuple[int, int]] = []
+        self._printed_cells = StringsWriter(folder / PRINTED_CELLS)
+        self._printed_rows = StringsWriter(folder / PRINTED_ROWS)
 
-    def add(self, content: TableContent) -> None:
-        """Append a table."""
+    def add(self, content: TableContent) -> str:
+        """Append a table; gives the text that its vector stands for."""
         table, first_column = len(self._ids), len(self._columns)
         self._ids.append(content.id)
         self._around.append(Counter(chain.from_iterable(map(terms, content.around))))
@@ -65,17 +71,15 @@ class CorpusAssembly:
         self._titles.append(title)
         filled: Counter[int] = Counter()
         numeric: Counter[int] = Counter()
-        current = NONE
-        for row, column, text, lexical, number, header in content.cells:
-            if row != current:
-                current = row
-                self._add_row(table, row, header, content)
-            if lexical:
-                self._lexical.append((self._text(lexical), len(self._cells)))
-            self._cells.append((len(self._rows) - 1, first_column + column, self._text(text)))
-            self._starts["row_cell"][-1] += 1
-            filled[column] += not header
-            numeric[column] += number
+        text = TableText(content)
+        for row in content.rows:
+            text.add(row)
+            self._add_row(table, row)
+            for column, cell in row.cells:
+                self._add_cell(first_column + column, cell)
+                filled[column] += not row.is_header
+                numeric[column] += cell.is_quantity
+            self._starts["row_cell"].append(len(self._cells))
         for column, (name, iri) in enumerate(content.columns):
             is_numeric = numeric[column] > MOSTLY * filled[column]
             predicate = self._predicates.setdefault(iri, len(self._predicates))
@@ -83,12 +87,18 @@ class CorpusAssembly:
             self._columns.append((column, table, named, is_numeric, predicate))
         self._starts["table_row"].append(len(self._rows))
         self._starts["table_column"].append(len(self._columns))
+        return text.text
 
-    def _add_row(self, table: int, row: int, header: bool, content: TableContent) -> None:
-        label, group = content.rows.get(row, (None, None))
-        heading = content.rows.get(group, (None, None))[0] if group is not None else None
-        self._rows.append((row, table, header, self._text_or_none(label), self._text_or_none(heading)))
-        self._starts["row_cell"].append(self._starts["row_cell"][-1])
+    def _add_row(self, table: int, row: ContentRow) -> None:
+        label, heading = self._text_or_none(row.label), self._text_or_none(row.heading)
+        self._rows.append((row.row, table, row.is_header, label, heading))
+        self._printed_rows.add(_json([row.label, row.heading]))
+
+    def _add_cell(self, column: int, cell: CellContent) -> None:
+        if cell.lexical:
+            self._lexical.append((self._text(cell.lexical), len(self._cells)))
+        self._cells.append((len(self._rows) - 1, column, self._text(cell.text)))
+        self._printed_cells.add(_json(cell.to_list()))
 
     def _text(self, text: str) -> int:
         return self._texts.setdefault(folded(text), len(self._texts))
@@ -96,8 +106,11 @@ class CorpusAssembly:
     def _text_or_none(self, text: str | None) -> int:
         return NONE if text is None else self._text(text)
 
-    def corpus(self, folder: Path) -> Corpus:
-        """The arrays; texts and terms are written into `folder` on the way."""
+    def corpus(self) -> Corpus:
+        """The arrays; texts and terms are written on the way."""
+        folder = self._folder
+        self._printed_cells.close()
+        self._printed_rows.close()
         in_order, place = _sorted(self._texts)
         predicates, predicate_place = _sorted(self._predicates)
         Strings.write(in_order, folder / "texts")
@@ -136,6 +149,8 @@ class CorpusAssembly:
             texts=Strings.open(folder / "texts"),
             terms=Strings.open(folder / "terms"),
             predicates=Strings.open(folder / "predicates"),
+            printed_cells=Strings.open(folder / PRINTED_CELLS),
+            printed_rows=Strings.open(folder / PRINTED_ROWS),
             term_texts=term_texts,
             term_tables=term_tables,
             text_cells=Postings.build(
@@ -181,14 +196,50 @@ def _kin(titles: Sequence[str]) -> Integers:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
 
 
-def assemble(contents: Iterable[TableContent], folder: Path) -> Corpus:
-    """The corpus of these tables, saved into an existing folder."""
-    assembly = CorpusAssembly()
-    for content in contents:
-        assembly.add(content)
-    corpus = assembly.corpus(folder)
+def assemble(contents: Iterable[TableContent], folder: Path) -> tuple[Corpus, list[str]]:
+    """The corpus of these tables, saved into an existing folder, and the texts their vectors stand for."""
+    assembly = CorpusAssembly(folder)
+    table_texts = [assembly.add(content) for content in contents]
+    corpus = assembly.corpus()
     corpus.save(folder)
-    return corpus
+    return corpus, table_texts
+
+
+def _json(value: list[Any]) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+LONGEST_TEXT = 128
+"""Word pieces of a table's text that are embedded; more of them cost time and gain nothing measurable."""
+
+_PIECE = re.compile(r"[^\W\d_]{1,6}|\d{1,2}|[^\w\s]|_")
+
+
+class TableText:
+    """What a table's vector stands for: title, headings, column names and as many first rows as fit."""
+
+    def __init__(self, content: TableContent) -> None:
+        named = ". ".join(filter(None, (content.title, *content.heading, content.caption)))
+        columns = ", ".join(name for name, _ in content.columns if name)
+        self._parts = [f"{named}. " if named else "", columns, "."]
+        self._cells = 0
+        self._has_rows = False
+
+    def add(self, row: ContentRow) -> None:
+        """Append the next row."""
+        room = 4 * LONGEST_TEXT - self._cells
+        self._cells += len(row.cells)
+        if room > 0 and not row.is_header:
+            texts = [cell.text for _, cell in row.cells[:room]]
+            self._parts.append(f"{';' if self._has_rows else ''} {', '.join(texts)}")
+            self._has_rows = True
+
+    @property
+    def text(self) -> str:
+        """The text of what was added."""
+        text = " ".join("".join(self._parts).split())
+        pieces = list(islice(_PIECE.finditer(text), LONGEST_TEXT))
+        return text[: pieces[-1].end()] if pieces else text
 
 
 def _sorted(numbers: dict[str, int]) -> tuple[list[str], Integers]:
@@ -214,7 +265,7 @@ def _by_text(texts: Integers, size: int) -> Postings:
     return Postings.build(texts[known], known, size)
 
 
-VERSION = 3
+VERSION = 4
 """Rises when the files of an index change."""
 
 _NUMERAL = re.compile(r"[\W\d_]*")
@@ -236,53 +287,35 @@ def build_index(
 ) -> None:
     """Write the index of a generation into its folder.
 
-    Tables that the previous generation held in the same state are not read again, and no text is
-    embedded that was embedded there. Raises `StorageError`, `EmbeddingError`.
+    No text is embedded that was embedded in the previous generation. Raises `StorageError`, `EmbeddingError`.
     """
     folder = generation.index_path
-    with storage_errors(folder), _sqlite_errors():
+    with storage_errors(folder):
         folder.mkdir()
         previous = _previous(generation)
         ids = list(Catalogue.load(generation.catalogue_path).tables)
-        table_texts: list[str] = []
-        contents = keep_contents(generation, ids, previous, workers, folder)
-        corpus = _write_corpus(_noting(contents, table_texts), folder)
+        corpus, table_texts = _write_corpus(read_contents(generation, ids), folder)
         embedder = load(embedding)
         if embedder is not None:
             write_vectors(corpus, table_texts, folder, embedder, previous)
-        _write_about(folder, embedding, "none" if embedder is None else embedder.name, len(ids))
-
-
-def _noting(contents: Iterable[TableContent], texts: list[str]) -> Iterator[TableContent]:
-    """The contents; what each table's vector will stand for is added to `texts` as they pass."""
-    for content in contents:
-        texts.append(table_text(content))
-        yield content
-
-
-@contextmanager
-def _sqlite_errors() -> Iterator[None]:
-    """SQLite's errors, such as that of a full disk, as those of the system."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise OSError(str(error)) from error
+        name = "none" if embedder is None else embedder.name
+        _write_about(folder, embedding, name, len(ids), contents_state(generation))
 
 
 def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
     """Write an index of these tables without vectors into an empty folder."""
-    corpus = _write_corpus(contents, folder)
-    _write_about(folder, "none", "none", len(corpus.table_ids))
+    corpus, _ = _write_corpus(contents, folder)
+    _write_about(folder, "none", "none", len(corpus.table_ids), None)
 
 
-def _write_corpus(contents: Iterable[TableContent], folder: Path) -> Corpus:
-    corpus = assemble(contents, folder)
+def _write_corpus(contents: Iterable[TableContent], folder: Path) -> tuple[Corpus, list[str]]:
+    corpus, table_texts = assemble(contents, folder)
     write_grams(corpus.texts, folder)
-    return corpus
+    return corpus, table_texts
 
 
-def _write_about(folder: Path, asked: str, embedding: str, tables: int) -> None:
-    about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables}
+def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:
+    about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables, "store": state}
     (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
 
 
@@ -371,8 +404,7 @@ def _previous(generation: Generation) -> Path | None:
     folder = generation.previous.index_path
     try:
         read_about(folder)
-        are_kept(folder)
-    except (VocabularyIndexError, sqlite3.Error):
+    except VocabularyIndexError:
         return None
     return folder
 

@@ -8,6 +8,7 @@ labels and column names; terms the distinct stems in them and around the tables;
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypeAlias
@@ -15,11 +16,15 @@ from typing import TypeAlias
 import numpy as np
 
 from kgtable.errors import VocabularyIndexError
+from kgtable.graph.table_content import CellContent, FoundCell
 from kgtable.index.postings import Flags, Floats, Integers, Postings, mapped, ranges
 from kgtable.index.substring import Strings
 
 NONE = -1
 """Stands for no text, no group, no vector."""
+
+PRINTED_CELLS, PRINTED_ROWS = "printed_cells", "printed_rows"
+"""Files with what the graph says of each cell, and the labels of each row and its heading, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ class Corpus:
     texts: Strings
     terms: Strings
     predicates: Strings
+    printed_cells: Strings
+    printed_rows: Strings
     term_texts: Postings
     term_tables: Postings
     text_cells: Postings
@@ -109,6 +116,17 @@ class Corpus:
             np.save(folder / f"{name}.starts.npy", postings.starts, allow_pickle=False)
             np.save(folder / f"{name}.items.npy", postings.items, allow_pickle=False)
 
+    def found(self, cells: Integers) -> Iterator[FoundCell]:
+        """What the graph said of these cells when the index was made."""
+        rows: dict[int, tuple[str | None, str | None]] = {}
+        for cell, row in zip(cells.tolist(), self.places.cell_row[cells].tolist(), strict=True):
+            if row not in rows:
+                label, heading = json.loads(self.printed_rows.piece(row))
+                rows[row] = label, heading
+            subject, group = rows[row]
+            content = CellContent.from_list(json.loads(self.printed_cells.piece(cell)))
+            yield FoundCell(subject or "", group, content)
+
     @classmethod
     def open(cls, folder: Path) -> Corpus:
         """What `save` wrote, memory-mapped.
@@ -125,6 +143,8 @@ class Corpus:
                 texts=Strings.open(folder / "texts"),
                 terms=Strings.open(folder / "terms"),
                 predicates=Strings.open(folder / "predicates"),
+                printed_cells=Strings.open(folder / PRINTED_CELLS),
+                printed_rows=Strings.open(folder / PRINTED_ROWS),
                 **{
                     name: Postings(
                         mapped(folder / f"{name}.starts.npy"), mapped(folder / f"{name}.items.npy")

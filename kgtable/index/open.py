@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgtable.graph.store import EmbeddedStore, TripleStore, store_state
 from kgtable.index.build import read_about
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Embedder, Matrix
@@ -30,6 +31,10 @@ class GraphIndex:
         self.corpus = Corpus.open(folder)
         self.lexical = LexicalIndex(folder, self.corpus.texts)
         self._load = load
+
+    def describes(self, store: TripleStore) -> bool:
+        """Whether nothing was written to the store since the index was made: what it says of cells holds."""
+        return isinstance(store, EmbeddedStore) and self.about.get("store") == store_state(store.path)
 
     @property
     def embedding(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ from kgtable.index.postings import Integers, distinct, mapped
 
 
 class Strings(Sequence[str]):
-    """Strings in the order of their UTF-8 bytes; a string's position is its id."""
+    """Strings by number. Those that `write` wrote are in the order of their UTF-8 bytes: `find` needs it."""
 
     def __init__(self, content: bytes | mmap.mmap, starts: Integers) -> None:
         self._content = content
@@ -66,6 +67,24 @@ class Strings(Sequence[str]):
         return place if place < len(self) and self.piece(place) == wanted else None
 
 
+class StringsWriter:
+    """Writes strings in any order to ``path.txt`` and ``path.npy``; `Strings.open` reads them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.with_suffix(".txt").open("wb")
+        self._starts = array.array("q", [0])
+
+    def add(self, text: str) -> None:
+        """Append a string."""
+        self._starts.append(self._starts[-1] + self._file.write(encoded(text)))
+
+    def close(self) -> None:
+        """Finish both files."""
+        self._file.close()
+        np.save(self._path.with_suffix(".npy"), np.frombuffer(self._starts, dtype=np.int64))
+
+
 def encoded(text: str) -> bytes:
     """UTF-8, lone surrogates included: the order of these bytes is the order of the strings."""
     return text.encode("utf-8", "surrogatepass")
@@ -110,8 +129,12 @@ def write_grams(texts: Sequence[str], folder: Path) -> None:
         counts.append(count)
         items.append(owner[new])
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    for name, array in (("keys", np.concatenate(keys)), ("starts", starts), ("items", np.concatenate(items))):
-        np.save(folder / f"grams.{name}.npy", array, allow_pickle=False)
+    for name, numbers in (
+        ("keys", np.concatenate(keys)),
+        ("starts", starts),
+        ("items", np.concatenate(items)),
+    ):
+        np.save(folder / f"grams.{name}.npy", numbers, allow_pickle=False)
 
 
 class LexicalIndex:

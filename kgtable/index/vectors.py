@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,19 @@ BATCH = 2_048
 ALL_LOOKED_AT = 5_000
 """Terms of a vocabulary up to which a search looks at each: one or two milliseconds."""
 
-faiss.omp_set_num_threads(1)  # one question at a time: threads would cost more than they save
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Has FAISS work without further threads: for one question they cost more than they save.
+
+    OpenMP keeps the number for each calling thread, so that no other thread is affected.
+    """
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
 
 
 class VectorCache:
@@ -87,7 +99,8 @@ class Vectors:
         if count == 0 or len(vectors) == 0:
             empty = np.zeros((len(vectors), 0))
             return empty.astype(np.int64), empty.astype(np.float32)
-        cosines, places = self._indexes[kind].search(np.ascontiguousarray(vectors), count)
+        with one_thread():
+            cosines, places = self._indexes[kind].search(np.ascontiguousarray(vectors), count)
         return np.asarray(texts)[places], cosines
 
     @classmethod
@@ -131,8 +144,9 @@ def _faiss_index(vectors: Matrix) -> faiss.Index:
     clustered = faiss.IndexIVFFlat(index, dimension, clusters, faiss.METRIC_INNER_PRODUCT)
     clustered.nprobe = clusters // 6
     clustered.cp.niter, clustered.cp.max_points_per_centroid = 8, 64
-    clustered.train(vectors)
-    clustered.add(vectors)
+    with one_thread():  # the sums of several threads would differ from run to run
+        clustered.train(vectors)
+        clustered.add(vectors)
     return clustered
 
 

@@ -49,18 +49,18 @@ def terms(text: str) -> list[str]:
     ['number', 'nation']
     """
     empty = _word_list("function")
-    return [_stem(word) for word in words(text) if word not in empty]
+    return [stem(word) for word in words(text) if word not in empty]
 
 
 @cache
 def asking_terms() -> frozenset[str]:
     """Stems of words that say what is asked, not what about: "how many", "list", "difference"."""
-    return frozenset(map(_stem, _word_list("asking")))
+    return frozenset(map(stem, _word_list("asking")))
 
 
 def is_empty_word(word: str) -> bool:
     """Whether a lower-case word is a function word or one that only asks."""
-    return word in _word_list("function") or _stem(word) in asking_terms()
+    return word in _word_list("function") or stem(word) in asking_terms()
 
 
 def stemmed(word: str) -> str:
@@ -73,7 +73,8 @@ def stemmed(word: str) -> str:
 
 
 @lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """The stem of a lower-case English word, by Snowball."""
     stemmer = getattr(_local, "stemmer", None)
     if stemmer is None:
         stemmer = _local.stemmer = Stemmer.Stemmer("english", 0)

@@ -16,6 +16,7 @@ _TRACED: Mapping[str, tuple[str, ...]] = {
     "candidates": ("candidates",),
     "scores": ("scored",),
     "reranking": ("reranked", "rerank_refused"),
+    "triples": ("read_from",),
     "rank": ("format", "pieces", "substitutes"),
 }
 """What the trace of a retrieval tells of each step."""
@@ -27,6 +28,7 @@ _PHRASES: Mapping[str, str] = {
     "rerank_refused": "the model's order was unusable",
     "reranked": "put first",
     "pieces": "texts compared",
+    "read_from": "read when looked at, from the",
 }
 
 
@@ -99,8 +101,6 @@ def explain(
         if name == "total":
             continue
         found = {key: _plain(trace[key]) for key in _TRACED.get(name, ()) if key in trace}
-        if name == "triples":
-            found["queries"] = len(trace.get("sparql") or ())
         steps.append(ExplainedStep(name, ms, found))
     total = timings_ms.get("total", sum(timings_ms.values()))
     return Explanation(question, method, tuple(steps), total, tuple(tables[:SHOWN]), tuple(triples[:SHOWN]))

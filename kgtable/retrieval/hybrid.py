@@ -18,10 +18,10 @@ import pyoxigraph as ox
 from kgtable.errors import LLMReplyError
 from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
+from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import CellAddress, Namespaces
 from kgtable.index.build import write_lexical
-from kgtable.index.contents import read_content
-from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.open import GraphIndex
 from kgtable.index.postings import Integers, distinct, ranges
@@ -30,8 +30,8 @@ from kgtable.resources import read_shipped
 from kgtable.retrieval.question_terms import Query, cosines, extract_labels, plain_labels, question_labels
 from kgtable.retrieval.ranking import Scored, Weights, score
 from kgtable.retrieval.rerank import reranked
-from kgtable.retrieval.result import Retrieval, ScoredTable
-from kgtable.retrieval.triples import fill
+from kgtable.retrieval.result import LateTriples, Retrieval, ScoredTable
+from kgtable.retrieval.triples import RetrievedCells
 
 CONTAINS_QUERIES = ("subjects", "predicates", "objects", "quantities", "printed", "groups")
 """The parts of the substring search, one query each: ``queries/contains-<part>.rq``."""
@@ -122,15 +122,25 @@ class HybridRetriever:
         llm: LLM | None = None,
         rerank: bool = True,
         weights: Weights | None = None,
+        from_index: bool | None = None,
     ) -> None:
+        """`from_index`: whether what the index says of cells holds; None looks whether the store changed."""
         self._store, self._names, self._index = store, names, index
+        self._reader = TableReader(store, names)
+        self._from_index = index.describes(store) if from_index is None else from_index
         self._llm, self._rerank = llm, rerank
         self._weights = weights or Weights()
 
     def with_model(self, llm: LLM | None, *, rerank: bool = True) -> HybridRetriever:
         """The same retriever with another language model, or none."""
         return HybridRetriever(
-            self._store, self._names, self._index, llm=llm, rerank=rerank, weights=self._weights
+            self._store,
+            self._names,
+            self._index,
+            llm=llm,
+            rerank=rerank,
+            weights=self._weights,
+            from_index=self._from_index,
         )
 
     def retrieve(self, question: str, k: int) -> Retrieval:
@@ -161,23 +171,20 @@ class HybridRetriever:
             scored = score(query, index, matching, self._weights, k)
         trace |= {"labels": labels, "expanded": expanded}
         trace |= {"candidates": len(matching), "scored": len(scored.cells)}
+        trace["read_from"] = "index" if self._from_index else "graph"
         if not self._near(query, labels):
             return Retrieval(question, (), (), clock.times, self.name, trace)
         if self._llm is not None and self._rerank:
             with clock("reranking"):
                 scored = self._reranked(scored, query, trace)
         with clock("triples"):
-            filled = fill(self._store, self._names, list(self._cells(scored, k)))
-        trace["sparql"] = filled.queries
-        tables = self._tables(scored)
-        return Retrieval(question, filled.triples, tables, clock.times, self.name, trace)
+            triples = self._triples(scored, k)
+        return Retrieval(question, triples, self._tables(scored), clock.times, self.name, trace)
 
     def _reranked(self, scored: Scored, query: Query, trace: dict[str, Any]) -> Scored:
         assert self._llm is not None
         try:
-            scored, trace["reranked"] = reranked(
-                scored, query, self._index, self._store, self._names, self._llm
-            )
+            scored, trace["reranked"] = reranked(scored, query, self._index, self._reader, self._llm)
         except LLMReplyError as error:
             trace["rerank_refused"] = error.message
         return scored
@@ -191,22 +198,10 @@ class HybridRetriever:
             return bool(len(query.terms))
         return bool(cosines(vectors.tables, query.vector).max() >= LEAST_COSINE)
 
-    def _cells(self, scored: Scored, k: int) -> Iterator[tuple[CellAddress, str | None, float]]:
-        corpus = self._index.corpus
-        places = corpus.places
+    def _triples(self, scored: Scored, k: int) -> LateTriples:
         cells, scores = scored.best(k)
-        rows, columns = places.cell_row[cells], places.cell_column[cells]
-        numbers = np.where(places.row_is_header[rows], NONE, places.column_predicate[columns]).tolist()
-        predicates = {number: corpus.predicates[number] for number in set(numbers) - {NONE}}
-        for table, row, column, number, probability in zip(
-            places.row_table[rows].tolist(),
-            places.row_number[rows].tolist(),
-            places.column_number[columns].tolist(),
-            numbers,
-            scores.tolist(),
-            strict=True,
-        ):
-            yield CellAddress(corpus.table_ids[table], row, column), predicates.get(number), probability
+        corpus, reader = self._index.corpus, self._reader
+        return RetrievedCells(corpus, cells, scores, reader, from_index=self._from_index).triples()
 
     def _tables(self, scored: Scored) -> tuple[ScoredTable, ...]:
         probabilities = scored.table_probabilities
@@ -275,12 +270,14 @@ class IndexlessRetriever:
         with tempfile.TemporaryDirectory(prefix="kgtable-") as folder:
             with clock("tables"):
                 index = self._index(tables, Path(folder))
-            hybrid = HybridRetriever(self._store, self._names, index, llm=self._llm, rerank=self._rerank)
+            hybrid = HybridRetriever(
+                self._store, self._names, index, llm=self._llm, rerank=self._rerank, from_index=True
+            )
             return hybrid.retrieve_labelled(question, labels, k, clock, trace)
 
     def _index(self, tables: Iterable[str], folder: Path) -> GraphIndex:
-        contents = (read_content(self._store, id, self._names) for id in tables)
-        write_lexical(contents, folder)
+        reader = TableReader(self._store, self._names)
+        write_lexical(map(reader.content, tables), folder)
         return GraphIndex(folder)
 
 

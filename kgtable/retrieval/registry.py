@@ -5,20 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.store import EmbeddedStore, TripleStore
+from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.index.embedding import Embedder
 from kgtable.index.embedding_models import load_embedder
 from kgtable.llm.protocol import LLM
 from kgtable.resources import cache_folder
-from kgtable.retrieval.result import Retriever
+from kgtable.retrieval.result import Retriever, ScoredTriple
 from kgtable.retrieval.schemas import WRITTEN_SCHEMA, write_schemas
-from kgtable.retrieval.whole_table import TableReader, TableTexts
+from kgtable.retrieval.triples import triples_of
+from kgtable.retrieval.whole_table import TableTexts, TriplesOf
 from kgtable.tables.linearize import TableFormat
+
+TABLES_REMEMBERED = 2_048
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,22 @@ class Material:
 
     @cached_property
     def reader(self) -> TableReader:
-        """Tables and triples out of the store."""
+        """Tables out of the store."""
         return TableReader(self.store, self.names)
+
+    @cached_property
+    def triples_of(self) -> TriplesOf:
+        """The triples of a table's body cells by its id, all scored 0; those of the last tables are kept."""
+
+        @lru_cache(maxsize=TABLES_REMEMBERED)
+        def read(id: str) -> tuple[ScoredTriple, ...]:
+            return tuple(triples_of(self.reader.content(id), self.names))
+
+        return read
 
     def texts(self, format: str) -> TableTexts:
         """Every table as text. Raises `RetrievalError` for an unknown format, or one that wants a model."""
-        tables = (self.reader.table(id) for id in self.tables())
+        tables = (self.reader.read(id) for id in self.tables())
         if format == WRITTEN_SCHEMA:
             if self.llm is None:
                 raise RetrievalError(
@@ -72,7 +86,7 @@ def make_bm25(material: Material, choice: Choice) -> Retriever:
     from kgtable.retrieval.whole_table import BM25Retriever  # brings numba and scipy along
 
     texts = material.texts(choice.format or TableFormat.SCHEMA)
-    return BM25Retriever(texts, material.reader.triples_of)
+    return BM25Retriever(texts, material.triples_of)
 
 
 def make_dense(material: Material, choice: Choice) -> Retriever:
@@ -84,7 +98,7 @@ def make_dense(material: Material, choice: Choice) -> Retriever:
 
     embedder = _embedder(choice.embedding or "minilm")
     texts = material.texts(choice.format or TableFormat.PLAINTEXT)
-    return DenseRetriever(texts, embedder, material.reader.triples_of, cache_folder() / "vectors")
+    return DenseRetriever(texts, embedder, material.triples_of, cache_folder() / "vectors")
 
 
 def _embedder(name: str) -> Embedder:

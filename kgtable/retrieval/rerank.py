@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgtable.graph.store import TripleStore
-from kgtable.graph.table_decoder import read_table
-from kgtable.graph.terms import Namespaces
+from kgtable.graph.table_source import TableReader
 from kgtable.index.open import GraphIndex
 from kgtable.index.postings import Integers
 from kgtable.llm.protocol import LLM, Message, Request
@@ -35,7 +33,7 @@ SCHEMA = {
 
 
 def reranked(
-    scored: Scored, query: Query, index: GraphIndex, store: TripleStore, names: Namespaces, llm: LLM
+    scored: Scored, query: Query, index: GraphIndex, reader: TableReader, llm: LLM
 ) -> tuple[Scored, tuple[str, ...]]:
     """The scores after the model has ordered the best tables, and the ids it named, the likeliest first.
 
@@ -45,7 +43,7 @@ def reranked(
     shown = np.argsort(-scored.table_logits, kind="stable")[:TABLES_SHOWN]
     best_rows = _best_rows(scored, index, shown)
     lines = [
-        _lines(number, read_table(store, ids[table], names), best_rows[table])
+        _lines(number, reader.read(ids[table]), best_rows[table])
         for number, table in enumerate(shown.tolist(), start=1)
     ]
     prompt = (PACKAGE / "retrieval" / "prompts" / "rerank.txt").read_text(encoding="utf-8")

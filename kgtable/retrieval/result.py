@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload, runtime_checkable
 
+from kgtable.graph.terms import CellAddress
 from kgtable.retrieval.explanation import SHOWN, Explanation, explain
 
 if TYPE_CHECKING:
     import pandas as pd
+
+FIRST_BATCH, LARGEST_BATCH = 64, 2_000
+"""Triples read when the first one is looked at; each further batch is twice as large, up to a limit."""
 
 
 class ScoredTriple(NamedTuple):
@@ -23,7 +29,7 @@ class ScoredTriple(NamedTuple):
     for a cell above the body; `predicate` an IRI; `group` the label of the heading the row stands
     under. `object` is the cell's text as printed; `value` the number (scale applied) as a decimal
     string, or the lexical form of a typed literal, if any; `unit` the QUDT unit's local name, `scale`
-    one of ``T M B TN``, `cell` the cell's IRI.
+    one of ``T M B TN``. `cell` is the cell's own node, or that of its row where the cell is a mere text.
     """
 
     table: str
@@ -65,6 +71,73 @@ _FORMS: Sequence[tuple[re.Pattern[str], Callable[[str], Decimal | date | time]]]
 """The lexical forms of numbers, dates and times, with what reads them."""
 
 
+class LateTriples(Sequence[ScoredTriple]):
+    """Triples known by their cells' addresses, read in batches when they are looked at.
+
+    `read` takes the numbers of the first address and of the one after the last, and gives the triples of
+    those that the graph still holds. `queries` gives SPARQL queries that show the same. May be used from
+    several threads.
+    """
+
+    def __init__(
+        self,
+        addresses: Sequence[CellAddress],
+        read: Callable[[int, int], Iterable[ScoredTriple]],
+        queries: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self.addresses = addresses
+        self.queries = queries
+        self._read = read
+        self._known: list[ScoredTriple] = []
+        self._asked = 0
+        self._lock = threading.Lock()
+
+    def _look(self, wanted: int | None) -> None:
+        """Reads until so many triples are known, or with None until all are."""
+        with self._lock:
+            while self._asked < len(self.addresses) and (wanted is None or len(self._known) < wanted):
+                size = min(max(self._asked, FIRST_BATCH), LARGEST_BATCH) if wanted is not None else None
+                end = len(self.addresses) if size is None else min(self._asked + size, len(self.addresses))
+                self._known += self._read(self._asked, end)
+                self._asked = end
+
+    @overload
+    def __getitem__(self, index: int) -> ScoredTriple: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ScoredTriple]: ...
+    def __getitem__(self, index: int | slice) -> ScoredTriple | Sequence[ScoredTriple]:
+        if isinstance(index, slice):
+            ends = (index.start, index.stop)
+            counted = index.stop is not None and all(end is None or end >= 0 for end in ends)
+            self._look(index.stop if counted and (index.step or 1) > 0 else None)
+            return tuple(self._known[index])
+        self._look(index + 1 if index >= 0 else None)
+        return self._known[index]
+
+    def __iter__(self) -> Iterator[ScoredTriple]:
+        place = 0
+        while True:
+            self._look(place + 1)
+            if place >= len(self._known):
+                return
+            yield self._known[place]
+            place += 1
+
+    def __len__(self) -> int:
+        self._look(None)
+        return len(self._known)
+
+    def __bool__(self) -> bool:
+        self._look(1)
+        return bool(self._known)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.addresses))
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredTable:
     """A table and how well it fits the question."""
@@ -77,15 +150,28 @@ class ScoredTable:
 class Retrieval:
     """What a retriever found: triples and tables by falling score, ties in a stable order.
 
-    `trace` keeps what each step did (labels, expanded terms, queries run, counts), for people.
+    `triples` may be read when they are looked at; `addresses` are known from the start. `trace` keeps what
+    each step did (labels, expanded terms, counts), for people.
     """
 
     question: str
-    triples: tuple[ScoredTriple, ...]
+    triples: Sequence[ScoredTriple]
     tables: tuple[ScoredTable, ...]
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     method: str = "hybrid"
     trace: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def addresses(self) -> Sequence[CellAddress]:
+        """The places of the triples, the best first; reads none of them."""
+        if isinstance(self.triples, LateTriples):
+            return self.triples.addresses
+        return tuple(CellAddress(*triple[:3]) for triple in self.triples)
+
+    @property
+    def queries(self) -> Sequence[str]:
+        """SPARQL queries that show the rows of the triples; none where whole tables were ranked."""
+        return self.triples.queries() if isinstance(self.triples, LateTriples) else ()
 
     def to_json(self, id: str | None = None) -> dict[str, Any]:
         """The object `kgtable retrieve --format json` prints; `id` is the question's, if it has one."""
@@ -119,7 +205,7 @@ class Retrieval:
     def __repr__(self) -> str:
         question = self.question if len(self.question) <= 60 else self.question[:59] + "…"
         return (
-            f"Retrieval({question!r}, {len(self.triples):,} triples, {len(self.tables):,} tables, "
+            f"Retrieval({question!r}, {len(self.addresses):,} triples, {len(self.tables):,} tables, "
             f"method={self.method!r})"
         )
 

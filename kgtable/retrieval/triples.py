@@ -1,168 +1,91 @@
-"""Retrieved cells as triples, and retrieved triples as RDF."""
+"""Retrieved cells as triples, read when they are looked at, and retrieved triples as RDF."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
-from typing import NamedTuple, TypeAlias
 
 import pyoxigraph as ox
 
 from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
-from kgtable.graph.terms import KGT, QUDT, RDF, RDFS, UNIT, XSD, CellAddress, Namespaces, literal_text
+from kgtable.graph.table_content import FoundCell, TableContent
+from kgtable.graph.table_decoder import TEXT
+from kgtable.graph.table_source import AT_ONCE, TableReader
+from kgtable.graph.terms import KGT, RDF, RDFS, CellAddress, Namespaces
 from kgtable.graph.writers import Format, table_blocks, writer_for
+from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.postings import Floats, Integers
 from kgtable.resources import read_shipped
-from kgtable.retrieval.result import ScoredTriple
-
-AT_ONCE = 2_000
-"""Cells asked for by one pair of queries."""
-
-ObjectTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
-_Cell: TypeAlias = tuple[CellAddress, str | None, float]
-_Subject: TypeAlias = tuple[str, str]
-"""The named graph of a table as SPARQL writes it, and the IRI of a row or cell in it."""
-_Said: TypeAlias = dict[str, ObjectTerm]
-
-_TEXT, _SCALE, _NOTE, _PERIOD = (f"{KGT}{name}" for name in ("text", "scale", "note", "period"))
-_NUMBER, _LOWER, _UNIT = f"{QUDT}numericValue", f"{KGT}lowerBound", f"{QUDT}hasUnit"
-_LABEL, _GROUP = f"{RDFS}label", f"{KGT}group"
-_OF_CELLS = (_TEXT, _SCALE, _NUMBER, _LOWER, _UNIT, _NOTE, _PERIOD)
-_STRING = f"{XSD}string"
-_NOTHING: _Said = {}
-_UNKNOWN = (None,) * 4
-"""Value, unit, scale and group of a cell above the body."""
+from kgtable.retrieval.result import LateTriples, ScoredTriple
 
 
-class FilledCell(NamedTuple):
-    """Triples of cells, and the queries they were read with."""
+class RetrievedCells:
+    """Cells of an index by falling score, read from it or, where it is out of date, from the graph."""
 
-    triples: tuple[ScoredTriple, ...]
-    queries: tuple[str, ...]
-
-
-def fill(
-    store: TripleStore, names: Namespaces, cells: Sequence[tuple[CellAddress, str | None, float]]
-) -> FilledCell:
-    """The triples of the cells, in their order; a cell the graph does not hold is left out.
-
-    A cell is given as its address, its column's predicate (full IRI; None for a cell above the body)
-    and its score.
-    """
-    filling = _Filling(store, names)
-    found: list[ScoredTriple] = []
-    for start in range(0, len(cells), AT_ONCE):
-        found += filling.triples(cells[start : start + AT_ONCE])
-    return FilledCell(tuple(found), tuple(filling.asked))
-
-
-class _Filling:
-    """Reads the rows of cells, then what is said of their headings and of cells that are no mere texts."""
-
-    def __init__(self, store: TripleStore, names: Namespaces) -> None:
-        self._store, self._names = store, names
-        self.asked: list[str] = []
-
-    def triples(self, cells: Sequence[_Cell]) -> list[ScoredTriple]:
-        """The triples of those cells that the graph holds."""
-        tables = {id: self._names.table_iri(id) for id in {at.table: None for at, _, _ in cells}}
-        graphs = {id: str(ox.NamedNode(iri)) for id, iri in tables.items()}
-        rows = [(graphs[id], f"{tables[id]}/row/{row}") for (id, row, _), _, _ in cells]
-        iris = [(graphs[id], f"{tables[id]}/cell/{row}/{column}") for (id, row, column), _, _ in cells]
-        predicates = [predicate for _, predicate, _ in cells]
-        body = self._said(
-            (row for row, predicate in zip(rows, predicates, strict=True) if predicate is not None),
-            (_LABEL, _GROUP, *dict.fromkeys(filter(None, predicates))),
-        )
-        held = [
-            None if predicate is None else body[row].get(predicate)
-            for row, predicate in zip(rows, predicates, strict=True)
+    def __init__(
+        self, corpus: Corpus, cells: Integers, scores: Floats, reader: TableReader, *, from_index: bool
+    ) -> None:
+        self._corpus, self._cells, self._reader, self._from_index = corpus, cells, reader, from_index
+        self._scores: list[float] = scores.tolist()
+        places = corpus.places
+        rows, columns = places.cell_row[cells], places.cell_column[cells]
+        self._addresses = [
+            CellAddress(corpus.table_ids[table], row, column)
+            for table, row, column in zip(
+                places.row_table[rows].tolist(),
+                places.row_number[rows].tolist(),
+                places.column_number[columns].tolist(),
+                strict=True,
+            )
         ]
-        headings = {row: (row[0], _iri(said.get(_GROUP))) for row, said in body.items()}
-        telling = (cell for cell, found in zip(iris, held, strict=True) if not _is_plain(found))
-        more = self._said((*telling, *filter(itemgetter(1), headings.values())), (_LABEL, *_OF_CELLS))
-        labels = {
-            row: (_text(said.get(_LABEL)) or "", _text(more.get(headings[row], _NOTHING).get(_LABEL)))
-            for row, said in body.items()
-        }
-        triples = []
-        for (at, predicate, score), row, cell, found in zip(cells, rows, iris, held, strict=True):
-            about, iri = more.get(cell, _NOTHING), cell[1]
-            if predicate is None:
-                if (text := _text(about.get(_TEXT))) is not None:
-                    triples.append(ScoredTriple(*at, "", _TEXT, text, *_UNKNOWN, iri, score))
-            elif found is not None:
-                label, group = labels[row]
-                triples.append(_triple(at, label, predicate, found, about, group, iri, score))
-        return triples
+        above = places.row_is_header[rows]
+        self._predicates: list[int] = places.column_predicate[columns].copy().tolist()
+        for place in above.nonzero()[0].tolist():
+            self._predicates[place] = NONE
 
-    def _said(self, subjects: Iterable[_Subject], predicates: Sequence[str]) -> dict[_Subject, _Said]:
-        """What each subject says by these predicates (the last, where it says several things by one)."""
-        said: dict[_Subject, _Said] = {subject: {} for subject in subjects}
-        if not said:
-            return said
-        query = read_shipped("queries/retrieved.rq")
-        query = with_values(query, ((str(n), str(ox.NamedNode(iri))) for n, iri in enumerate(predicates)))
-        query = with_values(query, ((str(n), graph, f"<{iri}>") for n, (graph, iri) in enumerate(said)))
-        self.asked.append(query)
-        solutions = self._store.query(query)
-        assert isinstance(solutions, ox.QuerySolutions)
-        by_number = list(said.values())
-        for solution in solutions:
-            by_number[int(solution[0].value)][predicates[int(solution[1].value)]] = solution[2]
-        return said
+    def triples(self) -> LateTriples:
+        """The triples; a cell that the graph does not hold any more is left out."""
+        return LateTriples(self._addresses, self._read, lambda: self._reader.queries_for(self._addresses))
+
+    def _read(self, first: int, last: int) -> Iterator[ScoredTriple]:
+        numbers = self._predicates[first:last]
+        iris = {number: self._corpus.predicates[number] for number in set(numbers) - {NONE}}
+        predicates = [iris.get(number) for number in numbers]
+        addresses = self._addresses[first:last]
+        found: Iterable[FoundCell | None]
+        if self._from_index:
+            found = self._corpus.found(self._cells[first:last])
+        else:
+            found = self._reader.cells(list(zip(addresses, predicates, strict=True)))
+        names = self._reader.names
+        for at, predicate, cell, score in zip(
+            addresses, predicates, found, self._scores[first:last], strict=True
+        ):
+            if cell is not None:
+                yield scored_triple(at, predicate or TEXT, cell, names, score)
 
 
-def _is_plain(found: ObjectTerm | None) -> bool:
-    """Whether all that is known of a cell is its text."""
-    return isinstance(found, ox.Literal) and found.datatype.value == _STRING
-
-
-def _triple(
-    at: CellAddress,
-    label: str,
-    predicate: str,
-    found: ObjectTerm,
-    about: _Said,
-    group: str | None,
-    iri: str,
-    score: float,
+def scored_triple(
+    at: CellAddress, predicate: str, found: FoundCell, names: Namespaces, score: float
 ) -> ScoredTriple:
-    if not about:
-        text = _text(found) or ""
-        return ScoredTriple(*at, label, predicate, text, _typed(found), None, None, group, iri, score)
-    number = about.get(_NUMBER) or about.get(_LOWER)
-    unit = about.get(_UNIT)
+    """A cell as a triple of its row."""
+    subject, group, cell = found
+    iri = names.cell_iri(*at) if cell.is_node else names.row_iri(at.table, at.row)
     return ScoredTriple(
-        *at,
-        subject=label,
-        predicate=predicate,
-        object=_text(about.get(_TEXT)) or _text(found) or "",
-        value=_typed(found) if number is None else _text(number),
-        unit=None if unit is None else unit.value.removeprefix(UNIT),
-        scale=_text(about.get(_SCALE)),
-        group=group,
-        cell=iri,
-        score=score,
-        note=_text(about.get(_NOTE)),
-        period=_text(about.get(_PERIOD)),
-    )
+        *at, subject, predicate, cell.text, cell.value, cell.unit, cell.scale, group,
+        iri, score, cell.note, cell.period,
+    )  # fmt: skip
 
 
-def _typed(found: ObjectTerm) -> str | None:
-    """The lexical form of a typed literal; None for a text, or for no literal."""
-    if isinstance(found, ox.Literal) and (datatype := found.datatype.value) != _STRING:
-        return found.value if datatype.startswith(XSD) else None
-    return None
-
-
-def _text(term: ObjectTerm | None) -> str | None:
-    return literal_text(term.value, term.datatype.value) if isinstance(term, ox.Literal) else None
-
-
-def _iri(term: ObjectTerm | None) -> str:
-    return term.value if isinstance(term, ox.NamedNode) else ""
+def triples_of(content: TableContent, names: Namespaces) -> Iterator[ScoredTriple]:
+    """The triples of a table's body cells in reading order, all scored 0."""
+    for row in content.rows:
+        if not row.is_header:
+            for column, cell in row.cells:
+                found = FoundCell(row.label or "", row.heading, cell)
+                at = CellAddress(content.id, row.row, column)
+                yield scored_triple(at, content.columns[column][1], found, names, 0.0)
 
 
 _OF_ROWS = {f"{RDF}type", f"{RDFS}label", *(f"{KGT}{name}" for name in ("table", "row", "group", "subject"))}
@@ -188,12 +111,12 @@ def _said(store: TripleStore, names: Namespaces, triples: Sequence[ScoredTriple]
     wanted: dict[str, set[str]] = defaultdict(lambda: set(_OF_ROWS))
     for triple in triples:
         wanted[names.row_iri(triple.table, triple.row)].add(triple.predicate)
-    cells = {triple.cell for triple in triples}
+    cells = {names.cell_iri(*triple[:3]) for triple in triples}
     iris = sorted(cells | wanted.keys())
     for start in range(0, len(iris), AT_ONCE):
         rows = [(table, str(ox.NamedNode(iri))) for iri in iris[start : start + AT_ONCE]]
         solutions = store.query(with_values(read_shipped("queries/described.rq"), rows))
         assert isinstance(solutions, ox.QuerySolutions)
-        for subject, predicate, found in solutions:
+        for _, subject, predicate, found in solutions:
             if subject.value in cells or predicate.value in wanted[subject.value]:
                 yield ox.Triple(subject, predicate, found)

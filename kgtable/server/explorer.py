@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,7 +18,6 @@ from kgtable.server import neighbourhood, overview, table_windows
 from kgtable.server.execution import OPENING_PAUSES
 from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
-from kgtable.server.table_windows import sound_table
 
 Tell: TypeAlias = Callable[[str, Any], None]
 
@@ -80,16 +78,14 @@ def _details(answer: Answer) -> dict[str, Any]:
         "trace": {
             "labels": [str(label) for label in trace.get("labels") or ()],
             "expanded": list(_terms(trace.get("expanded") or ()))[:SHOWN_TERMS],
-            "queries": [*_cited_query(answer), *(str(query) for query in trace.get("sparql") or ())],
+            "queries": [*_cited_query(answer), *(() if found is None else found.queries)],
         },
     }
 
 
 def _cited_query(answer: Answer) -> list[str]:
-    """A SPARQL query for the numbers an answer cites, or None if it cites no number."""
-    found = () if answer.retrieval is None else answer.retrieval.triples
-    numbers = {triple.cell for triple in found if triple.unit is not None}
-    cells = [f"<{citation.cell}>" for citation in answer.citations if citation.cell in numbers]
+    """A SPARQL query for the numbers an answer cites, or none if it cites no number."""
+    cells = [f"<{citation.cell}>" for citation in answer.citations if citation.unit is not None]
     if not cells:
         return []
     return [read_shipped("queries/explorer/cited.rq").replace("{ }", f"{{ {' '.join(cells)} }}")]
@@ -166,10 +162,9 @@ class Explorer:
             if self._graph is None:
                 _drop_caches()
                 self._graph = KnowledgeGraph(self._directory)
-            with sound_table(job["id"]) if "id" in job else nullcontext():
-                result = OPERATIONS[job["op"]](
-                    self._graph, job, lambda name, data: emit({"name": name}, _json(data))
-                )
+            result = OPERATIONS[job["op"]](
+                self._graph, job, lambda name, data: emit({"name": name}, _json(data))
+            )
         except KgtableError as error:
             raise Problem(kind_of(error), str(error)) from error
         return {"status": 200}, result if isinstance(result, bytes) else _json(result)
@@ -187,7 +182,6 @@ def _files_moved(error: BaseException) -> bool:
 def _drop_caches() -> None:
     """Drop all caches of the previous graph."""
     overview.forget()
-    table_windows.forget_grids()
     table_windows.forget_cells()
 
 

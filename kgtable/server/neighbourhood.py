@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.api import KnowledgeGraph
-from kgtable.errors import UsageError
+from kgtable.errors import GraphNotFoundError, UsageError
+from kgtable.graph.table_decoder import ObjectTerm, text_of
 from kgtable.graph.terms import KGT, QUDT, RDF, RDFS, decode, is_valid_iri
 from kgtable.server.frames import Head
-from kgtable.server.table_windows import NodeStatements, ask, term_json, text_of
+from kgtable.server.table_windows import ask, term_json
 
 Tell: TypeAlias = Callable[[str, Any], None]
 
@@ -34,10 +35,15 @@ _KIND_OF_TYPE = {f"{KGT}Table": "table", f"{KGT}Row": "row", f"{QUDT}QuantityVal
 
 
 def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The statements that start at an IRI and those that end there, a few hundred of each at most."""
+    """The statements that start at an IRI and those that end there, a few hundred of each at most.
+
+    Raises `GraphNotFoundError` where there are none.
+    """
     iri = _checked(job["iri"])
     outgoing = list(ask(graph, "outgoing", iri=iri))
     incoming = list(ask(graph, "incoming", iri=iri))
+    if not outgoing and not incoming:
+        raise GraphNotFoundError(f"The graph says nothing of {iri.value[:200]}.")
     label = next(filter(None, (_first_text(outgoing, name) for name in _NAMES)), "")
     return {
         "iri": iri.value,
@@ -99,7 +105,7 @@ class _Picture:
         self.edges: list[dict[str, str]] = []
         self._known: set[tuple[str, str, str]] = set()
 
-    def add(self, node: NodeStatements, type: NodeStatements | None, label: NodeStatements | None) -> None:
+    def add(self, node: ObjectTerm, type: ObjectTerm | None, label: ObjectTerm | None) -> None:
         """Add a node, its class or its label."""
         id = _id(node)
         known = self.nodes.get(id)
@@ -116,17 +122,17 @@ class _Picture:
         """Set the label of a node."""
         self.nodes[id]["label"] = label[:LONGEST_LABEL]
 
-    def connect(self, source: NodeStatements, target: NodeStatements, predicate: str) -> None:
+    def connect(self, source: ObjectTerm, target: ObjectTerm, predicate: str) -> None:
         """Add an edge."""
         edge = _id(source), predicate, _id(target)
         if edge not in self._known:
             self._known.add(edge)
             self.edges.append({"source": edge[0], "predicate": predicate, "target": edge[2]})
 
-    def _label(self, node: NodeStatements) -> str:
+    def _label(self, node: ObjectTerm) -> str:
         return text_of(node)[:LONGEST_LABEL] if isinstance(node, ox.Literal) else _name(_id(node))
 
-    def _kind(self, node: NodeStatements) -> str:
+    def _kind(self, node: ObjectTerm) -> str:
         if isinstance(node, ox.Literal):
             return "literal"
         iri = _id(node)
@@ -194,7 +200,7 @@ def _first_text(statements: Iterable[Any], predicate: str) -> str:
     return ""
 
 
-def _id(node: NodeStatements) -> str:
+def _id(node: ObjectTerm) -> str:
     if isinstance(node, ox.NamedNode):
         return node.value
     return f"_:{node.value}" if isinstance(node, ox.BlankNode) else str(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from functools import cache
 from html import escape
@@ -35,6 +36,9 @@ _TITLES = {name: title for name, _, title in NAVIGATION} | {
     "resource": "Resource",
     "problem": "Problem",
 }
+MOST_LEADING = 1_000
+"""Statements given of an IRI that is no subject, such as a name shared by many rows."""
+
 _CURRENT = ' aria-current="page"'
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
 _DEFAULT_GRAPHS = {
@@ -143,10 +147,32 @@ class Pages:
         return await self._dereference(request, iri)
 
     async def _dereference(self, request: Request, iri: str) -> Response:
+        """What the graph says of the IRI; of one that is no subject, such as a shared name, what leads to it.
+
+        Raises `Problem` (404) where the graph does not name it.
+        """
         offer = _wanted(request)
+        is_subject = await self._holds(f"ASK {{ <{iri}> ?p ?o }}")
+        if not is_subject and not await self._holds(
+            f"ASK {{ {{ ?s ?p <{iri}> }} UNION {{ ?s <{iri}> ?o }} }}"
+        ):
+            raise Problem("not-found", f"The graph says nothing of {iri[:200]}.")
         if offer.media_type == HTML:
             return _html(request, page("resource", {"iri": escape(iri, quote=True)}))
-        return await self._rdf(f"DESCRIBE <{iri}>", offer, union=True)
+        leading = f"CONSTRUCT {{ ?s ?p <{iri}> }} WHERE {{ ?s ?p <{iri}> }} LIMIT {MOST_LEADING}"
+        return await self._rdf(f"DESCRIBE <{iri}>" if is_subject else leading, offer, union=True)
+
+    async def _holds(self, query: str) -> bool:
+        state = self._state
+        job = {
+            "op": "query",
+            "query": query,
+            "union": True,
+            "accept": "application/sparql-results+json",
+            "result_limit": state.settings.limits.result,
+        }
+        answer, _ = await state.read(job, state.view())
+        return bool(json.loads(answer.body)["boolean"])
 
     async def _rdf(self, query: str, offer: Offer, *, union: bool) -> Response:
         state = self._state

@@ -143,7 +143,7 @@ def test_names_of_terms_and_subjects() -> None:
     assert local_name("http://e/ontology#hasSales") == "hasSales"
     assert local_name("http://e/a/b") == "b"
     assert local_name("plain / text # x") == "plain / text # x"
-    assert subject_text(triple("accounts", 3, 1, 1.0), evidence()) == "- Staff"
+    assert subject_text(triple("accounts", 3, 1, 1.0)) == "- Staff"
 
 
 @pytest.mark.parametrize(

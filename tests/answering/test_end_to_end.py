@@ -9,6 +9,10 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.answer import Answer
+from kgtable.answering.context import make_context
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.presentations import presentation
+from kgtable.graph.store import EmbeddedStore
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.llm.scripted_server import ScriptedServer
@@ -87,3 +91,22 @@ def test_the_same_over_http(kg: api.KnowledgeGraph) -> None:
     with ScriptedServer(reply) as server:
         check(kg.ask("What is the diameter of Saturn?", base_url=server.base_url, model="tiny"))
     assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("name", ["subtable", "sequential", "by-table", "by-subject"])
+def test_a_models_context_is_read_in_a_few_queries(
+    name: str, kg: api.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kg = api.open(kg.path)
+    asked: list[str] = []
+    query = EmbeddedStore.query
+
+    def counted(store: EmbeddedStore, text: str, **options: Any) -> Any:
+        asked.append(text)
+        return query(store, text, **options)
+
+    monkeypatch.setattr(EmbeddedStore, "query", counted)
+    evidence = Evidence(kg.retrieve("How many moons does Saturn have?", 1_000), kg.reader)
+    context = make_context(evidence, presentation(name), 6_000)
+    assert len({unit.table for unit in context.shown}) > 3
+    assert len(asked) <= 3

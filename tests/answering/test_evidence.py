@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgtable.answering import evidence as module
 from kgtable.answering.evidence import Evidence
-from kgtable.retrieval.result import Retrieval, ScoredTable
+from kgtable.retrieval.result import Retrieval
 from tests.answering.sample import ACCOUNTS, SOURCE, evidence, retrieval, triple
 
 
@@ -71,17 +71,6 @@ def test_header_cells_have_no_label_and_rows_their_groups() -> None:
     assert (header.text, header.label) == ("2018", "")
     assert found.group_path("accounts", 3) == (2,)
     assert found.group_path("accounts", 1) == found.group_path("accounts", 99) == ()
-
-
-def test_a_number_that_was_retrieved_goes_before_the_tables() -> None:
-    told = triple("accounts", 1, 1, 1.0)._replace(value="7", unit="KiloGM", scale=None)
-    odd = told._replace(column=2, value="seven")
-    found = Evidence(Retrieval("?", (told, odd), (ScoredTable("accounts", 1.0),)), SOURCE)
-    cell, other = found.cell("accounts", 1, 1), found.cell("accounts", 1, 2)
-    assert cell is not None
-    assert other is not None
-    assert (cell.value, cell.unit) == (Decimal(7), "KiloGM")
-    assert other.value == Decimal(1_500_000_000)
 
 
 def test_a_long_table_is_read_where_something_was_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,10 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.evidence import CellQuantity, Evidence
-from kgtable.answering.table_sources import GraphTables, MemoryTables, body_rows, quantities_of, row_of
+from kgtable.answering.table_sources import MemoryTables, quantities_of
 from kgtable.errors import GraphNotFoundError
+from kgtable.graph.table_decoder import body_rows
+from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.tables.discovery import find_files
@@ -43,8 +45,8 @@ def kg(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> api.KnowledgeG
 
 
 @pytest.fixture
-def source(kg: api.KnowledgeGraph) -> GraphTables:
-    return GraphTables(kg.store, kg.names)
+def source(kg: api.KnowledgeGraph) -> TableReader:
+    return TableReader(kg.store, kg.names)
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +54,13 @@ def memory(folder: Path) -> MemoryTables:
     return MemoryTables(make_table(grid) for file in find_files([folder]) for grid in read_file(file))
 
 
-def test_the_graph_gives_what_the_file_gives(source: GraphTables, memory: MemoryTables) -> None:
+def test_the_graph_gives_what_the_file_gives(source: TableReader, memory: MemoryTables) -> None:
     assert source.table("accounts").grid.head == memory.table("accounts").grid.head
     assert source.quantities("accounts") == memory.quantities("accounts")
 
 
-def test_rows_by_themselves_are_those_of_the_whole_table(kg: api.KnowledgeGraph, source: GraphTables) -> None:
-    other = GraphTables(kg.store, kg.names)
+def test_rows_by_themselves_are_those_of_the_whole_table(kg: api.KnowledgeGraph, source: TableReader) -> None:
+    other = TableReader(kg.store, kg.names)
     whole = other.table("accounts")
     for index, cells in whole.rows():
         row = source.row("accounts", index)
@@ -74,7 +76,7 @@ def test_rows_by_themselves_are_those_of_the_whole_table(kg: api.KnowledgeGraph,
     assert source.row("accounts", -1) is None
 
 
-def test_a_frame_has_all_but_the_rows(source: GraphTables, memory: MemoryTables) -> None:
+def test_a_frame_has_all_but_the_rows(source: TableReader, memory: MemoryTables) -> None:
     frame, whole = source.frame("accounts"), memory.frame("accounts")
     assert frame.body_rows == whole.body_rows
     assert frame.table.columns == whole.table.columns
@@ -83,7 +85,7 @@ def test_a_frame_has_all_but_the_rows(source: GraphTables, memory: MemoryTables)
     assert frame.table.structure.groups == whole.table.structure.groups
 
 
-def test_each_cell_is_the_same_from_either_source(source: GraphTables, memory: MemoryTables) -> None:
+def test_each_cell_is_the_same_from_either_source(source: TableReader, memory: MemoryTables) -> None:
     found = Retrieval("?", (), (ScoredTable("accounts", 1.0),))
     here, there = Evidence(found, source), Evidence(found, memory)
     cells = [(row, column) for row, cells in memory.table("accounts").rows() for column in range(len(cells))]
@@ -93,7 +95,7 @@ def test_each_cell_is_the_same_from_either_source(source: GraphTables, memory: M
         assert len(here.group_path("accounts", place[0])) == len(there.group_path("accounts", place[0]))
 
 
-def test_a_table_that_is_not_there_is_an_error(source: GraphTables) -> None:
+def test_a_table_that_is_not_there_is_an_error(source: TableReader) -> None:
     with pytest.raises(GraphNotFoundError, match="nowhere"):
         source.frame("nowhere")
 
@@ -105,7 +107,7 @@ MONEY = make_table(
 
 def test_numbers_that_are_not_given_are_read_from_the_cells() -> None:
     assert quantities_of(MONEY) == {
-        (1, 1): CellQuantity(Decimal(1_200_000), "CCY_USD", "T"),
+        (1, 1): CellQuantity(Decimal(1_200_000), "CCY_USD", "T", period="2019"),
         (1, 2): CellQuantity(Decimal(5), "PERCENT", None),
     }
     given = {(1, 1): CellQuantity(Decimal(7), "KiloGM")}
@@ -128,7 +130,9 @@ def test_rows_and_their_numbers() -> None:
 
 def test_cells_are_cited_in_the_namespace_given() -> None:
     names = Namespaces("https://data.example/")
-    assert MemoryTables([MONEY], names=names).cell_iri("a b", 1, 2) == names.cell_iri("a b", 1, 2)
+    source = MemoryTables([MONEY], names=names)
+    assert source.cell_iri("money", 1, 2) == names.cell_iri("money", 1, 2)
+    assert source.cell_iri("money", 1, 0) == names.row_iri("money", 1)
 
 
 @pytest.mark.parametrize("id", ["", "nowhere", "<script>"])
@@ -149,11 +153,15 @@ def test_groups_are_no_rows_of_the_body() -> None:
 
 
 def test_a_row_has_its_cells_its_parent_and_its_own_numbers() -> None:
-    found = row_of(ACCOUNTS_TABLE, 3, {(3, 1): NUMBER, (4, 1): NUMBER, (3, 99): NUMBER})
+    given = {(3, 1): NUMBER, (4, 1): NUMBER, (3, 99): NUMBER}
+    source = MemoryTables([ACCOUNTS_TABLE], {"accounts": given})
+    found = source.row("accounts", 3)
     assert found is not None
     assert (found.cells, found.parent, found.quantities) == (ACCOUNTS[3], 2, {1: NUMBER})
 
 
 def test_rows_that_are_not_there() -> None:
+    source = MemoryTables([ACCOUNTS_TABLE])
     for row in (-1, len(ACCOUNTS), 10**9):
-        assert row_of(ACCOUNTS_TABLE, row, {}) is None
+        assert source.row("accounts", row) is None
+    assert set(source.rows("accounts", [1, 99])) == {1}

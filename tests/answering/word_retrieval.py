@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kgtable import api
-from kgtable.answering.table_sources import GraphTables
+from kgtable.graph.table_source import TableReader
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 
 
@@ -14,7 +14,7 @@ def retrieve(
 ) -> Retrieval:
     """Takes the place of `KnowledgeGraph.retrieve`."""
     asked = set(re.findall(r"\w+", question.lower()))
-    source = GraphTables(kg.store, kg.names)
+    source = TableReader(kg.store, kg.names)
     triples = []
     for id in kg.tables:
         table = source.table(id)

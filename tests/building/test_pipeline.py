@@ -16,7 +16,7 @@ from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import Stopwatch, build_graph
 from kgtable.errors import GraphLockedError, GraphNotFoundError, GraphVersionError, StorageError, UsageError
 from kgtable.graph.store import EmbeddedStore
-from kgtable.graph.table_decoder import read_table
+from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Namespaces
 from kgtable.storage import exclusive_lock
 from tests.graph.support import dump

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 import kgtable
-from kgtable.answering.table_sources import GraphTables
 from kgtable.config import Settings
 from kgtable.errors import UsageError
 from kgtable.evaluation.evaluated_systems import (
@@ -17,6 +16,7 @@ from kgtable.evaluation.evaluated_systems import (
     rule_answerer,
     systems,
 )
+from kgtable.graph.table_source import TableReader
 from kgtable.llm.repair import mismatch
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval
@@ -101,7 +101,7 @@ def test_each_system_asks_in_its_own_way(
     graph: kgtable.KnowledgeGraph, found: Retrieval, system: System, shown: str, temperature: float
 ) -> None:
     llm = ScriptedLLM([answer("44")])
-    ask = model_answerer(system, llm, GraphTables(graph.store, graph.names), Settings())
+    ask = model_answerer(system, llm, TableReader(graph.store, graph.names), Settings())
     assert ask(found).text == "44"
     (request,) = llm.requests
     assert shown in "\n".join(message["content"] for message in request.messages)
@@ -110,20 +110,20 @@ def test_each_system_asks_in_its_own_way(
 
 def test_a_temperature_that_is_asked_for_is_used(graph: kgtable.KnowledgeGraph, found: Retrieval) -> None:
     llm = ScriptedLLM([answer("44")])
-    tables = GraphTables(graph.store, graph.names)
+    tables = TableReader(graph.store, graph.names)
     model_answerer(System("bm25"), llm, tables, Settings(), 0.0)(found)
     assert llm.requests[0].temperature == 0.0
 
 
 def test_no_model_is_asked_about_nothing(graph: kgtable.KnowledgeGraph) -> None:
     llm = ScriptedLLM([])
-    ask = model_answerer(System("bm25"), llm, GraphTables(graph.store, graph.names), Settings())
+    ask = model_answerer(System("bm25"), llm, TableReader(graph.store, graph.names), Settings())
     assert ask(Retrieval("Which wind blows?", (), (), method="bm25")).text == ""
     assert llm.requests == []
 
 
 def test_rules_answer_without_a_model(graph: kgtable.KnowledgeGraph, found: Retrieval) -> None:
-    given = rule_answerer(GraphTables(graph.store, graph.names))(found)
+    given = rule_answerer(TableReader(graph.store, graph.names))(found)
     kept = answer_json(given)
     assert kept["text"] == "44"
     assert kept["citations"][0] == ["ports", 2, 2, "44"]

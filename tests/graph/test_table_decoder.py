@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from kgtable.building.load import fill_store
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.store import EmbeddedStore
-from kgtable.graph.table_decoder import read_table, table_from_triples
+from kgtable.graph.table_decoder import TableStatements
+from kgtable.graph.table_source import read_table
+from kgtable.graph.terms import Namespaces
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_folder
-from kgtable.tables.model import Area, Grid
+from kgtable.tables.model import Area, Grid, Table
 from tests.graph.support import NAMES, grid, text_of, triples_of
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=12)
@@ -26,11 +29,15 @@ cell = st.one_of(any_text, telling_text)
 grids = st.lists(st.lists(cell, max_size=5).map(tuple), min_size=1, max_size=7)
 
 
+def decoded(triples: Iterable[ox.Triple], id: str, names: Namespaces) -> Table:
+    return TableStatements(id, names, triples).table()
+
+
 @settings(max_examples=300)
 @given(grids)
 def test_every_grid_comes_back_through_nquads(rows: list[tuple[str, ...]]) -> None:
     table = grid(*rows)
-    assert table_from_triples(triples_of(table), "t", NAMES).grid.rows == table.rows
+    assert decoded(triples_of(table), "t", NAMES).grid.rows == table.rows
 
 
 @settings(max_examples=3, deadline=None)
@@ -53,7 +60,7 @@ def test_structure_and_context_come_back(folder: Path) -> None:
     for found in read_folder(folder):
         assert isinstance(found, Grid)
         table = make_table(found)
-        back = table_from_triples(triples_of(found), found.id, NAMES)
+        back = decoded(triples_of(found), found.id, NAMES)
         assert back.structure == table.structure
         assert back.context == found.context
 
@@ -68,7 +75,7 @@ def test_what_a_spreadsheet_says_of_cells_comes_back() -> None:
         indents={(1, 0): 1},
         header_cells=frozenset({(0, 0), (0, 1)}),
     )
-    back = table_from_triples(triples_of(table), "t", NAMES).grid
+    back = decoded(triples_of(table), "t", NAMES).grid
     assert back.merged == table.merged
     assert back.formats == table.formats
     assert back.indents == {(1, 0): 1}
@@ -77,7 +84,7 @@ def test_what_a_spreadsheet_says_of_cells_comes_back() -> None:
 
 def test_a_table_that_is_not_there_is_named() -> None:
     with pytest.raises(GraphNotFoundError, match="'nowhere'"):
-        table_from_triples([], "nowhere", NAMES)
+        decoded([], "nowhere", NAMES)
 
 
 def test_damaged_statements_give_a_clear_error() -> None:
@@ -85,10 +92,10 @@ def test_damaged_statements_give_a_clear_error() -> None:
         triple for triple in triples_of(grid(("a", "b"), ("1", "2"))) if "width" not in str(triple.predicate)
     ]
     with pytest.raises(GraphError, match="'t' are incomplete or damaged"):
-        table_from_triples(triples, "t", NAMES)
+        decoded(triples, "t", NAMES)
 
 
 def test_literals_of_other_types_are_refused() -> None:
     place = ox.NamedNode(NAMES.table_iri("t"))
     with pytest.raises(GraphError):
-        table_from_triples([ox.Triple(place, place, place)], "t", NAMES)
+        decoded([ox.Triple(place, place, place)], "t", NAMES)

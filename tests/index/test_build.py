@@ -10,7 +10,9 @@ import pytest
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.build import VERSION, assemble, ensure_index, index_step, read_about
+from kgtable.graph.store import store_state
+from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.index.build import VERSION, TableText, assemble, ensure_index, index_step, read_about
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Embedder
 from kgtable.index.open import GraphIndex
@@ -18,7 +20,11 @@ from tests.index.sample_graph import WordEmbedder, build, load_words, write_tabl
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".sqlite"}
+    """What an index holds, but for the state of the store it was made from."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    about = json.loads(files.pop("index.json"))
+    del about["store"]
+    return {**files, "about": json.dumps(about).encode()}
 
 
 def test_a_lexical_index_has_no_vectors(tmp_path: Path) -> None:
@@ -116,13 +122,14 @@ def test_a_missing_file_is_named(generation: Generation, tmp_path: Path, name: s
 
 def test_what_the_index_was_made_with_is_written_down(generation: Generation) -> None:
     about = json.loads((generation.index_path / "index.json").read_text(encoding="utf-8"))
+    assert about.pop("store") == store_state(generation.store_path)
     assert about == {"version": VERSION, "asked": "words", "embedding": "words", "tables": 3}
 
 
 def test_a_damaged_index_is_no_obstacle_to_the_next(tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "tables")
     made = build(tables, tmp_path / "kg")
-    for number, names in enumerate((["contents.sqlite"], ["vectors.tables.npy", "vectors.subjects.faiss"])):
+    for number, names in enumerate((["index.json"], ["vectors.tables.npy", "vectors.subjects.faiss"])):
         for name in names:
             (made.index_path / name).write_bytes(b"damaged" * 99 if number else b"")
         (tables / f"lake{number}.csv").write_text(f"Lake,Depth\nBaikal,{number}\n", encoding="utf-8")
@@ -208,6 +215,45 @@ def test_texts_that_name_a_year_are_known(index: GraphIndex) -> None:
 
 
 def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
-    corpus = assemble([], tmp_path)
+    corpus, texts = assemble([], tmp_path)
+    assert texts == []
     assert corpus.table_ids == ()
     assert len(Corpus.open(tmp_path).places.cell_row) == 0
+
+
+def text_of(content: TableContent) -> str:
+    text = TableText(content)
+    for row in content.rows:
+        text.add(row)
+    return text.text
+
+
+def row(number: int, *cells: tuple[int, str], header: bool = False) -> ContentRow:
+    return ContentRow(number, header, None, None, tuple((at, CellContent(text)) for at, text in cells))
+
+
+def test_the_text_of_a_table_begins_with_its_name_and_columns() -> None:
+    content = TableContent(
+        "t",
+        title="Winter games",
+        heading=("Medals",),
+        columns=(("Nation", "ex:a"), ("", "ex:b"), ("Gold", "ex:c")),
+        rows=(row(0, (0, "Nation"), header=True), row(1, (0, "Norway"), (2, "12")), row(2, (0, "Kenya"))),
+    )
+    assert text_of(content) == "Winter games. Medals. Nation, Gold. Norway, 12; Kenya"
+    assert text_of(TableContent("t")) == "."
+
+
+def test_a_long_table_is_cut() -> None:
+    rows = tuple(row(number, (0, f"name{number}")) for number in range(10_000))
+    text = text_of(TableContent("t", columns=(("Name", "ex:a"),), rows=rows))
+    assert text.startswith("Name. name0; name1")
+    assert len(text) < 800
+
+
+def test_cells_are_kept_as_they_are_printed(index: GraphIndex) -> None:
+    corpus = index.corpus
+    cells = corpus.text_cells.of(text(corpus, "150"))
+    (found,) = corpus.found(cells)
+    assert (found.subject, found.group, found.content.text) == ("- Cloud", "Revenue:", "150")
+    assert found.content.period == "2019"

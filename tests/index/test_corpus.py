@@ -25,7 +25,7 @@ def copy(generation: Generation, tmp_path: Path) -> Path:
 def test_a_corpus_comes_back_from_its_files(generation: Generation, copy: Path) -> None:
     corpus = Corpus.open(generation.index_path)
     for path in copy.glob("*.npy"):
-        if not path.stem.startswith(("texts", "terms", "predicates", "vectors")):
+        if not path.stem.startswith(("texts", "terms", "predicates", "printed", "vectors")):
             path.unlink()
     corpus.save(copy)
     again = Corpus.open(copy)

@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pytest
 
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.open import GraphIndex
-from kgtable.index.vectors import KINDS, VectorCache, Vectors, stored_vectors, write_tables, write_vocabulary
+from kgtable.index.vectors import (
+    KINDS,
+    VectorCache,
+    Vectors,
+    one_thread,
+    stored_vectors,
+    write_tables,
+    write_vocabulary,
+)
 from tests.index.sample_graph import WordEmbedder
 
 
@@ -73,3 +83,12 @@ def test_a_large_vocabulary_is_searched_in_clusters_and_read_back_exactly(tmp_pa
     found, cosines = Vectors.open(tmp_path).nearest("subjects", vectors[40:60], 1)
     assert cosines[:, 0] == pytest.approx(1, abs=1e-5)
     assert set(found[:, 0] % 2) == {0}
+
+
+def test_other_threads_keep_their_number_of_threads() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        before, here = pool.submit(faiss.omp_get_max_threads).result(), faiss.omp_get_max_threads()
+        with one_thread():
+            assert faiss.omp_get_max_threads() == 1
+            assert pool.submit(faiss.omp_get_max_threads).result() == before
+    assert faiss.omp_get_max_threads() == here

@@ -5,6 +5,7 @@ import pytest
 
 from kgtable.errors import LLMReplyError
 from kgtable.graph.store import EmbeddedStore
+from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.index.open import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
@@ -19,7 +20,7 @@ def rerank(index: GraphIndex, store: EmbeddedStore, names: Namespaces, llm: Scri
     query = Query.of(QUESTION, index.corpus)
     matching = np.zeros(0, dtype=np.int64)
     before = score(query, index, matching, Weights(), 10)
-    return before, *reranked(before, query, index, store, names, llm)
+    return before, *reranked(before, query, index, TableReader(store, names), llm)
 
 
 def test_the_tables_the_model_names_come_first(

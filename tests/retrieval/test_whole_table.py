@@ -110,7 +110,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> kgtable.KnowledgeGraph:
 
 
 def test_every_body_cell_is_a_triple_with_value_unit_scale_and_group(graph: kgtable.KnowledgeGraph) -> None:
-    triples = {(t.row, t.column): t for t in graph.retrievers.material.reader.triples_of("income")}
+    triples = {(t.row, t.column): t for t in graph.retrievers.material.triples_of("income")}
     assert set(triples) == {(1, 0), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2)}
     licences = triples[2, 1]
     assert (licences.subject, licences.object, licences.value) == ("Licences", "1,234", "1234000000")
@@ -123,13 +123,13 @@ def test_every_body_cell_is_a_triple_with_value_unit_scale_and_group(graph: kgta
 
 
 def test_a_date_gives_its_lexical_form_beside_the_printed_text(graph: kgtable.KnowledgeGraph) -> None:
-    found = graph.retrievers.material.reader.triples_of("moons")[1]
+    found = graph.retrievers.material.triples_of("moons")[1]
     assert (found.object, found.value) == ("25 March 1655", "1655-03-25")
 
 
 def test_a_table_that_is_not_there(graph: kgtable.KnowledgeGraph, tmp_path: Path) -> None:
     with pytest.raises(GraphNotFoundError):
-        graph.retrievers.material.reader.triples_of("nothing")
+        graph.retrievers.material.triples_of("nothing")
 
 
 def test_long_tables_are_cut_and_score_as_their_best_piece() -> None:

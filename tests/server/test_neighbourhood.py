@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kgtable.api import KnowledgeGraph
-from kgtable.errors import UsageError
+from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.server.neighbourhood import neighbours, place, resource, search
 from tests.server.open_graph import silent
 
@@ -21,10 +21,9 @@ def test_statements_that_start_from_a_row_and_lead_to_it(opened: KnowledgeGraph)
     assert not found["more"]
 
 
-def test_what_is_not_in_the_graph_has_a_name_and_nothing_else(opened: KnowledgeGraph) -> None:
-    found = resource(opened, {"iri": "http://other.example/a#b"}, silent)
-    assert found["label"] == "b"
-    assert (found["outgoing"], found["incoming"], found["table"]) == ([], [], None)
+def test_what_is_not_in_the_graph_is_not_found(opened: KnowledgeGraph) -> None:
+    with pytest.raises(GraphNotFoundError, match="says nothing of http:"):
+        resource(opened, {"iri": "http://other.example/a#b"}, silent)
 
 
 def test_a_picture_is_whole_and_within_its_limit(opened: KnowledgeGraph) -> None:
@@ -79,4 +78,5 @@ def test_the_place_of_an_iri(part: str, row: int | None, column: int | None, ope
 def test_iris_that_look_like_places(part: str, opened: KnowledgeGraph) -> None:
     iri = opened.names.table_iri("planets") + part
     assert place(opened, iri) == {"table": None, "row": None, "column": None}
-    assert resource(opened, {"iri": iri}, silent)["outgoing"] == []
+    with pytest.raises(GraphNotFoundError):
+        resource(opened, {"iri": iri}, silent)

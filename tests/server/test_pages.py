@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
+import rdflib
 
 from kgtable.server import pages
 from tests.server.serving import Running
@@ -18,7 +19,7 @@ PAGES = [
     "/graph",
     "/query",
     "/ontology",
-    "/resource?iri=http://x.example/",
+    "/resource?iri=http://example.org/data/table/planets",
 ]
 STATIC = Path(pages.__file__).parent / "static"
 
@@ -34,6 +35,22 @@ def test_pages_are_whole_and_strict(exploring: Running, path: str) -> None:
     for address in re.findall(r'(?:src|href)="([^"#?]+)"', answer.text):
         assert address.startswith("/"), address
         assert exploring.client.get(address).status_code == 200, address
+
+
+def test_an_iri_is_described_or_not_found(exploring: Running) -> None:
+    turtle = {"accept": "text/turtle"}
+    for path in (
+        "/data/table/planets/cell/1/0",
+        "/data/table/planets/cell/99/0",
+        "/resource?iri=http://x.example/",
+    ):
+        for accept in (turtle, {"accept": "text/html"}):
+            answer = exploring.client.get(path, headers=accept)
+            assert answer.status_code == 404
+    shared = exploring.client.get("/data/saturn", headers=turtle)
+    graph = rdflib.Graph().parse(data=shared.text, format="turtle")
+    entity = rdflib.URIRef("http://example.org/data/saturn")
+    assert (rdflib.URIRef("http://example.org/data/table/planets/row/6"), None, entity) in graph
 
 
 def test_no_file_of_ours_names_another_host() -> None:

@@ -1,0 +1,134 @@
+"""What an index needs of a table: the texts and values of its cells, written and read part by part.
+
+Conversion writes contents while it goes through the rows; the decoder gives the same from the graph.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import NamedTuple
+
+from kgtable.errors import GraphError
+
+PART_ROWS = 5_000
+"""Rows of a table that are written as one text."""
+
+
+class CellContent(NamedTuple):
+    """What the graph says of one cell that is not blank.
+
+    `text` is as printed. `is_node` tells whether the cell is a node of its own (a quantity, a header
+    cell, a value printed in its own way), or else a literal of its row. `value` is the number (scale
+    applied; of a range the lower bound) as a plain decimal, or the lexical form of a typed literal;
+    `unit` a QUDT local name, `scale` one of ``T M B TN``, `upper` the upper bound of a range.
+    """
+
+    text: str
+    is_node: bool = False
+    value: str | None = None
+    unit: str | None = None
+    scale: str | None = None
+    note: str | None = None
+    period: str | None = None
+    upper: str | None = None
+
+    @property
+    def is_quantity(self) -> bool:
+        """Whether the cell is a number with a unit."""
+        return self.unit is not None
+
+    @property
+    def lexical(self) -> str | None:
+        """The lexical form of a typed literal that is printed otherwise."""
+        return self.value if self.unit is None and self.value != self.text else None
+
+    def to_list(self) -> list[object]:
+        """The fields as JSON values, without those that say nothing at the end."""
+        fields: list[object] = [self.text, int(self.is_node), *self[2:]]
+        while len(fields) > 1 and not fields[-1]:
+            fields.pop()
+        return fields
+
+    @classmethod
+    def from_list(cls, fields: Sequence[str]) -> CellContent:
+        """What `to_list` gave."""
+        if len(fields) == 1:
+            return cls(fields[0])
+        return cls(fields[0], bool(fields[1]), *fields[2:])
+
+
+class FoundCell(NamedTuple):
+    """A cell with the label of its row and that of the heading the row stands under."""
+
+    subject: str
+    group: str | None
+    content: CellContent
+
+
+class ContentRow(NamedTuple):
+    """A row with cells, by grid row and column: its label and that of the heading it stands under."""
+
+    row: int
+    is_header: bool
+    label: str | None
+    heading: str | None
+    cells: tuple[tuple[int, CellContent], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableContent:
+    """A table's texts: `heading` and `around` it, name and predicate (IRI) of each column, and its rows.
+
+    `rows` may be an iterator that is walked once.
+    """
+
+    id: str
+    title: str = ""
+    caption: str = ""
+    heading: tuple[str, ...] = ()
+    around: tuple[str, ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()
+    rows: Iterable[ContentRow] = ()
+
+    def to_parts(self, *, with_head: bool = True) -> Iterator[str]:
+        """The content as JSON texts: the first one with what is no row, unless `with_head` is false."""
+        head = [self.title, self.caption, self.heading, self.around, self.columns] if with_head else None
+        rows = iter(self.rows)
+        while (batch := list(islice(rows, PART_ROWS))) or head is not None:
+            yield json.dumps([head, list(map(_row_fields, batch))], separators=(",", ":"))
+            head = None
+
+    @classmethod
+    def from_parts(cls, id: str, parts: Iterable[str]) -> TableContent:
+        """The content of a table whose parts `to_parts` wrote; its rows are read when they are walked.
+
+        Raises `GraphError` where there is no part.
+        """
+        texts = iter(parts)
+        first = next(texts, None)
+        if first is None:
+            raise GraphError(f"The content of table {id!r} is missing.", hint="Build the graph again.")
+        head, rows = json.loads(first)
+        title, caption, heading, around, columns = head
+        rest = chain.from_iterable(json.loads(text)[1] for text in texts)
+        pairs = tuple((name, predicate) for name, predicate in columns)
+        walked = map(_row_of_fields, chain(rows, rest))
+        return cls(id, title, caption, tuple(heading), tuple(around), pairs, walked)
+
+    def in_memory(self) -> TableContent:
+        """The same content with its rows in a tuple."""
+        return replace(self, rows=tuple(self.rows))
+
+
+def _row_fields(row: ContentRow) -> list[object]:
+    cells = [[column, *cell.to_list()] for column, cell in row.cells]
+    return [row.row, int(row.is_header), row.label, row.heading, cells]
+
+
+def _row_of_fields(fields: list[list[list[str]]]) -> ContentRow:
+    row, is_header, label, heading, cells = fields
+    found = tuple((cell[0], CellContent.from_list(cell[1:])) for cell in cells)
+    return ContentRow(row, bool(is_header), label, heading, found)  # type: ignore[arg-type]

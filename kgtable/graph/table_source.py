@@ -1,0 +1,315 @@
+"""Tables read from a triple store: whole, as frames with single rows, or cell by cell."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from operator import itemgetter
+from typing import TypeVar
+
+import pyoxigraph as ox
+
+from kgtable.graph.sparql_text import with_values
+from kgtable.graph.store import TripleStore
+from kgtable.graph.table_content import CellContent, FoundCell, TableContent
+from kgtable.graph.table_decoder import (
+    GROUP,
+    LABEL,
+    OF_CELLS,
+    TEXT,
+    CellQuantity,
+    DecodedTable,
+    ObjectTerm,
+    TableFrame,
+    TableRow,
+    TableStatements,
+    cell_content,
+    is_plain_text,
+    text_of,
+)
+from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.resources import read_shipped
+from kgtable.tables.model import Position, Table
+
+AT_ONCE = 2_000
+"""Nodes asked for by one query."""
+
+_KEPT = 64
+_KEPT_FRAMES = 256
+_KEPT_ROWS = 20_000
+_Found = TypeVar("_Found")
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
+_Subject = tuple[str, str]
+"""The named graph of a table as SPARQL writes it, and the IRI of a row or cell in it."""
+_Said = dict[str, ObjectTerm]
+
+
+def read_table(store: TripleStore, id: str, names: Namespaces) -> Table:
+    """The table with this id as it was read, with the structure that was found.
+
+    Raises `GraphNotFoundError` where the graph holds no such table, `GraphError` where its statements
+    do not make a table.
+    """
+    return TableStatements(id, names, store.graph(names.table_iri(id))).table()
+
+
+class TableReader:
+    """Tables of a graph; what was read last is kept. May be used from several threads.
+
+    Methods that take an id raise `GraphNotFoundError` where the graph holds no such table, `GraphError`
+    where its statements do not make a table.
+    """
+
+    def __init__(self, store: TripleStore, names: Namespaces) -> None:
+        self._store, self.names = store, names
+        self._tables: OrderedDict[str, DecodedTable] = OrderedDict()
+        self._frames: OrderedDict[str, TableFrame] = OrderedDict()
+        self._rows: OrderedDict[tuple[str, int], TableRow | None] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def table(self, id: str) -> Table:
+        """The whole table, kept for the next call."""
+        return self._whole(id).table
+
+    def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
+        """The numbers of all its cells by grid position."""
+        return self._whole(id).quantities
+
+    def read(self, id: str) -> Table:
+        """The whole table; it is not kept."""
+        return read_table(self._store, id, self.names)
+
+    def content(self, id: str) -> TableContent:
+        """The texts and values of all its cells; they are not kept."""
+        return self._statements(id).content()
+
+    def frame(self, id: str) -> TableFrame:
+        """The table without the rows of its body that are no groups; the whole one where it was read."""
+        whole = self._tables.get(id)
+        if whole is not None:
+            return whole.frame
+        return self._keep(self._frames, id, _KEPT_FRAMES, lambda: self._read_frames([id])[id])
+
+    def row(self, id: str, row: int) -> TableRow | None:
+        """One row of the grid, or None where the table has none there."""
+        return self.rows(id, [row]).get(row)
+
+    def rows(self, id: str, rows: Iterable[int]) -> dict[int, TableRow]:
+        """The rows of the grid that the table has among these, by number."""
+        wanted = list(rows)
+        self.fetch({id: wanted})
+        whole = self._tables.get(id)
+        if whole is not None:
+            return {row: whole.rows[row] for row in wanted if 0 <= row < len(whole.rows)}
+        with self._lock:
+            found = ((row, self._rows.get((id, row))) for row in wanted)
+            return {row: known for row, known in found if known is not None}
+
+    def fetch(self, wanted: Mapping[str, Collection[int]]) -> None:
+        """Reads the frames of these tables and these rows of them, as far as they are not known, at once."""
+        with self._lock:
+            missing = [id for id in wanted if id not in self._tables and id not in self._frames]
+            for id, frame in self._read_frames(missing).items():
+                self._keep(self._frames, id, _KEPT_FRAMES, lambda frame=frame: frame)  # type: ignore[misc]
+            new = [
+                (id, row)
+                for id, rows in wanted.items()
+                if id not in self._tables
+                for row in rows
+                if (id, row) not in self._rows
+            ]
+            for place, row in self._read_rows(new).items():
+                self._keep(self._rows, place, _KEPT_ROWS, lambda row=row: row)  # type: ignore[misc]
+
+    def cell_iri(self, id: str, row: int, column: int) -> str:
+        """The IRI that a cell is cited by: its own node, or that of its row where it is a mere literal."""
+        found = self.row(id, row)
+        is_node = found is not None and column in found.nodes
+        return self.names.cell_iri(id, row, column) if is_node else self.names.row_iri(id, row)
+
+    def statements(self, id: str, iri: str) -> list[tuple[str, ObjectTerm]]:
+        """What the graph of a table says of a row or a cell: predicates (IRIs) and objects, sorted."""
+        found = [
+            (triple.predicate.value, triple.object)
+            for _, triple in self._describe([(self._graph(id), iri)])
+            if not isinstance(triple.object, ox.Triple)
+        ]
+        return sorted(found, key=lambda pair: (pair[0], str(pair[1])))
+
+    def cells(self, cells: Sequence[tuple[CellAddress, str | None]]) -> list[FoundCell | None]:
+        """The cells at these addresses, None where the graph holds none.
+
+        Each is given with its column's predicate (a full IRI), None for a cell above the body.
+        """
+        found: list[FoundCell | None] = []
+        for part in _parts(cells):
+            found += self._cells(part)
+        return found
+
+    def queries_for(self, cells: Iterable[CellAddress]) -> list[str]:
+        """Queries that show the rows of these cells."""
+        rows = dict.fromkeys((self._graph(id), self.names.row_iri(id, row)) for id, row, _ in cells)
+        return [_described(part) for part in _parts(rows)]
+
+    def _keep(
+        self, kept: OrderedDict[_Key, _Found], key: _Key, most: int, read: Callable[[], _Found]
+    ) -> _Found:
+        with self._lock:
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]
+            found = kept[key] = read()
+            if len(kept) > most:
+                kept.popitem(last=False)
+            return found
+
+    def _statements(self, id: str) -> TableStatements:
+        return TableStatements(id, self.names, self._store.graph(self.names.table_iri(id)))
+
+    def _whole(self, id: str) -> DecodedTable:
+        return self._keep(self._tables, id, _KEPT, lambda: self._statements(id).whole())
+
+    def _graph(self, id: str) -> str:
+        return str(ox.NamedNode(self.names.table_iri(id)))
+
+    def _read_frames(self, ids: Iterable[str]) -> dict[str, TableFrame]:
+        found: dict[str, TableFrame] = {}
+        for part in _parts(ids, _KEPT):
+            graphs = ((self._graph(id),) for id in part)
+            triples: dict[str, list[ox.Triple]] = defaultdict(list)
+            for table, triple in self._triples(with_values(read_shipped("queries/frames.rq"), graphs)):
+                triples[table].append(triple)
+            found |= {id: self._frame(id, triples.get(self.names.table_iri(id), ())) for id in part}
+        return found
+
+    def _frame(self, id: str, triples: Iterable[ox.Triple]) -> TableFrame:
+        frame = TableStatements(id, self.names, triples).frame()
+        if frame.body_rows:
+            return frame
+        # Rows of a table that was streamed were not counted when it was written.
+        query = with_values(read_shipped("queries/body-rows.rq"), [(self._graph(id),)])
+        rows = next((int(found["rows"].value) for found in self._solutions(query)), 0)
+        structure = frame.table.structure
+        return replace(frame, body_rows=max(rows - structure.body_start - len(structure.groups), 0))
+
+    def _read_rows(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], TableRow | None]:
+        found: dict[tuple[str, int], TableRow | None] = {}
+        body: list[tuple[str, int]] = []
+        frames: dict[str, TableFrame] = {}
+        for id, row in places:
+            frame = frames.get(id) or frames.setdefault(id, self.frame(id))
+            if row >= frame.table.structure.body_start:
+                body.append((id, row))
+            elif row >= 0:
+                found[id, row] = _above_the_body(frame, row)
+        rows = {(self._graph(id), self.names.row_iri(id, row)): (id, row) for id, row in body}
+        said: dict[str, list[ox.Triple]] = defaultdict(list)
+        cells: dict[_Subject, None] = {}
+        for table, triple in self._describe(rows):
+            said[table].append(triple)
+            if isinstance(triple.object, ox.NamedNode) and triple.object.value.startswith(f"{table}/cell/"):
+                cells[f"<{table}>", triple.object.value] = None
+        for table, triple in self._describe(cells):
+            said[table].append(triple)
+        statements = {
+            id: TableStatements(id, self.names, said[iri], frames[id])
+            for id in {id for id, _ in body}
+            if (iri := self.names.table_iri(id)) in said
+        }
+        for id, row in body:
+            found[id, row] = statements[id].row(row) if id in statements else None
+        return found
+
+    def _describe(self, subjects: Iterable[_Subject]) -> Iterator[tuple[str, ox.Triple]]:
+        """All that these nodes say, each triple with its table."""
+        for part in _parts(subjects):
+            yield from self._triples(_described(part))
+
+    def _triples(self, query: str) -> Iterator[tuple[str, ox.Triple]]:
+        for found in self._solutions(query):
+            yield found[0].value, ox.Triple(found[1], found[2], found[3])
+
+    def _solutions(self, query: str) -> ox.QuerySolutions:
+        solutions = self._store.query(query)
+        assert isinstance(solutions, ox.QuerySolutions)
+        return solutions
+
+    def _cells(self, cells: Sequence[tuple[CellAddress, str | None]]) -> list[FoundCell | None]:
+        """Reads the rows of the cells, then what is said of headings and of cells that are no mere texts."""
+        tables = {id: self.names.table_iri(id) for id in {at.table: None for at, _ in cells}}
+        graphs = {id: str(ox.NamedNode(iri)) for id, iri in tables.items()}
+        rows = [(graphs[id], f"{tables[id]}/row/{row}") for (id, row, _), _ in cells]
+        iris = [(graphs[id], f"{tables[id]}/cell/{row}/{column}") for (id, row, column), _ in cells]
+        predicates = [predicate for _, predicate in cells]
+        body = self._said(
+            (row for row, predicate in zip(rows, predicates, strict=True) if predicate is not None),
+            (LABEL, GROUP, *dict.fromkeys(filter(None, predicates))),
+        )
+        held = [
+            None if predicate is None else body[row].get(predicate)
+            for row, predicate in zip(rows, predicates, strict=True)
+        ]
+        headings = {row: (row[0], _iri(said.get(GROUP))) for row, said in body.items()}
+        telling = (cell for cell, found in zip(iris, held, strict=True) if not is_plain_text(found))
+        more = self._said((*telling, *filter(itemgetter(1), headings.values())), (LABEL, *OF_CELLS))
+        labels = {
+            row: (_text(said.get(LABEL)) or "", _text(more.get(headings[row], {}).get(LABEL)))
+            for row, said in body.items()
+        }
+        read: list[FoundCell | None] = []
+        for row, cell, predicate, found in zip(rows, iris, predicates, held, strict=True):
+            about = {name: [term] for name, term in more.get(cell, {}).items()}
+            if predicate is None:
+                text = _text(about[TEXT][0]) if TEXT in about else None
+                read.append(None if text is None else FoundCell("", None, CellContent(text, is_node=True)))
+            else:
+                read.append(None if found is None else FoundCell(*labels[row], cell_content(found, about)))
+        return read
+
+    def _said(self, subjects: Iterable[_Subject], predicates: Sequence[str]) -> dict[_Subject, _Said]:
+        """What each subject says by these predicates (the last, where it says several things by one)."""
+        said: dict[_Subject, _Said] = {subject: {} for subject in subjects}
+        if not said:
+            return said
+        query = read_shipped("queries/retrieved.rq")
+        query = with_values(query, ((str(n), str(ox.NamedNode(iri))) for n, iri in enumerate(predicates)))
+        query = with_values(query, ((str(n), graph, f"<{iri}>") for n, (graph, iri) in enumerate(said)))
+        by_number = list(said.values())
+        for solution in self._solutions(query):
+            by_number[int(solution[0].value)][predicates[int(solution[1].value)]] = solution[2]
+        return said
+
+
+def _parts(items: Iterable[_Item], size: int = AT_ONCE) -> Iterator[Sequence[_Item]]:
+    iterator = iter(items)
+    while part := tuple(islice(iterator, size)):
+        yield part
+
+
+def _described(subjects: Iterable[_Subject]) -> str:
+    rows = ((graph, str(ox.NamedNode(iri))) for graph, iri in subjects)
+    return with_values(read_shipped("queries/described.rq"), rows)
+
+
+def _above_the_body(frame: TableFrame, row: int) -> TableRow | None:
+    head = frame.table.grid.head
+    if row >= len(head):
+        return None
+    structure = frame.table.structure
+    kinds = {"HeaderRow" if row in structure.header else "TitleRow"}
+    if row in structure.unit_rows:
+        kinds.add("UnitRow")
+    nodes = frozenset(column for column, text in enumerate(head[row]) if text)
+    return TableRow(head[row], kinds=frozenset(kinds), nodes=nodes)
+
+
+def _text(term: ObjectTerm | None) -> str | None:
+    return text_of(term) if isinstance(term, ox.Literal) else None
+
+
+def _iri(term: ObjectTerm | None) -> str:
+    return term.value if isinstance(term, ox.NamedNode) else ""

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from kgtable.building.contents import ContentWriter
+from kgtable.errors import GraphError
+from kgtable.graph import table_content
+from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.graph.table_decoder import TableStatements
+from kgtable.graph.table_encoder import TableShape
+from kgtable.ontology.annotate import annotate
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.model import Grid
+from tests.graph.support import NAMES, grid, triples_of
+from tests.graph.test_reading_back import grids
+
+ROWS = tuple(ContentRow(row, False, f"r{row}", None, ((0, CellContent(f"r{row}")),)) for row in range(7))
+CONTENT = TableContent("t", "Title", "", ("A", "B"), ("\ud800",), (("Name", "http://e/p"),), ROWS)
+
+
+def encoded(table: Grid) -> TableContent:
+    """What conversion says of a table."""
+    shape = TableShape(annotate(make_table(table)), NAMES)
+    out = io.StringIO()
+    list(shape.description())
+    writer = ContentWriter(shape.content(), out, with_head=True)
+    for index, row in make_table(table).rows():
+        writer.add(shape.content_row(index, row, shape.row(index, row)))
+    writer.flush()
+    parts = [line.partition("\t")[2] for line in out.getvalue().splitlines()]
+    return TableContent.from_parts(table.id, parts).in_memory()
+
+
+@settings(max_examples=300, deadline=None)
+@given(grids)
+def test_conversion_and_graph_say_the_same_of_every_grid(rows: list[tuple[str, ...]]) -> None:
+    table = grid(*rows)
+    assert encoded(table) == TableStatements("t", NAMES, triples_of(table)).content()
+
+
+def test_every_kind_of_cell() -> None:
+    table = grid(
+        ("Item", "2019 ($m)", "Share", "Opened", "Range"),
+        ("Pump", "1,234.50", "12.5%", "31 Dec. 1921", "5-7"),
+        ("Valve", "(3)", "n/a", "1 May 1988", "8-9"),
+    )
+    pump = encoded(table).rows[1]  # type: ignore[index]
+    cells = dict(pump.cells)
+    assert cells[0] == CellContent("Pump")
+    assert cells[1] == CellContent("1,234.50", True, "1234500000", "CCY_USD", "M", "POSITIVE", "2019")
+    assert cells[3] == CellContent("31 Dec. 1921", True, "1921-12-31")
+    assert (cells[4].value, cells[4].is_quantity) == ("5", True)
+    assert encoded(table) == TableStatements("t", NAMES, triples_of(table)).content()
+
+
+def test_contents_in_several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_content, "PART_ROWS", 3)
+    parts = list(CONTENT.to_parts())
+    assert len(parts) == 3
+    assert TableContent.from_parts("t", parts).in_memory() == CONTENT
+    assert [json.loads(part)[0] is None for part in CONTENT.to_parts(with_head=False)] == [True] * 3
+
+
+def test_a_table_without_rows_has_one_part() -> None:
+    empty = TableContent("t")
+    (part,) = empty.to_parts()
+    assert TableContent.from_parts("t", [part]).in_memory() == empty
+    with pytest.raises(GraphError, match="missing"):
+        TableContent.from_parts("t", [])
+
+
+def test_lexical_forms_are_those_of_typed_literals_printed_otherwise() -> None:
+    assert CellContent("31 Dec. 1921", True, "1921-12-31").lexical == "1921-12-31"
+    assert CellContent("2019", False, "2019").lexical is None
+    assert CellContent("1,234", True, "1234", "NUM").lexical is None
