@@ -91,9 +91,13 @@ class OptionalPattern(QueryBlock):
         self.required = False
         self.inner: list[OptionalPattern] = []
 
-    def lines(self) -> list[str]:
+    def content(self) -> list[str]:
+        """What is optional."""
         # What hangs on the cell stands inside, where the cell is bound: an unbound one would fit anything.
-        found = [*self._lines, *(line for block in self.inner for line in block.lines())]
+        return [*self._lines, *(line for block in self.inner for line in block.lines())]
+
+    def lines(self) -> list[str]:
+        found = self.content()
         if self.required:
             return found
         if len(found) == 1:
@@ -111,11 +115,22 @@ class GraphPattern(QueryBlock):
 
     def lines(self) -> list[str]:
         # What is required comes first: it narrows the rows down.
-        cells = sorted(self.cells, key=lambda cell: not cell.required)
-        inner = [*self.head, *(line for cell in cells for line in cell.lines())]
-        if not inner:
-            return []
-        return [*self._before, f"GRAPH {self._graph} {{", *indented(inner), "}"]
+        required = [line for cell in self.cells if cell.required for line in cell.lines()]
+        optional = [cell for cell in self.cells if not cell.required]
+        if self.head or required:
+            inner = [*self.head, *required, *(line for cell in optional for line in cell.lines())]
+            return [*self._before, f"GRAPH {self._graph} {{", *indented(inner), "}"]
+        # Optional cells of rows that stand outside: a group of nothing else would not keep the rows.
+        found = list(self._before)
+        for cell in optional:
+            found += [
+                "OPTIONAL {",
+                f"  GRAPH {self._graph} {{",
+                *indented(indented(cell.content())),
+                "  }",
+                "}",
+            ]
+        return found
 
 
 def indented(lines: Iterable[str]) -> list[str]:

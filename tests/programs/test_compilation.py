@@ -1,0 +1,112 @@
+"""Compiled queries: hostile tables, locked connections, readable text, and what cannot be said."""
+
+from __future__ import annotations
+
+import duckdb
+import pyoxigraph as ox
+import pytest
+
+from kgtable.answering.table_sources import quantities_of
+from kgtable.errors import ProgramCompilationError
+from kgtable.programs import Relation, parse_program, relation_of
+from kgtable.programs.to_sparql import compile_sparql
+from kgtable.programs.to_sql import compile_sql, load_tables, run_sql
+from tests.programs.back_ends import in_memory, in_sparql, in_sql, store_of
+from tests.programs.conftest import table
+from tests.programs.writing import calc, compare, lookup, of, project, where
+from tests.programs.writing import table as rows_of
+
+HOSTILE = """Name" UNION SELECT 1; --|Value> } DROP ALL #|name" union select 1; --
+'; DROP TABLE x; --|5|a
+"} . } ; CLEAR ALL #|7|b
+back\\slash \\" {{0}} $p1 ?row|9|c"""
+
+
+def test_table_text_is_never_read_as_a_query() -> None:
+    id = 'evil"; DROP TABLE "t'
+    found = table(id, HOSTILE)
+    relations = {id: relation_of(found, quantities_of(found))}
+    store = store_of([found])
+    for column in (0, 1, 2):
+        for value in relations[id].data(column).values:
+            condition = compare("=", {"column": column}, value.text)
+            program = parse_program(project(where(rows_of(id), condition), 0, 1, 2))
+            rows, units = in_sparql(program, relations, store)
+            assert rows == in_memory(program, relations, units, rows) != []
+            assert in_sql(program, relations)[0] == rows
+    assert len(store) == len(store_of([found]))
+
+
+def test_the_connection_reads_nothing_but_its_tables(
+    relations: dict[str, Relation], tmp_path: object
+) -> None:
+    query = compile_sql(parse_program(of("sum", "Amount (EUR)", "orders")), relations)
+    with duckdb.connect(":memory:") as connection:
+        load_tables(connection, query.tables)
+        for statement in (
+            f"SELECT * FROM read_csv('{tmp_path}/x.csv')",
+            f"COPY (SELECT 1) TO '{tmp_path}/x.csv'",
+            f"ATTACH '{tmp_path}/x.db'",
+            "INSTALL httpfs",
+            "SET enable_external_access = true",
+            "SELECT * FROM relations",
+        ):
+            with pytest.raises(duckdb.Error):
+                connection.execute(statement)
+        assert connection.execute(query.text, dict(query.parameters)).fetchall()[0][0] == 291.5
+
+
+def test_constants_of_sql_are_parameters_and_numbers_exact(relations: dict[str, Relation]) -> None:
+    query = compile_sql(parse_program(where("orders", compare("=", "Customer", "Lind"))), relations)
+    assert "lind" not in query.text
+    assert query.parameters == {"p1": "lind"}
+    assert str(run_sql(parse_program(of("max", "Amount (EUR)", "orders")), relations).rows[0][0]) == "70.0"
+    (orders,) = query.tables
+    assert orders.meanings["Amount (EUR)"] == "Amount (EUR) (value)"
+
+
+def test_sparql_reads_well(relations: dict[str, Relation]) -> None:
+    program = of("sum", "Amount (EUR)", where("orders", compare("=", "Status", "paid")))
+    text = compile_sparql(parse_program(program), relations).text
+    assert text == (
+        '# sum of Amount (EUR) where Status is "paid"\n'
+        "PREFIX kgt: <https://w3id.org/kgtable#>\n"
+        "PREFIX qudt: <http://qudt.org/schema/qudt/>\n"
+        "PREFIX ex: <http://example.org/ontology#>\n"
+        "SELECT (SUM(?amountEur) AS ?sumAmountEur) WHERE {\n"
+        "  GRAPH <http://example.org/data/table/orders> {\n"
+        "    ?row a kgt:Row ; kgt:row ?number .\n"
+        "    ?row ex:hasStatus ?status .\n"
+        "    ?row ex:hasAmountEUR/qudt:numericValue ?amountEur .\n"
+        "  }\n"
+        '  FILTER(?status = "paid")\n'
+        "}\n"
+    )
+
+
+def test_units_are_multipliers_in_the_query(relations: dict[str, Relation]) -> None:
+    query = compile_sparql(parse_program(of("max", "Length", "parts")), relations)
+    assert "VALUES (?lengthUnit ?lengthFactor) {" in query.text
+    assert "(unit:IN 0.0254)" in query.text or "(unit:CentiM 0.01)" in query.text
+
+
+def test_another_base_moves_graphs_and_predicates(relations: dict[str, Relation]) -> None:
+    from kgtable.graph.terms import Namespaces
+
+    query = compile_sparql(parse_program(of("max", "Year", "race")), relations, Namespaces("https://w.org/"))
+    assert "GRAPH <https://w.org/data/table/race>" in query.text
+    assert "PREFIX ex: <https://w.org/ontology#>" in query.text
+    ox.Store().query(query.text)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        of("median", "Amount (EUR)", "orders"),
+        calc("power", lookup("Amount (EUR)", where("orders", compare("=", "Order No", "4104"))), 2),
+    ],
+)
+def test_what_sparql_cannot_say_is_refused(program: object, relations: dict[str, Relation]) -> None:
+    with pytest.raises(ProgramCompilationError, match="SPARQL has no"):
+        compile_sparql(parse_program(program), relations)  # type: ignore[arg-type]
+    assert run_sql(parse_program(program), relations).rows  # type: ignore[arg-type]
