@@ -14,10 +14,12 @@ settings.register_profile(
 settings.load_profile("kgtable")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a file in one process, so that its servers and graphs are made once.
 
-    The conformance suites share one process: a single record is written for all of them.
+    The conformance suites share one process: a single record is written for all of them. The hook runs before
+    that of pytest-xdist, which reads the groups.
     """
     for item in items:
         path = item.path.as_posix()
