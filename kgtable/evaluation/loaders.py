@@ -306,5 +306,5 @@ def load_dataset(name: str, source: Path, out: Path) -> int:
         )
     count = LOADERS[name](source, out)
     if not count:
-        raise BenchmarkError(f"{source} holds no question of {name}.", hint="Is it the right folder?")
+        raise BenchmarkError(f"{source} contains no question of {name}.", hint="Is it the right folder?")
     return count

@@ -85,7 +85,7 @@ class RecordFile:
         if self.path.exists():
             raise UsageError(
                 f"{self.path} holds the records of a run that did not end.",
-                hint="Continue it with --resume, or delete the file to begin anew.",
+                hint="Continue it with --resume, or delete the file to start over.",
             )
         with storage_errors(self.path):
             self._handle = self.path.open("ab", buffering=0)
@@ -114,7 +114,7 @@ class RecordFile:
             except (ValueError, TypeError, KeyError) as error:
                 raise BenchmarkError(
                     f"{self.path}, line {number}: this is no record of a run.",
-                    hint="Delete the file to begin anew.",
+                    hint="Delete the file to start over.",
                 ) from error
             records[record.system, record.question] = record
         with storage_errors(self.path):
@@ -143,7 +143,7 @@ class RecordFile:
         if fingerprint != self._fingerprint:
             raise UsageError(
                 f"{self.path} belongs to a run with other settings, questions or tables.",
-                hint="Give the same options as that run, or delete the file to begin anew.",
+                hint="Give the same options as that run, or delete the file to start over.",
             )
 
     def _write(self, item: Mapping[str, Any], *, paid: bool = True) -> None:

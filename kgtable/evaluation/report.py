@@ -198,7 +198,7 @@ def _times(run: Run) -> Iterator[str]:
     times = {system.name: latency(run.of(system)) for system in run.plan.systems}
     for stage in dict.fromkeys(stage for found in times.values() for stage in found):
         bars = {name: found[stage]["median"] for name, found in times.items() if stage in found}
-        yield bar_chart(f"Median time of {stage} a question", bars, "ms")
+        yield bar_chart(f"Median time of {stage} per question", bars, "ms")
 
 
 def _heat_map(found: dict[System, dict[str, Interval]]) -> str:

@@ -129,7 +129,7 @@ def _records(
                 raise LLMError(
                     f"The model failed {STOP_AFTER} questions in a row, the last being {record.question}: "
                     f"{failure.message} {len(kept)} of {len(plan.questions)} questions were reached.",
-                    hint="When it answers again, repeat the command with --resume.",
+                    hint="When the model is available again, repeat the command with --resume.",
                 )
         if prepared is not None:
             yield prepared

@@ -168,7 +168,7 @@ def make_plan(
     if not questions:
         raise BenchmarkError(f"{benchmark.folder}: the split “{chosen}” holds no question.")
     if k < 1:
-        raise UsageError("At least one triple has to be asked for.", hint="Give -k a number above 0.")
+        raise UsageError("The number of triples must be at least 1.", hint="Give -k a number above 0.")
     faults = check_benchmark(benchmark, shapes(kg), chosen)
     if faults:
         shown = "; ".join(map(str, faults[:FAULTS_SHOWN]))

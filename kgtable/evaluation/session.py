@@ -203,7 +203,7 @@ def read_result(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(content)
     except ValueError as error:
-        raise UsageError(f"{path} is no JSON.", hint="Give a file written by --json.") from error
+        raise UsageError(f"{path} is not JSON.", hint="Give a file written by --json.") from error
     if not isinstance(found, dict):
-        raise UsageError(f"{path} is no result of kgtable eval.", hint="Give a file written by --json.")
+        raise UsageError(f"{path} is not a result of kgtable eval.", hint="Give a file written by --json.")
     return found

@@ -204,7 +204,7 @@ def records_of(result: Mapping[str, Any], system: str | None = None) -> tuple[st
         return name, [Record(name, item["id"], scores=item["scores"]) for item in systems[name]]
     except (KeyError, TypeError, StopIteration) as error:
         raise UsageError(
-            "This is no result of kgtable eval.", hint="Give a file written by --json."
+            "This is not a result of kgtable eval.", hint="Give a file written by --json."
         ) from error
 
 

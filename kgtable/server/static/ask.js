@@ -21,12 +21,12 @@ async function ask(question) {
   remember({ q: question });
   const steps = h("ol", { class: "steps", "aria-label": "Steps" });
   const text = h("p", { class: "answer-text", "aria-live": "polite" });
-  const waiting = h("p", { class: "busy", role: "status" }, "Looking through the tables…");
+  const waiting = h("p", { class: "busy", role: "status" }, "Searching the tables…");
   fill(output, h("section", { class: "card" }, text, steps, waiting));
   button.disabled = true;
   try {
     for await (const [event, data] of events(question, stop.signal)) {
-      if (event === "text") waiting.textContent = "Checking it against the cells…";
+      if (event === "text") waiting.textContent = "Checking the answer against the cells…";
       if (event === "step") steps.append(h("li", {}, data.text));
       else if (event === "text") text.append(data.text);
       else if (event === "problem") throw new Error(data.detail);
@@ -175,7 +175,7 @@ function way(answer) {
     { class: "card", id: "way" },
     h("h2", {}, "The way there"),
     part("Labels of the question", chips(trace.labels)),
-    part("What they were expanded to", chips(trace.expanded)),
+    part("Expanded terms", chips(trace.expanded)),
     part("SPARQL", queries?.length ? h("div", {}, queries) : null),
     part(`Triples (${answer.triples?.length ?? 0} best)`, triples),
     part("Prompt", answer.prompt ? h("pre", { class: "code" }, answer.prompt) : null),

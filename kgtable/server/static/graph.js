@@ -65,7 +65,7 @@ async function expand(iri) {
 
 function select(id) {
   const node = graph.getElementById(id);
-  if (!node.length) return fill(side, empty(h("p", {}, "The graph says nothing of this IRI.")));
+  if (!node.length) return fill(side, empty(h("p", {}, "The graph has no statements about this IRI.")));
   graph.nodes().unselect();
   node.select();
   const data = node.data();
@@ -103,7 +103,7 @@ input.addEventListener("input", later(async () => {
   if (/^https?:\/\/\S+$/.test(words)) return begin(words);
   const found = await fetchJson(`/api/search?${new URLSearchParams({ q: words, limit: 12 })}`).catch((error) => ({ error, hits: [] }));
   if (found.error) return fill(hits, failure(found.error));
-  if (!found.hits.length) return fill(hits, h("li", { class: "quiet" }, "Nothing has such a label."));
+  if (!found.hits.length) return fill(hits, h("li", { class: "quiet" }, "No node has such a label."));
   fill(hits, found.hits.map((hit) => h("li", {}, h("button", { class: "chip", type: "button", onclick: () => begin(hit.iri) }, `${hit.label} `, h("small", {}, hit.kind)))));
 }, 300));
 

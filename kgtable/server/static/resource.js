@@ -21,7 +21,7 @@ await showIn(output, "Reading the graph…", async () => {
   const found = await fetchJson(`/api/resource?iri=${encodeURIComponent(iri)}`);
   document.title = `${found.label || localName(iri)} · kgtable`;
   if (!found.outgoing.length && !found.incoming.length) {
-    return empty(h("h1", {}, "The graph says nothing of this"), h("p", { class: "mono" }, iri));
+    return empty(h("h1", {}, "The graph has no statements about this IRI"), h("p", { class: "mono" }, iri));
   }
   const turtle = `/resource?iri=${encodeURIComponent(iri)}&format=turtle`;
   return [
@@ -33,7 +33,7 @@ await showIn(output, "Reading the graph…", async () => {
       h("a", { class: "button", href: turtle }, "Turtle"),
       h("a", { class: "button", href: turtle.replace("turtle", "jsonld") }, "JSON-LD")),
     statements(found.outgoing, "Statements"),
-    statements(found.incoming, "Statements that lead here"),
+    statements(found.incoming, "Incoming statements"),
     found.more ? h("p", { class: "note" }, "Only the first statements are shown. ", h("a", { href: links.query(`DESCRIBE <${iri}>`) }, "Query for all.")) : null,
   ].filter(Boolean);
 });
