@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -105,7 +106,10 @@ def printed(retrieval: Retrieval, format: str, graph: KnowledgeGraph, *, explain
     if format in ("json", "jsonl"):
         return _json(retrieval, None, explain=explain, indent=2 if format == "json" else None)
     if explain:
-        click.echo(f"{retrieval.explain()}\n", err=format != "table")
+        explanation = retrieval.explain()
+        if format == "table":  # which lists the triples anyway
+            return "".join((f"{replace(explanation, triples=())}\n\n", *_table(retrieval)))
+        click.echo(f"{explanation}\n", err=True)
     if format == "table":
         return "".join(_table(retrieval))
     if format == "turtle":
