@@ -41,7 +41,7 @@ def reply(evidence: Evidence, setting: PromptSetting) -> str | Mapping[str, Any]
     return {
         "reasoning": "The best cell.",
         "citations": [cell],
-        "calculation": None,
+        "program": None,
         "found": True,
         "answer": text,
         "alternatives": [],

@@ -15,7 +15,7 @@ from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import RULES, answer_by_rules
 from kgtable.answering.prompting import prompt_setting
 from kgtable.config import Settings
-from kgtable.errors import UsageError
+from kgtable.errors import LLMReplyError, UsageError
 from kgtable.llm.metering import measured
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request
 from kgtable.llm.usage import UsageMeter
@@ -94,7 +94,8 @@ class Asker:
         """The answer; its text is empty where nothing was found.
 
         `on_text` receives a model's answer as it arrives. Raises `UsageError` for an empty or overlong
-        question, a leaf of `LLMError` where the model cannot be used, `RetrievalError`.
+        question, a leaf of `LLMError` where the model cannot be used, `RetrievalError`. A reply that
+        is of no use, twice, is no error but no answer, with the reason.
         """
         asked = check_question(question)
         with measured() as meter:
@@ -104,7 +105,10 @@ class Asker:
             elif self._generator is None:
                 answer = answer_by_rules(evidence)
             else:
-                answer = self._generator.answer(evidence, on_text=on_text)
+                try:
+                    answer = self._generator.answer(evidence, on_text=on_text)
+                except LLMReplyError as error:
+                    answer = unusable_reply(evidence.retrieval, self._model, error)
         return replace(answer, usage=meter.to_json())
 
     async def ask_async(self, question: str, *, on_text: OnText | None = None) -> Answer:
@@ -117,7 +121,10 @@ class Asker:
             elif self._generator is None:
                 answer = await asyncio.to_thread(answer_by_rules, evidence)
             else:
-                answer = await self._generator.answer_async(evidence, on_text=on_text)
+                try:
+                    answer = await self._generator.answer_async(evidence, on_text=on_text)
+                except LLMReplyError as error:
+                    answer = unusable_reply(evidence.retrieval, self._model, error)
         return replace(answer, usage=meter.to_json())
 
     def _evidence(self, question: str) -> Evidence:
@@ -136,6 +143,16 @@ def nothing_found(retrieval: Retrieval, model: str) -> Answer:
         timings_ms=dict(retrieval.timings_ms),
         retrieval=retrieval,
     )
+
+
+def unusable_reply(retrieval: Retrieval, model: str, error: LLMReplyError) -> Answer:
+    """The answer where the model replied, but with nothing that can be read.
+
+    Raises the error itself where the endpoint gave no reply at all.
+    """
+    if error.usage is None:
+        raise error
+    return replace(nothing_found(retrieval, model), reasons=(str(error),))
 
 
 def check_question(question: str) -> str:

@@ -15,7 +15,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 from kgtable.programs.batch_execution import value_text
-from kgtable.programs.dimensions import COUNTS, NO_UNIT, comparable, conversion, describe
+from kgtable.programs.dimensions import COUNTS, comparable, conversion, describe
 from kgtable.programs.linking import stems_of
 from kgtable.programs.reading import MOST_TOKENS, Question, months, number_words, unit_named
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
@@ -161,7 +161,7 @@ def agrees(
     if stated.unit is not None and not (
         stated.unit in _DOLLARS and stated.unit_text == "$" and unit in _DOLLARS
     ):
-        if unit in NO_UNIT or not comparable(unit, stated.unit):
+        if unit in COUNTS or not comparable(unit, stated.unit):
             return False
         multiplier, addend = conversion(unit, stated.unit)
         actual = actual * multiplier + addend
@@ -169,7 +169,7 @@ def agrees(
     if stated.power is None or stated.doubtful:
         factors += [Fraction(1), Fraction(10**power)]
     if stated.percent:
-        if unit != "PERCENT" and unit not in NO_UNIT:
+        if unit != "PERCENT" and unit not in COUNTS:
             return False
         factors = [Fraction(1) if unit == "PERCENT" else Fraction(1, 100)]
     worded = actual < 0 < stated.value and unsigned
@@ -226,7 +226,7 @@ def check_text(text: str, facts: Facts, question: str) -> TextCheck:
     if truths:
         _check_truth(text, truths, found)
     rest = _check_words_of_results(text, facts, found)
-    _check_numbers(text, rest, facts, question, found)
+    _check_numbers(text, _without_clocks(rest, facts), facts, question, found)
     _check_other_words(rest, facts, question, bool(truths), found)
     return found
 
@@ -270,6 +270,15 @@ def _without(text: str, part: str) -> str | None:
     return f"{text[: match.start()]} ; {text[match.end() :]}" if match else None
 
 
+def _without_clocks(text: str, facts: Facts) -> str:
+    """The text without the durations that are results, as a clock shows them or as they are printed."""
+    for datum in facts.results:
+        if datum.unit == "SEC":
+            for part in (datum.text, value_text(datum)):
+                text = _without(text, part) or text
+    return text
+
+
 def _says_time(text: str, datum: Datum) -> bool:
     if not isinstance(datum.value, TimeSpan):
         return False
@@ -286,7 +295,7 @@ def _check_numbers(text: str, rest: str, facts: Facts, question: str, found: Tex
     left = list(numbers)
     for stated in (*stated_numbers(rest), *_number_words(rest)):
         known = stated
-        if stated.unit is not None and all(datum.unit in NO_UNIT for datum in numbers):
+        if stated.unit is not None and all(datum.unit in COUNTS for datum in numbers):
             named = stems_of(stated.unit_text)
             said = (bool(named) and stems.issuperset(named)) or stated.unit_text in words
             known = replace(stated, unit=None) if said else stated

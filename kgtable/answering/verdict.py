@@ -314,6 +314,8 @@ class _Judge:
         asked = Question.read(self._question)
         if len(asked.parts) > 1:
             self._doubts.append("The question asks several things.")
+        if not {_kind(value) for value in self._said} <= _KINDS.get(asked.wh, _ANY):
+            self._doubts.append("The question asks for another kind of answer.")
         best: Coverage | None = None
         for result in results:
             coverage = Coverage(asked, result.program, self._relations, result)
@@ -343,15 +345,15 @@ class _Judge:
         answer = answer_key(self._said)
         same = [other.confidence for other in others if answer_key(_values(other.result)) == answer]
         confidence = max(same, default=None)
-        kinds = (
-            _KINDS.get(asked.wh, _ANY)
-            if {_kind(value) for value in self._said} <= _KINDS.get(asked.wh, _ANY)
-            else _ANY
-        )
+        kinds = _KINDS.get(asked.wh, _ANY)
+        if not {_kind(value) for value in self._said} <= kinds:
+            kinds = _ANY
         rivals = []
         for other in others:
             values = list(_values(other.result))
-            if answer_key(values) == answer or not {_kind(value) for value in values} <= kinds:
+            if not {_kind(value) for value in values} <= kinds:
+                continue
+            if answer_key(map(_absolute, values)) == answer_key(map(_absolute, self._said)):
                 continue
             apart = not set(other.tables) & set(mine)
             if other.confidence < (RIVAL_TABLE if apart else RIVAL) * (confidence or 1.0):

@@ -35,7 +35,7 @@ QUESTION = "How many ships has Skarv?"
 GOOD = {
     "reasoning": "Row Skarv.",
     "citations": ["T1.r1.c2"],
-    "calculation": None,
+    "program": None,
     "found": True,
     "answer": "31",
     "alternatives": [],

@@ -47,7 +47,7 @@ def answer_reply(prompt: str, row: int) -> dict[str, Any]:
     return {
         "reasoning": "The row of Saturn.",
         "citations": [cell],
-        "calculation": None,
+        "program": None,
         "found": True,
         "answer": "120,536 km",
         "alternatives": [],

@@ -32,7 +32,7 @@ QUESTION = "How many ships has Skarv?"
 GOOD = {
     "reasoning": "Row Skarv, column Ships.",
     "citations": ["T2.r1.c2"],
-    "calculation": None,
+    "program": None,
     "found": True,
     "answer": "31",
     "alternatives": [
@@ -244,7 +244,7 @@ def test_the_schema_takes_a_reply_of_its_form_and_no_other() -> None:
     reply = {
         "reasoning": "",
         "citations": [],
-        "calculation": None,
+        "program": None,
         "found": True,
         "answer": "",
         "alternatives": [],

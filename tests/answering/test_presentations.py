@@ -84,7 +84,7 @@ def test_cells_of_a_whole_table_can_be_cited() -> None:
     reply = {
         "reasoning": "Read off.",
         "citations": ["T1.r2.c2"],
-        "calculation": None,
+        "program": None,
         "found": True,
         "answer": "44",
         "alternatives": [],

@@ -16,7 +16,7 @@ QUESTION = "What is the radius of Saturn?"
 GOOD = {
     "reasoning": "Row Saturn.",
     "citations": ["T1.r2.c1"],
-    "calculation": None,
+    "program": None,
     "found": True,
     "answer": "58,232 km",
     "alternatives": [],

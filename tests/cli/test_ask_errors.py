@@ -22,7 +22,7 @@ QUESTION = "What is the radius of Saturn?"
 GOOD: dict[str, Any] = {
     "reasoning": "The row of Saturn.",
     "citations": ["T1.r3.c1"],
-    "calculation": None,
+    "program": None,
     "found": True,
     "answer": "58,232 km",
     "alternatives": [],

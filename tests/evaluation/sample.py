@@ -47,7 +47,7 @@ def answer(text: str, *citations: str, found: bool = True) -> dict[str, Any]:
     return {
         "reasoning": "It is there.",
         "citations": list(citations),
-        "calculation": None,
+        "program": None,
         "found": found,
         "answer": text,
         "alternatives": [],

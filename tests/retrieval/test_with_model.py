@@ -18,7 +18,7 @@ REPLIES: dict[str, dict[str, Any]] = {
     "answer": {
         "reasoning": "Row Kenya.",
         "citations": ["T1.r2.c2"],
-        "calculation": None,
+        "program": None,
         "found": True,
         "answer": "7",
         "alternatives": [],

@@ -43,7 +43,7 @@ def reply(request: dict[str, Any]) -> dict[str, Any]:
         "found": True,
         "answer": "812,400 thousand euros",
         "citations": [f"{table}.r2.c1"],
-        "calculation": None,
+        "program": None,
         "alternatives": [],
     }
 

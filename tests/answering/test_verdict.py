@@ -1,0 +1,267 @@
+"""What a model's reply is worth: grounded, ambiguous, verified; the wrong verdicts there once were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.reply import Draft, DraftAlternative
+from kgtable.answering.table_sources import MemoryTables
+from kgtable.answering.verdict import Verdict, judge
+from kgtable.retrieval.result import Retrieval, ScoredTable
+from tests.answering.sample import evidence, quantities, table
+
+
+def cell(id: str) -> dict[str, Any]:
+    return {"cell": id}
+
+
+def op(name: str, left: Any, right: Any) -> dict[str, Any]:
+    return {"op": name, "left": left, "right": right}
+
+
+def over(
+    question: str, id: str, rows: tuple[tuple[str, ...], ...], unit: str = "CCY_USD", power: int = 6
+) -> Evidence:
+    """One table of numbers in a unit, in millions."""
+    made = table(id, rows, title="Norrvik Ltd")
+    source = MemoryTables([made], {id: quantities(made, unit, "M" if power else None, power)})
+    return Evidence(Retrieval(question, (), (ScoredTable(id, 1.0),)), source)
+
+
+def judged(question: str, text: str, program: Any = None, *cells: str) -> Verdict:
+    return judge(Draft(text, cells, program), evidence(question))
+
+
+RISE = op("percent_change", cell("T1.r1.c1"), cell("T1.r1.c2"))
+CLOUD = op("subtract", cell("T1.r4.c2"), cell("T1.r4.c1"))
+MOST = {
+    "op": "project",
+    "source": {
+        "op": "limit",
+        "source": {
+            "op": "sort",
+            "source": "T2",
+            "keys": [{"expression": {"column": "Ships"}, "descending": True}],
+        },
+        "count": 1,
+    },
+    "columns": [{"column": "Port"}],
+}
+NORWAY = {"op": "filter", "source": "T2", "condition": op("=", {"column": "Country"}, "Norway")}
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "program", "cells", "value", "unit"),
+    [
+        ("How many ships has Skarv?", "31", None, ["T2.r1.c2"], "31", "NUM"),
+        ("What was the revenue in 2019?", "1,500 million EUR", None, ["T1.r1.c2"], "1500000000", "CCY_EUR"),
+        ("What was the revenue in 2019?", "EUR 1.5 billion", cell("T1.r1.c2"), [], "1500000000", "CCY_EUR"),
+        ("What was the result in 2019?", "(955) million EUR", None, ["T1.r5.c2"], "-955000000", "CCY_EUR"),
+        ("What was the percent change of revenue from 2018 to 2019?", "25%", RISE, [], "25", "PERCENT"),
+        ("Did revenue grow from 2018 to 2019?", "Yes", op(">", cell("T1.r1.c2"), cell("T1.r1.c1")), [], None, None),
+        ("Which port has the most ships?", "Fjell", MOST, [], None, None),
+        ("Which port has the most ships?", "Fjell with 44 ships", MOST, [], None, None),
+        ("How many ports are in Norway?", "2", {"op": "count", "rows": NORWAY}, [], "2", "NUM"),
+        (
+            "How many ships have the ports of Norway in total?",
+            "75",
+            {"op": "sum", "argument": {"column": "c2"}, "rows": NORWAY},
+            [],
+            "75",
+            "NUM",
+        ),
+    ],
+)  # fmt: skip
+def test_answers_that_are_verified(
+    question: str, text: str, program: Any, cells: list[str], value: str | None, unit: str | None
+) -> None:
+    found = judged(question, text, program, *cells)
+    assert found.verified, found.reasons
+    assert found.grounded
+    assert not found.ambiguous
+    assert (found.value, found.unit) == (value, unit)
+    assert found.calculation
+    assert found.citations
+    assert found.program is not None
+
+
+def test_a_program_runs_over_all_rows_and_is_told_in_words() -> None:
+    found = judged("How many ports are in Norway?", "2", {"op": "count", "rows": NORWAY})
+    assert found.calculation == 'number of rows where Country is "Norway" (2 rows)'
+    assert {(c.table, c.row) for c in found.citations} == {("ports", 1), ("ports", 2)}
+    assert found.cells_read == 4
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "program", "cells", "reason"),
+    [
+        ("What was the change of cloud costs from 2018 to 2019?", "5 million EUR", CLOUD, [], "the result is -5 million EUR"),
+        ("What was the change of cloud costs from 2018 to 2019?", "They grew by 5 million EUR", CLOUD, [], "the result is -5"),
+        ("What was the revenue in 2019?", "$1,500 million", None, ["T1.r1.c2"], "the result is 1,500 million EUR"),
+        ("What was the revenue in 2019?", "1,500 million kg", None, ["T1.r1.c2"], "1,500 million kg is in no cited"),
+        ("What was the revenue in 2019?", "revenue grew", None, ["T1.r1.c2"], "which the answer does not say"),
+        ("What was the revenue in 2019?", "Revenue grew to 1,500 million EUR", None, ["T1.r1.c2"], "states a direction"),
+        ("What was the revenue in 2019?", "15 EUR", op("multiply", cell("T1.r1.c1"), cell("T1.r1.c2")), [], "EUR^2"),
+        ("What were the costs in 2018?", "0", None, ["T1.r2.c1"], "Cell T1.r2.c1 is cited but does not exist or is blank"),
+        ("What was the revenue in 2019?", "1,500", None, [], "no cell is cited"),
+        ("What was the revenue in 2019?", "1,500", None, ["T9.r1.c2"], "does not exist"),
+        ("Which port has the most ships?", "Skarv", MOST, [], "The result is 'Fjell'"),
+        ("Which port has the most ships?", "Fjell with 28 ships", MOST, [], "28 is no result"),
+        ("How many ports are in Norway?", "3", {"op": "count", "rows": NORWAY}, [], "the result is 2"),
+        ("How many ships has Skarv?", "42", None, ["T2.r1.c3"], ""),
+    ],
+)  # fmt: skip
+def test_answers_that_are_not_grounded(
+    question: str, text: str, program: Any, cells: list[str], reason: str
+) -> None:
+    found = judged(question, text, program, *cells)
+    assert not found.verified
+    assert any(reason in said for said in found.reasons), found.reasons
+    if reason:
+        assert not found.grounded
+        assert found.value is None
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "program", "cells", "reason"),
+    [
+        ("What was the revenue in 2019?", "15,000 million EUR", op("multiply", cell("T1.r1.c2"), 10), [], "does not say: 10"),
+        ("How many ports are there?", "2", {"op": "count", "rows": NORWAY}, [], "does not say: Norway"),
+        ("Which port has the fewest ships?", "Fjell", MOST, [], "Not accounted for: fewest"),
+        ("Which port has the most ships?", "Fjell", None, ["T2.r2.c0"], "Not accounted for: most"),
+        ("Which port has the most ships?", "Fjell", None, ["T2.r2.c0", "T2.r2.c2"], "nothing computed it"),
+        ("What is the number of ships?", "34.3", {"op": "mean", "argument": {"column": "Ships"}, "rows": "T2"}, [], "Another reading"),
+        ("How many lighthouses has Skarv?", "31", None, ["T2.r1.c2"], "Not found in the table: lighthouses"),
+        ("How many ships does Skarv not have?", "31", None, ["T2.r1.c2"], "not"),
+        ("How many ships has Fjell?", "Fjell", None, ["T2.r2.c0"], "another kind of answer"),
+        ("By how much did cloud costs rise from 2018 to 2019?", "-5 million EUR", CLOUD, [], "opposite direction"),
+    ],
+)  # fmt: skip
+def test_answers_that_are_grounded_and_not_verified(
+    question: str, text: str, program: Any, cells: list[str], reason: str
+) -> None:
+    found = judged(question, text, program, *cells)
+    assert found.grounded, found.reasons
+    assert not found.verified
+    assert any(reason in said for said in found.reasons), found.reasons
+
+
+def test_a_ratio_told_in_percent_keeps_its_value() -> None:
+    program = op("divide", op("subtract", cell("T1.r1.c2"), cell("T1.r1.c1")), cell("T1.r1.c1"))
+    found = judged("What was the percent change of revenue from 2018 to 2019?", "25%", program)
+    assert (found.grounded, found.value, found.unit) == (True, "0.25", "UNITLESS")
+    times = op("multiply", program, 100)
+    assert judged("What was the percent change of revenue from 2018 to 2019?", "25%", times).verified is False
+
+
+def test_a_unit_divided_by_another_is_neither() -> None:
+    rows = (("", "2019"), ("Revenue", "1,562.0"), ("Costs", "781.0"))
+    mixed = table("rates", rows)
+    numbers = quantities(mixed, "CCY_USD", "M", 6)
+    numbers[2, 1] = type(numbers[2, 1])(numbers[2, 1].value, "CCY_EUR", "M")
+    source = MemoryTables([mixed], {"rates": numbers})
+    found = Evidence(Retrieval("Revenue over costs in 2019?", (), (ScoredTable("rates", 1.0),)), source)
+    ratio = op("divide", cell("T1.r1.c1"), cell("T1.r2.c1"))
+    assert not judge(Draft("2 USD", (), ratio), found).grounded
+    difference = judge(Draft("781", (), op("subtract", cell("T1.r1.c1"), cell("T1.r2.c1"))), found)
+    assert "cannot be" in difference.fault
+
+
+def test_the_lowest_of_costs_in_brackets_is_ambiguous() -> None:
+    rows = (
+        ("", "2017", "2018"),
+        ("Staff costs", "(500)", "(400)"),
+        ("Rent", "(600)", "(1)"),
+        ("Energy", "(660)", "(2)"),
+    )
+    question = "What was the lowest cost in 2017?"
+    lowest = {"op": "min", "argument": {"column": "2017"}, "rows": "T1"}
+    found = judge(Draft("(660) million USD", (), lowest), over(question, "costs", rows))
+    assert (found.grounded, found.ambiguous, found.verified) == (True, True, False), found.reasons
+    assert any("(500)" in other.text or "500" in other.text for other in found.alternatives)
+
+
+def test_another_table_that_answers_too_makes_it_ambiguous() -> None:
+    rows = (("", "2019"), ("Revenue", "1,500"))
+    other = (("", "2019"), ("Revenue", "900"))
+    tables = [table("norrvik", rows), table("halden", other)]
+    source = MemoryTables(tables, {t.id: quantities(t, "CCY_EUR", "M", 6) for t in tables})
+    question = "What was the revenue in 2019?"
+    scores = tuple(ScoredTable(t.id, 1.0 - place / 10) for place, t in enumerate(tables))
+    found = judge(
+        Draft("1,500 million EUR", ("T1.r1.c1",)), Evidence(Retrieval(question, (), scores), source)
+    )
+    assert (found.ambiguous, found.verified) == (True, False), found.reasons
+    assert [(a.text, a.table) for a in found.alternatives] == [("900", "halden")]
+
+
+def test_alternatives_of_the_model_are_executed_and_checked() -> None:
+    other = DraftAlternative("44", None, ("T2.r2.c2",))
+    wrong = DraftAlternative("45", None, ("T2.r2.c2",))
+    broken = DraftAlternative("1", {"op": "bogus"})
+    draft = Draft("31", ("T2.r1.c2",), alternatives=(other, wrong, broken))
+    found = judge(draft, evidence("How many ships has Skarv?"))
+    assert [(a.text, a.value, a.table) for a in found.alternatives] == [("44", "44", "ports")]
+    assert (found.ambiguous, found.verified) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        ({"op": "bogus"}, "There is no operator 'bogus'"),
+        ({}, "has no 'op'"),
+        ([], "The program is no object"),
+        ("drop table", "not an object"),
+        (7, "The program is no object"),
+        ({"op": "count", "rows": "T9"}, "The tables are called T1 to T2"),
+        ({"op": "count", "rows": "users; --"}, "There is no table"),
+        (cell("T1.r99.c1"), "does not exist or is blank"),
+        (cell("T1.r0.c1"), "is a header"),
+        ({"op": "sum", "argument": {"column": "Port"}, "rows": "T2"}, "holds no numbers"),
+        ({"op": "sum", "argument": {"column": "Boats"}, "rows": "T2"}, "no column 'Boats'"),
+        (op("divide", 1, 0), "zero"),
+        (op("power", 10, 100_000), ""),
+        ({"op": "lookup", "rows": "T2", "value": {"column": "Port"}}, "rows match"),
+        (op("add", cell("T1.r1.c1"), cell("T2.r1.c0")), ""),
+    ],
+)  # fmt: skip
+def test_a_program_that_cannot_be_executed_says_why(program: Any, fault: str) -> None:
+    found = judged("What?", "5", program)
+    assert found.fault
+    assert fault in found.fault
+    assert not (found.grounded or found.ambiguous or found.verified)
+    assert found.reasons[0].startswith("The program cannot be executed: ")
+
+
+def test_deep_and_wide_programs_end_in_a_fault() -> None:
+    deep: Any = 1
+    for _ in range(5_000):
+        deep = {"op": "negate", "operand": deep}
+    assert "deep" in judged("?", "1", deep).fault
+    wide = {"op": "and", "conditions": [True] * 100_000}
+    assert judged("?", "1", wide).fault
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["T1", "T2", "Ships", "2019"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["op", "rows", "left", "right", "column", "cell", "source", "condition", "argument"])
+        | st.text(max_size=4),
+        inner | st.sampled_from(["count", "sum", "filter", "lookup", "add", "=", "T1.r1.c1"]),
+        max_size=5,
+    ),
+    max_leaves=15,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(_JSON, st.text(max_size=40))
+def test_nothing_a_model_writes_is_an_error(program: Any, text: str) -> None:
+    found = judged("How many ships has Skarv?", text or "x", program)
+    assert not found.verified or found.program is not None
