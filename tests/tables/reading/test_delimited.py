@@ -15,7 +15,7 @@ from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.loader import read_file
 from kgtable.tables.model import Grid, Row
-from kgtable.tables.readers.delimited import DELIMITERS, read_delimited_bytes
+from kgtable.tables.readers.delimited import DELIMITERS, read_delimited, read_delimited_bytes
 
 FILE = TableFile(Path("x.csv"), "x.csv", "x")
 CELL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
@@ -71,7 +71,9 @@ def test_streamed_rows_equal_held_rows(rows: list[list[str]], codec: str) -> Non
         path = Path(folder, "x.csv")
         path.write_bytes(content)
         file = TableFile(path, "x.csv", "x")
-        [held], [streamed] = read_file(file), read_file(file, ReadLimits(stream_above=0))
+        [held], [streamed] = (
+            read_delimited(file, ReadLimits(**limits)) for limits in ({}, {"stream_above": 0})
+        )
         assert streamed.streamed
         assert tuple(streamed.rows) == tuple(streamed.rows) == held.rows
         assert streamed.width == held.width
