@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"    confidence >= {least}: {len(found)} without other doubts, precision {sum(found) / max(len(found), 1):.3f}"  # noqa: E501
         )
     shown = rows if options.show_wrong else []
-    for question, answer, right, _, fault in [*faults, *(row for row in shown if not row[2] and not row[4])][
+    for question, answer, _right, _, fault in [*faults, *(row for row in shown if not row[2] and not row[4])][
         : options.show
     ]:
         print(

@@ -37,7 +37,7 @@ from kgtable.tables.model import Grid, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
 from kgtable.version import __version__
 
-SHAPE_VERSION = 1
+SHAPE_VERSION = 2
 """Raised whenever the same file would become other statements, so that graphs are built anew."""
 
 SPLIT_ABOVE = 4_000_000

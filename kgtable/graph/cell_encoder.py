@@ -161,7 +161,14 @@ _PRINTED = f"<{KGT}printed>"
 _PRINTED_TYPE = (RDF_TYPE, f"<{KGT}PrintedCell>")
 _STORED_AS_PRINTED = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?|true|false")
 _STRING = f"{XSD}string"
-_TYPED_KINDS = (CellKind.NUMBER, CellKind.DATE, CellKind.YEAR, CellKind.PERIOD, CellKind.BOOLEAN)
+_TYPED_KINDS = (
+    CellKind.NUMBER,
+    CellKind.DATE,
+    CellKind.YEAR,
+    CellKind.PERIOD,
+    CellKind.DURATION,
+    CellKind.BOOLEAN,
+)
 _NUMBERS, _TEXTS = 0, 1
 _MOST_REMEMBERED = 10_000
 _Key = TypeVar("_Key")

@@ -63,15 +63,6 @@ def is_empty_word(word: str) -> bool:
     return word in _word_list("function") or stem(word) in asking_terms()
 
 
-def stemmed(word: str) -> str:
-    """The stem of a lower-case word.
-
-    >>> stemmed("nations")
-    'nation'
-    """
-    return _stem(word)
-
-
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
     """The stem of a lower-case English word, by Snowball."""

@@ -93,6 +93,7 @@ def _styled(style: ColumnStyle, decision: ColumnMapping | None) -> ColumnStyle:
         is_identifier=decision.datatype == "text",
         is_year=decision.datatype == "year",
         is_boolean=decision.datatype == "boolean",
+        is_duration=decision.datatype == "duration",
         is_clock=style.is_clock and decision.datatype == "date",
         cache={},
     )

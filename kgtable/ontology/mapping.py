@@ -182,7 +182,7 @@ def _rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> Iterator[Mapping
 SCALES: Final = {"none": 0, "T": 3, "M": 6, "B": 9, "TN": 12}
 """How a mapping, and the graph, write a scale → its power of ten."""
 
-DATATYPES: Final = ("number", "text", "date", "year", "boolean", "period")
+DATATYPES: Final = ("number", "text", "date", "year", "boolean", "period", "duration")
 
 _SCALE_WORDS: Final = {
     "none": "none", "1": "none", "one": "none", "units": "none",

@@ -45,6 +45,7 @@ _DATATYPES: Final = {
     f"{_XSD}gYearMonth": "date",
     f"{_XSD}gYear": "year",
     f"{_XSD}boolean": "boolean",
+    f"{_XSD}dayTimeDuration": "duration",
 }
 
 

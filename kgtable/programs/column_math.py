@@ -463,7 +463,7 @@ def _total(function: AggregateFunction, data: ColumnData, name: str) -> Datum | 
             twice = Decimal(sum(map(int, middle.tolist()))).scaleb(integers.exponent)
             half = EXACT.divide(twice, Decimal(2))
             return quantity(half, integers.unit, integers.scale)
-        if integers.largest() * count < LARGEST:
+        if integers.largest() * count < LARGEST:  # noqa: SIM108
             total = int(numbers.sum())
         else:
             total = sum(map(int, numbers.tolist()))

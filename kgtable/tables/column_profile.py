@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kgtable.tables.model import Column, Row, Table
 from kgtable.values.cell_types import MISSING_MARKERS, CellKind, CellValue
-from kgtable.values.dates import Date, Order, figures_of, parse_compact_date, parse_date
+from kgtable.values.dates import Date, Order, figures_of, parse_compact_date, parse_date, parse_duration
 from kgtable.values.numbers import (
     DEFAULT_STYLE,
+    MOST_PLAIN_DIGITS,
     Number,
     NumberStyle,
     parse_elaborate,
@@ -37,6 +39,7 @@ class ColumnStyle:
     `is_year`: plain integers are years. `is_identifier`: digits are names (phone numbers, codes,
     zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
     `is_month`: ``2011-12`` is a month, not a span of years. `is_compact_date`: ``20111231`` is a day.
+    `is_duration`: ``57:45`` and ``2h 10m`` are spans of time.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -47,6 +50,7 @@ class ColumnStyle:
     is_clock: bool = False
     is_month: bool = False
     is_compact_date: bool = False
+    is_duration: bool = False
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -102,6 +106,17 @@ _NUMBER_AND_MARK = re.compile(r"\$? ?(\d[\d,]*) ?\( ?\d{1,2} ?\)")
 _MONTH = re.compile(r"[12]\d(\d\d)-(\d\d)")
 _LETTER_MARK = re.compile(r"-?\d[\d,.]* ?([A-Za-z])")
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_FLAGGED = re.compile(r"-?\d[\d,. ]* ([a-z]{1,2})")
+_FLAGS = frozenset("bcdefinprsuz")
+_TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|seconds?|days?)\b", re.IGNORECASE)
+_COMPOUND = re.compile(
+    r"\d ?(?:d|h|hrs?|hours?|days?)\.?,? ?\d+ ?(?:h|m|mins?|minutes?|hours?)\b", re.IGNORECASE
+)
+_DURATION_NAME = re.compile(
+    r"time|duration|length|\blap|\bgap|\bpace|split|penalt|elapsed|running|dauer|zeit|durée|\bleg \d|finish|behind",
+    re.IGNORECASE,
+)
+_FLAG_ALONE = re.compile(r"[:–-] ?[a-z]{1,2}")
 _BOOLEANS = ({"yes", "no"}, {"true", "false"})
 
 
@@ -112,10 +127,13 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     orders = [_date_order(texts) for texts in samples]
     table_comma = True in commas and False not in commas
     table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
+    flagged = any(_has_flags(texts) for texts in samples)
     styles = []
     for column, texts, comma, order in zip(table.columns, samples, commas, orders, strict=True):
         style = _profile(column, texts, column.index == table.structure.label_column)
         numbers = replace(style.numbers, decimal_comma=table_comma if comma is None else comma)
+        if flagged and not numbers.letter_marks and _prints_flags_alone(texts):
+            numbers = replace(numbers, letter_marks=True)
         styles.append(replace(style, numbers=numbers, date_order=order or table_order))
     return tuple(styles)
 
@@ -160,7 +178,8 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool) -> ColumnSty
     numbers = NumberStyle(
         ranges=not is_label and not _has_scores(name, texts),
         numbered_marks=_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts),
-        letter_marks=_has_letter_marks(texts),
+        letter_marks=_has_letter_marks(texts) or _has_flags(texts),
+        long_integers=_has_long_integers(texts),
     )
     identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
     return ColumnStyle(
@@ -171,7 +190,60 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool) -> ColumnSty
         is_month=_has_months(texts),
         is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
         is_clock=bool(texts) and bool(_CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
+        is_duration=not _CLOCK_NAME.search(name) and _has_durations(name, texts),
     )
+
+
+def _has_durations(name: str, texts: Iterable[str]) -> bool:
+    """Whether the texts are spans of time, of which at least one is no mere number with a unit.
+
+    Figures with a single colon are so only in a column called by a word for time: they may be scores.
+    """
+    plain = [_MARKS.sub("", text) for text in texts if ":" in text or _TIME_WORD.search(text)]
+    if not plain or _SCORE_NAME.search(name):
+        return False
+    spans = [text for text in plain if parse_duration(text)]
+    sure = any(text.count(":") == 2 or _COMPOUND.search(text) for text in spans)
+    named = _DURATION_NAME.search(name) is not None
+    if not (sure or (named and any(":" in text for text in spans))):
+        return False
+    if not named and not sure:
+        return False
+    if all(map(_CLOCK.fullmatch, plain)) and not named:
+        return False
+    if all(map(_CLOCK.fullmatch, plain)) and all(
+        int(text[:2]) >= 5 and int(text[-1]) in (0, 5) for text in plain
+    ):
+        return False
+    others = sum(
+        1 for text in texts if any(map(str.isdigit, text)) and not parse_duration(_MARKS.sub("", text))
+    )
+    return others * 10 <= len(spans)
+
+
+def _has_flags(texts: Iterable[str]) -> bool:
+    """Whether letters set off behind figures are the flags of a statistics office: ``12.3 p`` beside ``10.1``.
+
+    Letters that may be units count only beside others, and where some figures have none.
+    """
+    flags = {match[1] for match in map(_FLAGGED.fullmatch, texts) if match}
+    plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
+    letters = set("".join(flags))
+    return (
+        bool(flags) and letters <= _FLAGS and (len(flags) > 1 or plain > 0) and not letters <= {"s", "d", "c"}
+    )
+
+
+def _prints_flags_alone(texts: Iterable[str]) -> bool:
+    """Whether the letters set off behind figures, and behind a colon or dash, are flags and nothing else."""
+    letters = {text.split()[-1] for text in texts if _FLAGGED.fullmatch(text) or _FLAG_ALONE.fullmatch(text)}
+    return bool(letters) and set("".join(letters)) <= _FLAGS | {":"}
+
+
+def _has_long_integers(texts: Iterable[str]) -> bool:
+    """Whether runs of many digits are numbers: keys are all of one length."""
+    lengths = {len(text) for text in texts if text.isdecimal()}
+    return max(lengths, default=0) > MOST_PLAIN_DIGITS and len(lengths) > 1
 
 
 def _has_years(name: str, texts: Iterable[str], is_label: bool) -> bool:
@@ -315,7 +387,13 @@ def type_cell(text: str, style: ColumnStyle) -> CellValue:
 
 def has_simple_numbers(style: ColumnStyle) -> bool:
     """Whether every cell that `numbers.read_simple` understands is that number in a column of this style."""
-    unlike = style.is_year or style.is_identifier or style.is_compact_date or style.numbers.decimal_comma
+    unlike = (
+        style.is_duration
+        or style.is_year
+        or style.is_identifier
+        or style.is_compact_date
+        or style.numbers.decimal_comma
+    )
     return not unlike
 
 
@@ -338,9 +416,15 @@ def _type_other(
 ) -> CellValue:
     if not text:
         return _EMPTY
+    if "&" in text and (plain := html.unescape(text)) != text:
+        return _type(plain, style)
     if len(text) < 12:
         stripped = text.strip()
-        if not stripped or stripped in MISSING_MARKERS:
+        if (
+            not stripped
+            or stripped in MISSING_MARKERS
+            or (style.numbers.letter_marks and _FLAG_ALONE.fullmatch(stripped))
+        ):
             return _MISSING
         if style.is_boolean and stripped.lower() in _TRUTH_VALUES:
             return CellValue(CellKind.BOOLEAN, None, _TRUTH_VALUES[stripped.lower()], "xsd:boolean")
@@ -348,6 +432,8 @@ def _type_other(
         return _TEXT if text.strip() else _MISSING
     if style.is_identifier:
         return _TEXT
+    if style.is_duration and (span := parse_duration(_MARKS.sub("", text))):
+        return CellValue(CellKind.DURATION, None, span, "xsd:dayTimeDuration")
     if style.is_year and (match := _YEAR.fullmatch(text.strip())):
         return CellValue(CellKind.YEAR, None, match[1], "xsd:gYear")
     if (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgtable.errors import NoTableError, TableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
+from kgtable.tables.layout.regions import split_regions
 from kgtable.tables.limits import ReadLimits, unreadable
 from kgtable.tables.model import Context, Grid, Notice
 from kgtable.tables.sidecar import merge_contexts, read_sidecar
@@ -38,6 +39,10 @@ _READERS: Mapping[str, str] = MappingProxyType(
 """Suffix → module and function; loaded when needed, since some bring large libraries."""
 
 
+_DIVIDED = frozenset((".csv", ".tsv", ".tab", ".psv", ".txt", ".xlsx", ".xlsm", ".xls", ".ods"))
+"""Suffixes of files whose sheets may hold several tables."""
+
+
 def read_file(
     file: TableFile,
     limits: ReadLimits | None = None,
@@ -60,6 +65,7 @@ def read_file(
         raise unreadable(file, error, "It needs more memory than there is; split it.") from error
     if not grids:
         raise NoTableError("it holds no table.", path=file.relative, hint="Remove it, or put one into it.")
+    ids, grids = _divided(file, grids)
     beside, notices = Context(), tuple[Notice, ...]()
     if file.sidecar is not None:
         beside, notices = read_sidecar(file.sidecar, _sidecar_name(file))
@@ -71,7 +77,7 @@ def read_file(
             context=merge_contexts(beside, grid.context),
             notices=grid.notices + (notices if number == 0 else ()),
         )
-        for number, (table_id, grid) in enumerate(zip(_ids(file, grids), grids, strict=True))
+        for number, (table_id, grid) in enumerate(zip(ids, grids, strict=True))
     ]
 
 
@@ -93,6 +99,17 @@ def _reader(file: TableFile) -> Reader:
     module, function = _READERS[file.suffix].split(":")
     reader: Reader = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
     return reader
+
+
+def _divided(file: TableFile, grids: list[Grid]) -> tuple[list[str], list[Grid]]:
+    """The tables of sheets and delimited files, which may hold several, and the ids of all."""
+    ids: list[str] = []
+    tables: list[Grid] = []
+    for table_id, grid in zip(_ids(file, grids), grids, strict=True):
+        parts = split_regions(grid) if file.suffix in _DIVIDED else [grid]
+        ids += [table_id] if len(parts) == 1 else [f"{table_id}#{number}" for number in range(len(parts))]
+        tables += parts
+    return ids, tables
 
 
 def _ids(file: TableFile, grids: list[Grid]) -> list[str]:

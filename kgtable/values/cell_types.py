@@ -17,6 +17,7 @@ class CellKind(StrEnum):
     DATE = "date"
     YEAR = "year"
     PERIOD = "period"
+    DURATION = "duration"
     BOOLEAN = "boolean"
     TEXT = "text"
 
@@ -34,11 +35,12 @@ class CellValue(NamedTuple):
 _DASHES = ("-", "–", "—", "―", "−")
 _WORDS = (
     "n/a N/A n/a. N/a n.a. N.A. n.a N.A n/d N/D n.d. #N/A #VALUE! #REF! #DIV/0! NA NaN nan NULL null nm NM"
-    " n.m. N.M. n/m N/M NMF nmf nil Nil NIL % . .. ... .... … ? ?? ??? * -- --- ---- –– —— -) (-) (–) (—)"
+    " n.m. N.M. n/m N/M NMF nmf nil Nil NIL k.A. k.a. n.v. o.A. N.A.V. : (:) % . .. ... .... … ? ?? ??? * -- --- ---- –– —— -) (-) (–) (—)"  # noqa: E501
 )
 MISSING_MARKERS = frozenset(
     {
         *_WORDS.split(),
+        *("k. A.", "n. v.", "o. A."),
         *("- -", "— —", ". .", ". . .", "- )", "(- )", "( - )", "$ -0-"),
         *(dash + mark for dash in _DASHES for mark in ("", "*", "%", " %")),
         *(sign + space + dash for sign in "$£€¥" for space in ("", " ") for dash in _DASHES),

@@ -66,6 +66,15 @@ _CLOCK = re.compile(
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))? ?(?P<half>[ap])\.?m\.?",
     re.IGNORECASE | re.ASCII,
 )
+_DURATION = re.compile(
+    r"(?P<sign>[-+]?)(?:(?P<hours>\d{1,4}):)?(?P<minutes>\d{1,4}):(?P<seconds>[0-5]\d(?:\.\d{1,6})?)",
+    re.ASCII,
+)
+_WORDED = re.compile(
+    r"(?:(?P<days>\d{1,5}) ?d(?:ays?)?)?,? ?(?:(?P<hours>\d{1,5}) ?h(?:rs?|ours?)?\.?)?,? ?"
+    r"(?:(?P<minutes>\d{1,5}) ?(?:m|mins?|minutes?|′|')\.?)?,? ?(?:(?P<seconds>\d{1,5}(?:\.\d{1,6})?) ?(?:s|secs?|seconds?|″|\")\.?)?",  # noqa: E501
+    re.IGNORECASE | re.ASCII,
+)
 _COMPACT = re.compile(r"((?:1[5-9]|20)[0-9]{2})([0-9]{2})([0-9]{2})")
 _PLAUSIBLE = re.compile(r"\d")
 
@@ -99,6 +108,44 @@ def parse_date(text: str, order: Order = Order.MONTH_FIRST) -> Date | None:
     if match := _CLOCK.fullmatch(plain):
         return _from_clock(match)
     return None
+
+
+def parse_duration(text: str) -> str | None:
+    """The span of time that is the whole of `text`, as an ``xsd:dayTimeDuration``, or None.
+
+    Figures with one colon are minutes and seconds.
+
+    >>> parse_duration("1:04:20"), parse_duration("57:45"), parse_duration("2h 10m")
+    ('PT1H4M20S', 'PT57M45S', 'PT2H10M')
+    >>> parse_duration("9:75") is None
+    True
+    """
+    plain = " ".join(text.split())
+    if not plain or len(plain) > LONGEST:
+        return None
+    if match := _DURATION.fullmatch(plain):
+        if match["hours"] and int(match["minutes"]) > 59:
+            return None
+        parts = (0, int(match["hours"] or 0), int(match["minutes"]), match["seconds"])
+        return ("-" if match["sign"] == "-" else "") + _duration_text(*parts)
+    match = _WORDED.fullmatch(plain)
+    if match is None or not any(match.groups()):
+        return None
+    return _duration_text(
+        int(match["days"] or 0), int(match["hours"] or 0), int(match["minutes"] or 0), match["seconds"] or "0"
+    )
+
+
+def _duration_text(days: int, hours: int, minutes: int, seconds: str) -> str:
+    hours, minutes = hours + minutes // 60, minutes % 60
+    rest = f"{int(seconds.partition('.')[0])}{seconds[seconds.find('.') :].rstrip('0').rstrip('.') if '.' in seconds else ''}"  # noqa: E501
+    clock = "".join(
+        f"{part}{letter}"
+        for part, letter in ((hours, "H"), (minutes, "M"), (rest, "S"))
+        if part not in (0, "0")
+    )
+    day = f"{days}D" if days else ""
+    return f"P{day}T{clock}" if clock else f"P{day}" if day else "PT0S"
 
 
 def parse_compact_date(text: str) -> Date | None:

@@ -79,10 +79,12 @@ class Digits(NamedTuple):
     bare: bool = False
 
 
-def read_digits(text: str, start: int, decimal_comma: bool = False) -> Digits | None:
+def read_digits(
+    text: str, start: int, decimal_comma: bool = False, most_plain: int = MOST_PLAIN_DIGITS
+) -> Digits | None:
     """The unsigned number that begins at `start`, or None.
 
-    Zero-padded integers (``007``) and runs of more than 18 digits are identifiers: None.
+    Zero-padded integers (``007``) and runs of more than `most_plain` digits are identifiers: None.
 
     >>> read_digits("1,234.5 kg", 0).value
     Decimal('1234.5')
@@ -99,7 +101,7 @@ def read_digits(text: str, start: int, decimal_comma: bool = False) -> Digits | 
         return _add_fraction(Decimal(0), *FRACTIONS[fraction[1]], fraction.end())
     printed = match[0]
     plain = match["plain"]
-    if plain is not None and (len(plain) > MOST_PLAIN_DIGITS or (plain[0] == "0" and len(plain) > 1)):
+    if plain is not None and (len(plain) > most_plain or (plain[0] == "0" and len(plain) > 1)):
         return None
     if not decimal_comma and match["dotted"]:
         digits = _without(printed, " .").replace(",", ".")
@@ -172,13 +174,15 @@ class NumberStyle:
 
     `decimal_comma`: ``1.234`` is 1234. `ranges`: ``1–2`` is a range (in a column of scores it is
     not). `numbered_marks`: a trailing ``(1)`` is a footnote mark. `letter_marks`: so is a trailing
-    letter, as in the ``12.3E`` of statistics offices.
+    letter, as in the ``12.3E`` of statistics offices. `long_integers`: runs of more than 18 digits are
+    numbers and no identifiers.
     """
 
     decimal_comma: bool = False
     ranges: bool = True
     numbered_marks: bool = False
     letter_marks: bool = False
+    long_integers: bool = False
 
 
 class Number(NamedTuple):
@@ -222,7 +226,7 @@ _MARK = re.compile(
     r"|(?<=[\d)%])[¹²³⁴-⁹⁰ᵃ-ᶻ]|(?<=[\d)%]) ?\([a-z]\)| \( [a-z] \))$"
 )
 _NUMBERED_MARK = re.compile(r"(?<=[\d)%]) ?\( ?\d{1,2} ?\)$")
-_LETTER_MARK = re.compile(r"(?<=\d) ?[A-Za-z]$")
+_LETTER_MARK = re.compile(r"(?<=\d) ?[A-Za-z]$|(?<=\d) [a-z]{2}$")
 _DOUBLED = re.compile(r"([^()]*)\( ?([^()]*?) ?\)( ?%)?")
 _POINT_ONLY = re.compile(r"^[^,.]*\d\.(?:\d{1,2}|\d{4,})(?!\d)[^,.]*$")
 _EMPTY_DOUBLE = re.compile(r" ?\( ?% ?\)$")
@@ -368,7 +372,8 @@ def _parse(text: str, style: NumberStyle) -> Number | None:
             break
     if opened and negative:
         return None
-    digits = read_digits(text, position, style.decimal_comma)
+    most_plain = LONGEST if style.long_integers else MOST_PLAIN_DIGITS
+    digits = read_digits(text, position, style.decimal_comma, most_plain)
     if digits is None:
         return None
     printed, end = text[position : digits.end], digits.end

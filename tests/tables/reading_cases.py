@@ -538,7 +538,7 @@ def _regions() -> Iterator[Case]:
         _TWO,
         tables=2,
         C2="552 KiloGM",
-        **{"1!C2": "97.5 CCY_EUR", "1!members": "Ada | Bob"},
+        **{"1!C7": "97.5 CCY_EUR", "1!members": "Ada | Bob"},
     )
     above = [
         ["Sales (USD million)"],
@@ -558,7 +558,7 @@ def _regions() -> Iterator[Case]:
         {"S": above},
         tables=2,
         B3="12000000 CCY_USD M @2022",
-        **{"1!B3": "55000 CCY_USD", "1!C3": "41 UNITLESS"},
+        **{"1!B9": "55000 CCY_USD", "1!C9": "41 UNITLESS"},
     )
     beside = [
         ["Fruit", "Weight (kg)", None, "Helper", "Paid (EUR)"],
@@ -571,7 +571,7 @@ def _regions() -> Iterator[Case]:
         {"S": beside},
         tables=2,
         B2="552 KiloGM",
-        **{"1!B2": "97.5 CCY_EUR", "1!members": "Ada | Bob"},
+        **{"1!E2": "97.5 CCY_EUR", "1!members": "Ada | Bob"},
     )
     yield _case(
         "tables: one with a blank row inside",
@@ -613,7 +613,7 @@ def _regions() -> Iterator[Case]:
         "a.csv",
         "Item,2021,2022\nSchool,420,455\nRoads,310,265\n,,\nItem,2023,2024\nSchool,520,555\nRoads,330,365\n",
         tables=2,
-        **{"1!B2": "520 UNITLESS @2023"},
+        **{"1!B6": "520 UNITLESS @2023"},
     )
 
 

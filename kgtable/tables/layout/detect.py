@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -25,6 +26,8 @@ def detect_structure(grid: Grid) -> Structure:
     >>> detect_structure(Grid("t", Source("t.csv"), rows, width=3)).header
     (0,)
     """
+    if not grid.streamed and (top := _blank_top(grid)):
+        return _lowered(detect_structure(_without_top(grid, top)), top)
     margin = left_margin(grid)
     inner = without_margin(grid, margin) if margin else grid
     profile = profile_rows(inner.head, inner.width)
@@ -33,6 +36,47 @@ def detect_structure(grid: Grid) -> Structure:
     if not grid.streamed:
         structure = _with_body(inner, structure, found, profile)
     return with_margin(structure, margin) if margin else structure
+
+
+FEWEST_BLANK = 4
+"""Fewer blank rows at the top of a grid than this are found with its titles."""
+
+
+def _blank_top(grid: Grid) -> int:
+    """How many blank rows stand above a table that begins far down its sheet; 0 if few or all are blank."""
+    count = next((index for index, row in enumerate(grid.head) if not all(map(blank, row))), 0)
+    return count if count >= FEWEST_BLANK else 0
+
+
+def _without_top(grid: Grid, top: int) -> Grid:
+    return replace(
+        grid,
+        rows=grid.head[top:],
+        merged=tuple(replace(a, top=a.top - top, bottom=a.bottom - top) for a in grid.merged if a.top >= top),
+        formats={(row - top, column): code for (row, column), code in grid.formats.items() if row >= top},
+        indents={(row - top, column): level for (row, column), level in grid.indents.items() if row >= top},
+        header_cells=frozenset((row - top, column) for row, column in grid.header_cells if row >= top),
+    )
+
+
+def _lowered(structure: Structure, top: int) -> Structure:
+    """The structure of a grid whose blank rows at the top were taken off."""
+
+    def down(rows: Iterable[int]) -> frozenset[int]:
+        return frozenset(row + top for row in rows)
+
+    return replace(
+        structure,
+        titles=(*range(top), *(row + top for row in structure.titles)),
+        header=tuple(row + top for row in structure.header),
+        unit_rows=down(structure.unit_rows),
+        body_start=structure.body_start + top,
+        groups=down(structure.groups),
+        parents=MappingProxyType({row + top: head + top for row, head in structure.parents.items()}),
+        totals=down(structure.totals),
+        footnotes=down(structure.footnotes),
+        of_which=down(structure.of_which),
+    )
 
 
 def _with_columns(grid: Grid, found: HeaderRows) -> Structure:

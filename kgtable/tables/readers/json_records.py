@@ -27,8 +27,8 @@ class _Number(str):
 def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     """The tables of a JSON or JSON Lines file. Row 0 holds the keys in the order they are first seen.
 
-    Numbers keep their digits; nested values become JSON text; a key that a record lacks is an empty
-    cell. Raises `TableError` where the file is no JSON or holds no records.
+    Numbers keep their digits; nested values become JSON text; ``null`` is that word and a key that a
+    record lacks an empty cell. Raises `TableError` where the file is no JSON or holds no records.
     """
     encoding = _encoding(file, limits)
     if file.suffix != ".json":
@@ -132,12 +132,12 @@ def _header(keys: Iterable[str]) -> Row:
 
 
 def _cells(record: Mapping[str, object], keys: Sequence[str]) -> Row:
-    return tuple([_text(record.get(key)) for key in keys])
+    return tuple([_text(record[key]) if key in record else "" for key in keys])
 
 
 def _text(value: object) -> str:
     if value is None:
-        return ""
+        return "null"
     return sound_text(value if isinstance(value, str) else _json(value))
 
 

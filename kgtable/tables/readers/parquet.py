@@ -104,11 +104,24 @@ def _texts(column: pa.Array) -> list[str]:
     kind = column.type
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
         values = column.to_numpy(zero_copy_only=False)
-        return [number_text(float(str(value))) for value in values]
+        empty = column.is_null().to_pylist()
+        return [
+            "" if gone else _float_text(float(str(value))) for value, gone in zip(values, empty, strict=True)
+        ]
+    if pa.types.is_float64(kind):
+        return ["" if value is None else _float_text(value) for value in column.to_pylist()]
     try:
         return [value_text(value) for value in column.to_pylist()]
     except (ValueError, ArithmeticError):
         return [value_text(value) for value in column.cast(pa.string()).to_pylist()]
+
+
+def _float_text(value: float) -> str:
+    return number_text(value) or NOT_A_NUMBER
+
+
+NOT_A_NUMBER = "NaN"
+"""The text of a value that a file stores as no number, apart from one that it does not store."""
 
 
 def grid_from_frame(frame: Any, id: str = "frame", context: Context | None = None) -> Grid:

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,12 +22,13 @@ from lxml import etree
 from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits, check_archive, read_bytes, unreadable
-from kgtable.tables.model import Area, Context, Grid, Notice, Row, Source
+from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
 from kgtable.tables.readers import calamine_worker
 from kgtable.tables.readers.delimited import read_delimited_bytes
 from kgtable.tables.readers.html import read_html
 from kgtable.tables.readers.workbook_parts import SheetDetails, WorkbookParts, document_sheets
 from kgtable.values.text import SPREADSHEET_DIGITS, sound_text, value_text
+from kgtable.values.unit_phrases import read_number_format
 
 _MOMENTS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
@@ -228,7 +230,7 @@ def _filled(file: TableFile, grids: list[Grid], faults: list[TableError]) -> lis
 
 
 def _grid(file: TableFile, sheet: SheetValues, details: SheetDetails) -> Grid | None:
-    rows = _with_errors(sheet.rows, details)
+    rows = _as_shown(_with_errors(sheet.rows, details), details.formats)
     width = max(map(len, rows), default=0)
     if not any(map(any, rows)):
         return None
@@ -246,6 +248,37 @@ def _grid(file: TableFile, sheet: SheetValues, details: SheetDetails) -> Grid | 
         header_cells=frozenset(marked),
         notices=_notices(file, name, details),
     )
+
+
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_DECIMALS = re.compile(r"\.(0+)")
+
+
+def percent_text(text: str, code: str) -> str:
+    """A stored share as its percent format shows it, with all of its digits; any other text as it is.
+
+    >>> percent_text("0.025", "0.0%"), percent_text("0.5", "0%"), percent_text("0.12345", "0%")
+    ('2.5%', '50%', '12.345%')
+    """
+    if _PLAIN_NUMBER.fullmatch(text) is None:
+        return text
+    value = Decimal(text).scaleb(2).normalize()
+    shown = _DECIMALS.search(code.split(";")[0])
+    least = len(shown[1]) if shown else 0
+    digits = max(least, -int(value.as_tuple().exponent))
+    return f"{value:.{digits}f}%"
+
+
+def _as_shown(rows: list[Row], formats: Mapping[Position, str]) -> list[Row]:
+    """The rows with shares in percent where their number format shows them so."""
+    changed: dict[int, list[str]] = {}
+    for (row, column), code in formats.items():
+        if "%" in code and row < len(rows) and column < len(rows[row]):
+            shown = read_number_format(code)
+            if shown is not None and shown.shift:
+                cells = changed.setdefault(row, list(rows[row]))
+                cells[column] = percent_text(cells[column], code)
+    return [tuple(changed.get(index, row)) for index, row in enumerate(rows)] if changed else rows
 
 
 def _with_errors(rows: list[Row], details: SheetDetails) -> list[Row]:

@@ -88,14 +88,24 @@ def _add_cell(sheet: SheetDetails, cell: etree._Element, area: Area, max_cells: 
     if kind is None and not len(cell):
         return
     sheet.bottom, sheet.right = max(sheet.bottom, area.bottom), max(sheet.right, area.right)
-    code = {"percentage": "0.00%", "currency": f"[${cell.get(_OFFICE + 'currency', '')}]#,##0.00"}.get(
-        kind or ""
-    )
+    code = {
+        "percentage": _percent_code(cell),
+        "currency": f"[${cell.get(_OFFICE + 'currency', '')}]#,##0.00",
+    }.get(kind or "")
     if code is None or (sheet.bottom + 1) * (sheet.right + 1) > max_cells:
         return
     for row in range(area.top, area.bottom + 1):
         for column in range(area.left, area.right + 1):
             sheet.formats[row, column] = code
+
+
+_PERCENT_DECIMALS = re.compile(r"[.,](\d{1,15})\s*%")
+
+
+def _percent_code(cell: etree._Element) -> str:
+    """A percent format with as many decimals as the cell shows."""
+    shown = _PERCENT_DECIMALS.search("".join(map(str, cell.itertext())))
+    return f"0.{'0' * len(shown[1])}%" if shown else "0%"
 
 
 def _row_repeats(cell: etree._Element) -> int:

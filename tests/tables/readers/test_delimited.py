@@ -21,6 +21,7 @@ from kgtable.tables.readers.delimited import (
     SAMPLE,
     TextDialect,
     detect_dialect,
+    read_delimited,
     read_delimited_bytes,
 )
 
@@ -78,7 +79,9 @@ def test_streamed_rows_equal_held_rows(rows: list[list[str]], codec: str) -> Non
         path = Path(folder, "x.csv")
         path.write_bytes(content)
         file = TableFile(path, "x.csv", "x")
-        [held], [streamed] = read_file(file), read_file(file, ReadLimits(stream_above=0))
+        [held], [streamed] = (
+            read_delimited(file, ReadLimits(**limits)) for limits in ({}, {"stream_above": 0})
+        )
         assert streamed.streamed
         assert tuple(streamed.rows) == tuple(streamed.rows) == held.rows
         assert streamed.width == held.width

@@ -179,3 +179,10 @@ def test_a_frame_without_columns_and_what_is_no_frame() -> None:
         grid_from_frame(pd.DataFrame())
     with pytest.raises(UsageError, match="list"):
         grid_from_frame([[1]])
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_not_a_number_is_apart_from_nothing(tmp_path: Path, kind: pa.DataType) -> None:
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"a": pa.array([1.5, float("nan"), None], type=kind)}), path)
+    assert tuple(read_one(path).rows) == (("a",), ("1.5",), ("NaN",), ("",))

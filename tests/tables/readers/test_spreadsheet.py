@@ -54,7 +54,7 @@ def test_number_formats_other_than_general(tmp_path: Path) -> None:
     )
     grid = read_one(tmp_path / "t.xlsx", content)
     assert dict(grid.formats) == {(0, 0): "0.0%", (0, 1): '#,##0 "€"'}
-    assert grid.rows == (("0.125", "5", "1"),)
+    assert grid.rows == (("12.5%", "5", "1"),)
 
 
 def test_merged_cells_indents_and_marked_headers(tmp_path: Path) -> None:
@@ -187,9 +187,9 @@ def test_ods_merges_currencies_and_repeats(tmp_path: Path) -> None:
             'table:number-columns-repeated="16384"/></table:table-row></table:table>'
         ),
     )
-    assert grid.rows == (("both", ""), ("0.5", "3"), ("0.5", "3"))
+    assert grid.rows == (("both", ""), ("50%", "3"), ("50%", "3"))
     assert grid.merged == (Area(0, 0, 0, 1),)
-    assert grid.formats[1, 0] == "0.00%"
+    assert grid.formats[1, 0] == "0%"
     assert "EUR" in grid.formats[2, 1]
 
 

@@ -1,0 +1,269 @@
+"""Several tables on one sheet: blocks set apart by blank rows and columns, each with a header of its own.
+
+A part keeps the positions of its sheet: the cells of the other parts are left out of it, so that
+references stay those of the spreadsheet and the parts laid over each other are the sheet again. Where
+it is not clear that there are several tables, the sheet stays whole and a notice says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TypeVar
+
+from kgtable.tables.layout.cell_roles import Look, blank, look
+from kgtable.tables.layout.column_shapes import profile_rows
+from kgtable.tables.layout.header import filled
+from kgtable.tables.model import Area, Grid, Notice, Position, Row
+
+MOST_CELLS = 2_000_000
+"""Larger sheets are one table each."""
+MOST_PARTS = 200
+DEEPEST = 4
+SAMPLE_ROWS = 200
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Rows that no blank row interrupts, within some columns of a sheet."""
+
+    top: int
+    bottom: int
+    rows: tuple[Row, ...]
+
+    @property
+    def wide(self) -> list[int]:
+        """The positions of its rows that hold more than one text."""
+        return [index for index, row in enumerate(self.rows) if len(filled(row)) > 1]
+
+
+def split_regions(grid: Grid) -> list[Grid]:
+    """The tables of a sheet, from the top and the left; the grid itself where there is one."""
+    if grid.streamed or len(grid.head) * grid.width > MOST_CELLS or not _may_hold_several(grid):
+        return [grid]
+    whole = Area(0, 0, len(grid.head) - 1, grid.width - 1)
+    doubts: list[Area] = []
+    areas = list(_areas(grid.head, whole, doubts, DEEPEST))[: MOST_PARTS + 1]
+    if 1 < len(areas) <= MOST_PARTS:
+        return [_part(grid, area, number, areas) for number, area in enumerate(areas)]
+    return [replace(grid, notices=(*grid.notices, *(_doubt(grid, area) for area in doubts[:1])))]
+
+
+def _doubt(grid: Grid, area: Area) -> Notice:
+    return Notice(
+        "tables",
+        "another table may begin here; the sheet was read as one table. Give it a header of its own, or a "
+        "sheet of its own",
+        grid.source.path,
+        grid.source.sheet,
+        area.top,
+        area.left,
+    )
+
+
+def _may_hold_several(grid: Grid) -> bool:
+    """Whether a blank row or column lies between others: a quick look that most tables end with."""
+    seen = gap = False
+    for row in grid.head:
+        if all(map(blank, row)):
+            gap = seen
+        elif gap:
+            return True
+        else:
+            seen = True
+    open_columns = set(range(1, grid.width - 1))
+    for row in grid.head:
+        if not open_columns:
+            return False
+        open_columns.difference_update(
+            [column for column in open_columns if column < len(row) and not blank(row[column])]
+        )
+    return bool(open_columns)
+
+
+def _areas(rows: Sequence[Row], area: Area, doubts: list[Area], depth: int) -> Iterator[Area]:
+    """The tables within an area."""
+    if depth == 0:
+        yield area
+        return
+    parts = _cut_rows(rows, area, doubts)
+    if len(parts) == 1:
+        parts = _cut_columns(rows, area)
+        if len(parts) == 1:
+            yield area
+            return
+    for part in parts:
+        yield from _areas(rows, part, doubts, depth - 1)
+
+
+def _cells(rows: Sequence[Row], area: Area) -> list[Row]:
+    return [row[area.left : area.right + 1] for row in rows[area.top : area.bottom + 1]]
+
+
+def _cut_rows(rows: Sequence[Row], area: Area, doubts: list[Area]) -> list[Area]:
+    """The area cut above each block that begins a table of its own."""
+    blocks = list(_blocks(_cells(rows, area)))
+    starts: list[int] = []
+    table: list[_Block] = []
+    captions: list[_Block] = []
+    for block in blocks:
+        if not block.wide:
+            captions.append(block)
+            continue
+        if any(len(before.wide) for before in table):
+            begins = _begins_table(block, table)
+            if begins:
+                # texts alone between two tables are the caption of the lower one, notes of the upper one
+                own = _captions_of(captions, block)
+                starts.append(own.top if own else block.top)
+                table = []
+            elif begins is None:
+                doubts.append(replace(area, top=area.top + block.top))
+        captions = []
+        table.append(block)
+    bounds = [0, *starts, area.bottom - area.top + 1]
+    return [replace(area, top=area.top + top, bottom=area.top + end - 1) for top, end in pairwise(bounds)]
+
+
+def _captions_of(captions: Sequence[_Block], block: _Block) -> _Block | None:
+    """The texts alone nearest above a block, if no more blank rows part them from it than from what is above."""
+    return captions[-1] if captions and block.top - captions[-1].bottom <= 2 else None
+
+
+def _blocks(rows: Sequence[Row]) -> Iterator[_Block]:
+    start: int | None = None
+    for index, row in enumerate([*rows, ()]):
+        if any(not blank(text) for text in row):
+            start = index if start is None else start
+        elif start is not None:
+            yield _Block(start, index - 1, tuple(rows[start:index]))
+            start = None
+
+
+def _begins_table(block: _Block, above: Sequence[_Block]) -> bool | None:
+    """Whether a block is a table of its own below the others; None where that is not clear."""
+    wide = block.wide
+    first = block.rows[wide[0]]
+    if len(wide) < 2 or sum(len(part.wide) for part in above) < 2:
+        return False
+    header_above = next(part.rows[part.wide[0]] for part in above if part.wide)
+    if _stripped(first) == _stripped(header_above):
+        return True
+    lower = block.rows[wide[0] :]
+    width = max(map(len, lower))
+    profile = profile_rows([(), *lower], width)
+    header, body = profile.votes(first)
+    below = [row for row in lower[1:] if len(filled(row)) > 1]
+    if header and not body:
+        return _names_differ(first, header_above)
+    if profile.numeric or body:
+        return False
+    upper = [row for part in above for row in part.rows][-SAMPLE_ROWS:]
+    upper_profile = profile_rows(upper, max(map(len, upper)))
+    clash = [c for c in filled(first) if c in upper_profile.numeric and _is_of_text(below, c)]
+    same_extent = filled(first)[-1] == max(filled(row)[-1] for row in upper if filled(row))
+    if clash and len(below) > 1:
+        return True if not same_extent else None
+    return False if same_extent else None
+
+
+def _is_of_text(rows: Sequence[Row], column: int) -> bool:
+    texts = [row[column] for row in rows if column < len(row) and not blank(row[column])]
+    return bool(texts) and all(look(text) is Look.TEXT for text in texts)
+
+
+def _names_differ(first: Row, header_above: Row) -> bool:
+    """Whether a header says anything that the one above does not: else it heads a section of the same."""
+    return bool(set(_stripped(first)) - set(_stripped(header_above)))
+
+
+def _stripped(row: Row) -> tuple[str, ...]:
+    return tuple(text.strip() for text in row if not blank(text))
+
+
+def _cut_columns(rows: Sequence[Row], area: Area) -> list[Area]:
+    """The area cut at blank columns where both sides are tables: labels, a header, figures or texts."""
+    cells = _cells(rows, area)
+    width = area.right - area.left + 1
+    used = {column for row in cells for column in filled(row)}
+    groups: list[list[int]] = []
+    for column in range(width):
+        if column in used:
+            if groups and groups[-1][-1] == column - 1:
+                groups[-1].append(column)
+            else:
+                groups.append([column])
+    if len(groups) < 2 or not all(_is_table(cells, group) for group in groups):
+        return [area]
+    return [replace(area, left=area.left + group[0], right=area.left + group[-1]) for group in groups]
+
+
+def _is_table(rows: Sequence[Row], columns: Sequence[int]) -> bool:
+    """Whether neighbouring columns are a table: at least two, named by a header, the first one of labels."""
+    part = [row[columns[0] : columns[-1] + 1] for row in rows]
+    part = [row for row in part if len(filled(row)) > 1]
+    if len(columns) < 2 or len(part) < 2:
+        return False
+    labels = [row[0] for row in part[1 : SAMPLE_ROWS + 1] if not blank(row[0])]
+    texts = sum(look(text) in (Look.TEXT, Look.DATE) for text in labels)
+    named = len(filled(part[0])) == len(columns) and all(look(text) is not Look.NUMBER for text in part[0])
+    return named and bool(labels) and texts * 5 >= 4 * len(labels)
+
+
+def _part(grid: Grid, area: Area, number: int, areas: Sequence[Area]) -> Grid:
+    """One table of a sheet at its place: nothing above or left of it, nothing of the others."""
+    rows = tuple(
+        ("",) * min(area.left, len(row)) + row[area.left : area.right + 1] if index >= area.top else ()
+        for index, row in enumerate(grid.head[: area.bottom + 1])
+    )
+    first = areas[0]
+    context = grid.context
+    if number and _same_header(grid.head, first, area):
+        above = _texts_above(grid.head, first)
+        context = replace(context, heading=(*context.heading, *above))
+    return replace(
+        grid,
+        source=replace(grid.source, number=number),
+        rows=rows,
+        width=max(map(len, rows)),
+        context=context,
+        merged=tuple(
+            a for a in grid.merged if area.top <= a.top <= area.bottom and area.left <= a.left <= area.right
+        ),
+        formats=_within(grid.formats, area),
+        indents=_within(grid.indents, area),
+        header_cells=frozenset(place for place in grid.header_cells if _inside(place, area)),
+        notices=grid.notices if number == 0 else (),
+    )
+
+
+def _same_header(rows: Sequence[Row], first: Area, area: Area) -> bool:
+    one, other = _header_of(rows, first), _header_of(rows, area)
+    return one[1:] == other[1:] and bool(one[1:])
+
+
+def _header_of(rows: Sequence[Row], area: Area) -> tuple[str, ...]:
+    return next((_stripped(row) for row in _cells(rows, area) if len(filled(row)) > 1), ())
+
+
+def _texts_above(rows: Sequence[Row], area: Area) -> tuple[str, ...]:
+    """The texts that stand alone above the first row of several cells."""
+    found: list[str] = []
+    for row in _cells(rows, area):
+        texts = _stripped(row)
+        if len(texts) > 1:
+            break
+        found.extend(texts)
+    return tuple(found)
+
+
+def _within(items: Mapping[Position, _Item], area: Area) -> Mapping[Position, _Item]:
+    return MappingProxyType({place: item for place, item in items.items() if _inside(place, area)})
+
+
+def _inside(place: Position, area: Area) -> bool:
+    return area.top <= place[0] <= area.bottom and area.left <= place[1] <= area.right

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import kgtable
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.layout.regions import split_regions
+from kgtable.tables.model import Area, Grid, Row
+from tests.tables.structure.grids import grid
+
+STACKED = "Fruit|Crates|Weight\nPlum|46|552\nPear|31|434\n||\nHelper|Hours|Paid\nAda|7.5|97.5\nBob|9|117"
+BESIDE = "Fruit|Weight||Helper|Paid\nPlum|552||Ada|97.5\nPear|434||Bob|117\nFig|12||Cy|5"
+FOUR = f"{BESIDE}\n||||\nTool|Price||Town|People\nSaw|12||Ems|4120\nAxe|19||Inn|900"
+
+
+def overlay(parts: Sequence[Grid]) -> list[list[str]]:
+    """All parts laid over each other; no two may hold the same cell."""
+    sheet: dict[tuple[int, int], str] = {}
+    for part in parts:
+        for row, cells in enumerate(part.head):
+            for column, text in enumerate(cells):
+                if text:
+                    assert (row, column) not in sheet
+                    sheet[row, column] = text
+    height = max(row for row, _ in sheet) + 1
+    width = max(column for _, column in sheet) + 1
+    return [[sheet.get((row, column), "") for column in range(width)] for row in range(height)]
+
+
+@pytest.mark.parametrize(("text", "count"), [(STACKED, 2), (BESIDE, 2), (FOUR, 4)])
+def test_parts_laid_over_each_other_are_the_sheet(text: str, count: int) -> None:
+    whole = grid(text)
+    parts = split_regions(whole)
+    assert len(parts) == count
+    assert overlay(parts) == [list(row) for row in whole.head]
+
+
+def test_positions_and_what_belongs_to_them_stay_those_of_the_sheet() -> None:
+    whole = grid(STACKED, merged=(Area(4, 0, 4, 1),))
+    lower = split_regions(whole)[1]
+    assert lower.head[5][2] == "97.5"
+    assert lower.merged == (Area(4, 0, 4, 1),)
+    structure = make_table(lower).structure
+    assert (structure.header, structure.body_start) == ((4,), 5)
+
+
+def test_a_table_far_down_its_sheet_is_read_all_the_same() -> None:
+    above: tuple[Row, ...] = (("a", "b"), ("x", "1"), ("y", "2"), *(("", ""),) * 60)
+    rows = (*above, ("Name", "Paid (EUR)"), ("Ada", "5"), ("Bob", "6"))
+    parts = split_regions(grid("\n".join("|".join(row) for row in rows)))
+    structure = make_table(parts[1]).structure
+    assert structure.header == (63,)
+    assert structure.columns[1].path == ("Paid (EUR)",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Item|2021|2022\nSchool|420|455\nRoads|310|265\n||\nCulture|100|120\nParks|30|35",
+        "Item|2021|2022\nAssets||\nCash|420|455\n||\nDebts||\nLoans|100|120\nBonds|1|2",
+        "Item|2021|2022||2023|2024\nSchool|420|455||1|2\nRoads|310|265||3|4",
+        "Title||\n||\nItem|2021|2022\nSchool|420|455",
+        "Item|2021|2022\nSchool|420|455\nRoads|310|265\n||\nSource: us||\nStand: May||",
+        "Name|Town\nAda|Ems\nBob|Inn\n|\nCy|Ems\nDee|Inn",
+    ],
+)
+def test_sections_notes_and_gaps_are_no_tables(text: str) -> None:
+    (part,) = split_regions(grid(text))
+    assert part.notices == ()
+
+
+def test_a_doubtful_sheet_stays_whole_and_says_so() -> None:
+    text = "Item|2021|2022\nSchool|420|455\nRoads|310|265\n||\nName|Town|\nAda|Ems|\nBob|Inn|"
+    parts = split_regions(grid(text.replace("Name|Town|", "Name|Town|Land").replace("Ems|", "Ems|A")))
+    assert len(parts) == 1
+    (notice,) = parts[0].notices
+    assert (notice.code, notice.row, notice.column) == ("tables", 4, 0)
+
+
+def test_the_caption_between_two_tables_goes_to_the_lower_one() -> None:
+    text = STACKED.replace("||\nHelper", "||\nHelpers of May||\nHelper")
+    upper, lower = split_regions(grid(text))
+    assert all("Helpers of May" not in row for row in upper.head)
+    assert make_table(lower).structure.titles[-1] == 4
+
+
+def test_each_table_has_an_id_and_comes_back(tmp_path: Path) -> None:
+    text = STACKED.replace("|", ",") + "\n"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "day.csv").write_text(text)
+    kg = kgtable.build(tmp_path / "in", tmp_path / "kg", embedding="none")
+    assert sorted(kg.tables) == ["day#0", "day#1"]
+    kg.export(tmp_path / "out", format="csv")
+    sheet: dict[tuple[int, int], str] = {}
+    for path in (tmp_path / "out").glob("*.csv"):
+        for row, line in enumerate(path.read_text().splitlines()):
+            sheet.update({(row, column): cell for column, cell in enumerate(line.split(",")) if cell})
+    lines = [line.split("|") for line in STACKED.split("\n")]
+    assert sheet == {(r, c): cell for r, line in enumerate(lines) for c, cell in enumerate(line) if cell}
