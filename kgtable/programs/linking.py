@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
 from kgtable.errors import UnknownColumnError
-from kgtable.index.words import is_empty_word, stem
+from kgtable.index.words import is_empty_word, stem as stemmed
 from kgtable.programs.algebra import (
     And,
     Apply,
@@ -73,7 +73,7 @@ def stems_of(text: str) -> tuple[str, ...]:
     found = []
     for match in _WORD.finditer(plain):
         word = fold(match[0])
-        found.append(word.replace(",", "") if word[0].isdigit() else stem(word))
+        found.append(word.replace(",", "") if word[0].isdigit() else stemmed(word))
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from kgtable.index.words import is_empty_word, stem
+from kgtable.index.words import is_empty_word, stem as stemmed
 from kgtable.programs.algebra import Relator
 from kgtable.resources import PACKAGE
 from kgtable.values.currencies import SCALE_WORDS
@@ -149,7 +149,7 @@ def adjectives() -> Mapping[str, Adjective]:
     for name, entry in english()["adjectives"].items():
         sign = 1 if entry["sign"] == "+" else -1
         headers = {
-            stem(word.removeprefix("-")): -sign if word.startswith("-") else sign
+            stemmed(word.removeprefix("-")): -sign if word.startswith("-") else sign
             for word in entry["headers"].split()
         }
         for word in entry["words"].split():
@@ -165,15 +165,15 @@ def synonyms() -> Mapping[str, frozenset[str]]:
     """Stems of headers that a word may mean, by the word's stem."""
     found: dict[str, frozenset[str]] = {}
     for word, headers in english()["synonyms"].items():
-        stem = stem(word)
-        found[stem] = found.get(stem, frozenset()) | {stem(header) for header in headers.split()}
+        stem = stemmed(word)
+        found[stem] = found.get(stem, frozenset()) | {stemmed(header) for header in headers.split()}
     return found
 
 
 @cache
 def words_of_type(name: str) -> frozenset[str]:
     """Stems of headers of persons, places or times."""
-    return frozenset(map(stem, english()["types"][name].split()))
+    return frozenset(map(stemmed, english()["types"][name].split()))
 
 
 @cache
@@ -246,7 +246,7 @@ class Question:
                 and not word[0].isdigit()
                 and (is_empty_word(word) or word in light_words())
             )
-            stem = word.replace(",", "") if word[0].isdigit() else stem(word)
+            stem = word.replace(",", "") if word[0].isdigit() else stemmed(word)
             tokens.append(QuestionToken(index, match.start(), match.end(), match[0], word, stem, empty))
         return cls(text, tuple(tokens))
 
