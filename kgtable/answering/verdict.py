@@ -100,6 +100,7 @@ class _Judge:
         self._faults: list[str] = []
         self._doubts: list[str] = []
         self._said: list[Datum] = []
+        self._beyond: list[Cell] = []
 
     def verdict(self) -> Verdict:
         """The whole of it."""
@@ -118,7 +119,7 @@ class _Judge:
             self._cells()
         if draft.too_long:
             self._faults.append("The answer is too long to be checked.")
-        facts = self._facts(results, cells)
+        facts = self._facts(results)
         if not self._faults:
             check = check_text(draft.text, facts, self._question)
             self._faults += check.faults
@@ -148,25 +149,25 @@ class _Judge:
         return found
 
     def _cited(self) -> tuple[list[ProgramResult], list[Cell]]:
-        """The cited cells as look-up programs; beside them the cells that are no such thing."""
+        """The cited cells, and the programs that look them up."""
         cells = self._cells()
         if not cells and not self._faults:
             self._faults.append("There is no program and no cell is cited.")
-        results, others = [], []
+        results = []
         for cell in cells:
             try:
                 results.append(run(cell_program(cell, self._evidence), self._relations))
             except KgtableError:
-                others.append(cell)
+                self._beyond.append(cell)
                 self._doubts.append(f"The cell {cell.text[:40]!r} is no value of a row.")
-        return results, others
+        return results, cells
 
-    def _facts(self, results: Sequence[ProgramResult], cells: Sequence[Cell]) -> Facts:
+    def _facts(self, results: Sequence[ProgramResult]) -> Facts:
         """What the text may say. A cited cell that only supports others need not be said."""
         values = [value for result in results for value in islice(_values(result), MOST_VALUES + 1)]
-        values += [_text_datum(cell) for cell in cells]
+        values += [_text_datum(cell) for cell in self._beyond]
         beside, texts = self._beside(results)
-        texts += [text for cell in cells for text in (cell.label, cell.header)]
+        texts += [text for cell in self._beyond for text in (cell.label, cell.header)]
         if self._draft.program is None and len(values) > 1:
             said = [
                 value
@@ -262,8 +263,10 @@ class _Judge:
     # The verdict
 
     def _judged(self, results: Sequence[ProgramResult], cells: Sequence[Cell]) -> Verdict:
-        citations, count = citations_of(results, self._evidence)
-        citations += tuple(Citation.of(cell) for cell in cells)
+        if self._draft.program is None:
+            citations, count = tuple(map(Citation.of, cells)), len(cells)
+        else:
+            citations, count = citations_of(results, self._evidence)
         value = results[0].value if len(results) == 1 else None
         number = None if value is None else value.number
         alternatives = self._named_by_the_model(results)
@@ -302,7 +305,7 @@ class _Judge:
             value=format_decimal(number) if told and number is not None else None,
             unit=value.unit if told and value is not None else None,
             citations=citations,
-            cells_read=count + len(cells),
+            cells_read=count,
             calculation=words or None,
             program=results[0].program if len(results) == 1 else None,
             confidence=confidence,
@@ -405,17 +408,14 @@ class _Judge:
     def _other(self, other: DraftAlternative) -> Alternative | None:
         judge = _Judge(Draft(other.text, other.citations, other.program), self._evidence)
         try:
-            results, cells = (
-                ([judge._executed(other.program)], []) if other.program is not None else judge._cited()
-            )
+            results = judge._cited()[0] if other.program is None else [judge._executed(other.program)]
         except (KgtableError, ArithmeticError, RecursionError):
             return None
-        check = check_text(other.text, judge._facts(results, cells), self._question)
+        check = check_text(other.text, judge._facts(results), self._question)
         if check.faults or judge._faults or not results:
             return None
-        return replace(
-            self._alternative(other.text, results[0]), citations=citations_of(results, self._evidence)[0]
-        )
+        citations, _ = citations_of(results, self._evidence)
+        return replace(self._alternative(other.text, results[0]), citations=citations)
 
 
 def _told(error: Exception) -> str:

@@ -169,7 +169,18 @@ class ChatDialect:
 
 
 def _named(schema: Schema) -> dict[str, Any]:
-    return {"name": str(schema.get("title", "reply")), "strict": True, "schema": schema}
+    return {"name": str(schema.get("title", "reply")), "strict": _is_closed(schema), "schema": schema}
+
+
+def _is_closed(schema: object) -> bool:
+    """Whether each object in a schema names all its fields, without which servers refuse to enforce it."""
+    if isinstance(schema, Mapping):
+        kind = schema.get("type")
+        is_object = kind == "object" or (isinstance(kind, list) and "object" in kind)
+        if is_object and schema.get("additionalProperties") is not False:
+            return False
+        return all(map(_is_closed, schema.values()))
+    return all(map(_is_closed, schema)) if isinstance(schema, list | tuple) else True
 
 
 def _with_form(message: Message, schema: Schema) -> Message:

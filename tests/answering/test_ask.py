@@ -112,9 +112,8 @@ def test_instructions_in_a_cell_that_a_model_follows_are_not_verified(
         (Fail(401), LLMAuthError),
         (Fail(429), LLMRateLimitError),
         (Fail(500), LLMUnreachableError),
+        (Fail(404), LLMReplyError),
         (Raw("<html>"), LLMReplyError),
-        (Say('{"reasoning": "bro', finish="length"), LLMReplyError),
-        (Say("", refusal="No."), LLMReplyError),
     ],
 )
 def test_a_model_that_fails_is_an_error(
@@ -122,6 +121,27 @@ def test_a_model_that_fails_is_an_error(
 ) -> None:
     with ScriptedServer([act]) as server, pytest.raises(kind):
         ask(kg, QUESTION, base_url=server.base_url)
+
+
+@pytest.mark.parametrize(
+    ("act", "says"),
+    [
+        (Say('{"reasoning": "bro', finish="length"), "cut off at the token limit"),
+        (Say("", refusal="No."), "refused to answer: No."),
+        (Say("It is 42."), "holds no JSON object"),
+        (Say({"answer": "42"}), "does not fit the schema"),
+        (Say("x" * 200_000), "holds no JSON object"),
+        (Say("[" * 50_000), "holds no JSON object"),
+    ],
+)
+def test_a_reply_of_no_use_is_no_answer_and_says_why(
+    kg: api.KnowledgeGraph, ask: Ask, act: Act, says: str
+) -> None:
+    with ScriptedServer([act]) as server:
+        answer = ask(kg, QUESTION, base_url=server.base_url)
+    assert (answer.found, answer.verified, answer.status) == (False, False, "none")
+    assert says in answer.reasons[0]
+    assert answer.usage["requests"] in (1, 2)
 
 
 def test_an_unreachable_model_is_an_error(kg: api.KnowledgeGraph, ask: Ask) -> None:

@@ -17,7 +17,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS, SubTable, presentation
 from kgtable.answering.prompting import REPLY_SCHEMA, PromptSetting, fence, make_prompt, prompt_setting
-from kgtable.answering.reply import AnswerStream, Draft, draft_from_object, draft_from_text
+from kgtable.answering.reply import AnswerStream, Draft, DraftAlternative, draft_from_object, draft_from_text
 from kgtable.config import ModelEndpoint, Settings
 from kgtable.errors import AnswerError, ConfigError, LLMReplyError
 from kgtable.llm.client import ChatModel
@@ -36,11 +36,12 @@ GOOD = {
     "found": True,
     "answer": "31",
     "alternatives": [
-        {"answer": "1,200", "citations": ["T1.r1.c1"]},
-        {"answer": "made up", "citations": ["T8.r1.c1"]},
+        {"program": None, "answer": "44", "citations": ["T2.r2.c2"]},
+        {"program": None, "answer": "made up", "citations": ["T8.r1.c1"]},
     ],
 }
 FREE = "31 [T2.r1.c2]"
+MORE = {"op": "subtract", "left": {"cell": "T2.r2.c2"}, "right": {"cell": "T2.r1.c2"}}
 
 
 def generator(llm: LLM, **options: Any) -> Generator:
@@ -56,7 +57,7 @@ def reply_to(body_or_request: Any) -> str | dict[str, Any]:
 
 
 def assert_good(answer: Answer) -> None:
-    assert (answer.text, answer.value, answer.verified) == ("31", "31", True), answer.reasons
+    assert (answer.text, answer.value, answer.grounded) == ("31", "31", True), answer.reasons
     (citation,) = answer.citations
     assert (citation.table, citation.row, citation.column, citation.text) == ("ports", 1, 2, "31")
     assert citation.cell.endswith("/table/ports/cell/1/2")
@@ -85,11 +86,13 @@ def test_all_is_told_with_the_answer() -> None:
     answer = generator(ScriptedLLM([GOOD])).answer(evidence(QUESTION))
     assert (answer.model, answer.method) == ("scripted", "hybrid")
     assert {"candidates", "answer"} <= set(answer.timings_ms)
-    assert [(other.text, other.table) for other in answer.alternatives] == [("1,200", "accounts")]
+    assert [(other.text, other.table) for other in answer.alternatives] == [("44", "ports")]
+    assert answer.calculation == 'Ships where Port is "Skarv" (1 row)'
+    assert (answer.status, answer.cells_read) == ("ambiguous", 1)
     assert answer.usage["requests"] == 1
     assert list(answer.to_json()) == [
-        "question", "answer", "value", "unit", "verified", "citations", "calculation",
-        "method", "model", "usage", "timings_ms", "status", "confidence", "reasons", "program", "alternatives",
+        "question", "answer", "value", "unit", "verified", "status", "confidence", "reasons", "citations",
+        "calculation", "program", "alternatives", "method", "model", "usage", "timings_ms",
     ]  # fmt: skip
     assert list(answer.to_json()["citations"][0]) == ["cell", "table", "row", "column", "text", "file"]
 
@@ -104,10 +107,12 @@ def test_what_is_not_found_is_said() -> None:
     ("reply", "reason"),
     [
         (GOOD | {"citations": ["T2.r9.c2"]}, "does not exist"),
-        (GOOD | {"calculation": "T2.r2.c2 - T2.r1.c2 = 31", "answer": "13"}, "gives 13, not 31"),
+        (GOOD | {"program": MORE, "answer": "31"}, "The result is 13, which the answer does not say."),
         (GOOD | {"answer": "42"}, "42 is in no cited cell"),
+        (GOOD | {"answer": "31 " * 60_000}, "too long to be checked"),
+        (GOOD | {"citations": [f"T2.r{row}.c2" for row in range(5_000)]}, "does not exist"),
     ],
-    ids=["no-such-cell", "wrong-calculation", "instructions-followed"],
+    ids=["no-such-cell", "text-against-program", "instructions-followed", "200-kB", "citing-all"],
 )
 def test_a_wrong_answer_is_not_verified(reply: dict[str, Any], reason: str) -> None:
     with ScriptedServer([reply]) as server:
@@ -129,6 +134,74 @@ def test_an_unusable_reply_is_an_error(act: Act) -> None:
         real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
         with pytest.raises(LLMReplyError):
             asyncio.run(generator(real).answer_async(evidence(QUESTION)))
+
+
+FAILING = {"op": "sum", "argument": {"column": "Port"}, "rows": "T2"}
+SUM = {"op": "sum", "argument": {"column": "Ships"}, "rows": "T2"}
+TOTAL = "How many ships are there in total?"
+
+
+@pytest.mark.parametrize("way", ["blocking", "async"])
+def test_a_program_that_fails_goes_back_to_the_model_once(way: str) -> None:
+    first = GOOD | {"program": FAILING, "citations": [], "answer": "103 ships", "alternatives": []}
+    pieces: list[str] = []
+    with ScriptedServer([first, first | {"program": SUM, "answer": "103"}]) as server:
+        real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
+        if way == "async":
+            answer = asyncio.run(generator(real).answer_async(evidence(TOTAL), on_text=pieces.append))
+        else:
+            answer = generator(real).answer(evidence(TOTAL), on_text=pieces.append)
+            real.close()
+    assert (answer.text, answer.value, answer.grounded) == ("103", "103", True), answer.reasons
+    assert answer.calculation == "sum of Ships"
+    first_asked, second = (received.body["messages"] for received in server.requests)
+    assert second[: len(first_asked)] == first_asked
+    assert second[-2]["role"] == "assistant"
+    assert "The column 'Port' holds no numbers to take the sum of." in second[-1]["content"]
+    assert list(answer.usage["stages"]) == ["answer", "repair"]
+    assert answer.usage["requests"] == 2
+    assert "".join(pieces) == "103 ships\n103"
+
+
+@pytest.mark.parametrize(
+    "mended",
+    [
+        GOOD | {"program": FAILING},
+        GOOD | {"program": ["no", "program"]},
+        GOOD | {"program": "x" * 200_000},
+        "Sorry.",
+    ],
+    ids=["fails-again", "of-another-type", "200-kB", "no-json"],
+)
+def test_a_program_that_fails_twice_leaves_the_answer_unverified(mended: Act) -> None:
+    first = GOOD | {"program": FAILING, "answer": "103", "alternatives": []}
+    with ScriptedServer([first, mended]) as server:
+        real = ChatModel("tiny", ModelEndpoint(server.base_url), policy=RetryPolicy(retries=0), timeout=5.0)
+        answer = generator(real).answer(evidence(TOTAL))
+        real.close()
+    assert answer.found
+    assert answer.status == "unverified"
+    assert answer.value is None
+    assert answer.reasons[0].startswith("The program cannot be executed: ")
+
+
+def test_a_wrong_table_and_deep_nesting_end_in_a_reason() -> None:
+    deep: dict[str, Any] = {"column": "Ships"}
+    for _ in range(300):
+        deep = {"op": "negate", "operand": deep}
+    for program, says in (({"op": "count", "rows": "T7"}, "no table 'T7'"), (deep, "nests too deep")):
+        reply = GOOD | {"program": program}
+        answer = generator(ScriptedLLM([reply, reply])).answer(evidence(QUESTION))
+        assert not answer.verified
+        assert says in answer.reasons[0]
+
+
+def test_a_reply_of_a_batch_is_read_without_a_repair() -> None:
+    llm = ScriptedLLM([GOOD | {"program": FAILING}])
+    prepared = generator(llm).prepare(evidence(TOTAL))
+    answer = generator(llm).read(prepared, llm.complete(prepared.request))
+    assert answer.status == "unverified"
+    assert len(llm.requests) == 1
 
 
 def test_a_server_without_structured_output_will_do() -> None:
@@ -241,10 +314,10 @@ def test_settings_by_name() -> None:
 
 
 def test_the_schema_takes_a_reply_of_its_form_and_no_other() -> None:
-    reply = {
+    reply: dict[str, Any] = {
         "reasoning": "",
-        "citations": [],
         "program": None,
+        "citations": [],
         "found": True,
         "answer": "",
         "alternatives": [],
@@ -252,20 +325,25 @@ def test_the_schema_takes_a_reply_of_its_form_and_no_other() -> None:
     assert mismatch(reply, REPLY_SCHEMA) is None
     for name in reply:
         assert mismatch({key: value for key, value in reply.items() if key != name}, REPLY_SCHEMA)
+    assert mismatch(reply | {"program": {"op": "whatever"}}, REPLY_SCHEMA) is None
 
 
 FULL = {
     "reasoning": " why ",
     "citations": ["[T1.r1.c1]", "T1.r1.c1", ""],
-    "calculation": "null",
+    "program": {"op": "count"},
     "found": True,
     "answer": " 12 ",
-    "alternatives": [{"answer": "13", "citations": ["T2.r1.c1"]}, {"answer": "", "citations": []}],
+    "alternatives": [
+        {"program": None, "answer": "13", "citations": ["T2.r1.c1"]},
+        {"program": None, "answer": "", "citations": []},
+    ],
 }
 
 
 def test_an_object_is_read() -> None:
-    assert draft_from_object(FULL) == Draft("12", ("T1.r1.c1",), None, True, "why", (("13", ("T2.r1.c1",)),))
+    other = DraftAlternative("13", None, ("T2.r1.c1",))
+    assert draft_from_object(FULL) == Draft("12", ("T1.r1.c1",), {"op": "count"}, True, "why", (other,))
     assert not draft_from_object(FULL | {"answer": " "}).found
     assert not draft_from_object(FULL | {"found": False}).found
 
@@ -275,10 +353,6 @@ def test_an_object_is_read() -> None:
     [
         ("1,500 million EUR [T1.r1.c2]", Draft("1,500 million EUR", ("T1.r1.c2",))),
         ("Skarv (T2.r1.c0 and T2.r1.c2).", Draft("Skarv.", ("T2.r1.c0", "T2.r1.c2"))),
-        (
-            "25%\n**Calculation:** (T1.r1.c2 - T1.r1.c1) / T1.r1.c1",
-            Draft("25%", ("T1.r1.c2", "T1.r1.c1"), "(T1.r1.c2 - T1.r1.c1) / T1.r1.c1"),
-        ),
         ("<think>maybe T9.r9.c9</think>Norway", Draft("Norway")),
         ("NOT FOUND", Draft("NOT FOUND", found=False)),
         ("", Draft("", found=False)),

@@ -91,7 +91,7 @@ def test_cells_of_a_whole_table_can_be_cited() -> None:
     }
     generator = Generator(ScriptedLLM([reply]), layout=presentation("html"))
     answer = generator.answer(Evidence(FOUND, SOURCE))
-    assert (answer.text, answer.verified) == ("44", True)
+    assert (answer.text, answer.grounded) == ("44", True)
     assert [(c.table, c.row, c.column) for c in answer.citations] == [("ports", 2, 2)]
 
 

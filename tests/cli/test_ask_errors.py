@@ -27,6 +27,7 @@ GOOD: dict[str, Any] = {
     "answer": "58,232 km",
     "alternatives": [],
 }
+SMALLER = {"op": "subtract", "left": {"cell": "T1.r3.c1"}, "right": {"cell": "T1.r2.c1"}}
 STEPS = {"labels": {"labels": ["Saturn", "radius"]}, "tables": {"tables": [1]}}
 
 
@@ -84,12 +85,6 @@ def error(result: Result) -> str:
         (Raw("<html>busy</html>", "text/html"), "is not a chat completion: '<html>", "/v1"),
         (Raw("\x00 garbage"), "is not a chat completion", "/v1"),
         (Raw(""), "is not a chat completion", "/v1"),
-        (Say('{"reasoning": "bro', finish="length"), "cut off at the token limit", "KGTABLE_MAX_TOKENS"),
-        (Say('{"reasoning": "bro'), "breaks off inside a value", "Try another model"),
-        (Say("It is 42."), "holds no JSON object", "Try another model"),
-        (Say({"answer": "42"}), "$.reasoning is missing", "Try another model"),
-        (Say("", refusal="I cannot help."), "refused to answer: I cannot help.", "differently"),
-        (Say("", finish="content_filter"), "content filter stopped it. ", "differently"),
         (Drop(), "could not be reached", "--model none"),
         (Hang(20), "did not answer in time", "--model none"),
     ],
@@ -101,6 +96,26 @@ def test_a_model_that_fails_is_one_line_with_a_next_step(kg: str, act: Act, says
     assert hint in line
 
 
+@pytest.mark.parametrize(
+    ("act", "says", "hint"),
+    [
+        (Say('{"reasoning": "bro', finish="length"), "cut off at the token limit", "KGTABLE_MAX_TOKENS"),
+        (Say('{"reasoning": "bro'), "breaks off inside a value", "Try another model"),
+        (Say("It is 42."), "holds no JSON object", "Try another model"),
+        (Say({"answer": "42"}), "$.reasoning is missing", "Try another model"),
+        (Say("", refusal="I cannot help."), "refused to answer: I cannot help.", "differently"),
+        (Say("", finish="content_filter"), "content filter stopped it. ", "differently"),
+    ],
+)
+def test_a_reply_of_no_use_is_no_answer_with_a_next_step(kg: str, act: Act, says: str, hint: str) -> None:
+    with ScriptedServer(answered_by(act)) as server:
+        result = ask(kg, QUESTION, "--base-url", server.base_url, "--model", "tiny", code=1)
+    nothing, reason = result.stdout.splitlines()
+    assert nothing == "Nothing was found that answers this question."
+    assert says in reason
+    assert hint in reason
+
+
 def test_an_unreachable_model_names_its_address(kg: str) -> None:
     line = error(ask(kg, QUESTION, "--base-url", "http://127.0.0.1:9/v1", code=2))
     assert "http://127.0.0.1:9/v1 could not be reached: Connection refused." in line
@@ -110,16 +125,13 @@ def test_an_unreachable_model_names_its_address(kg: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ({"citations": ["T1.r3.c99"]}, "cell T1.r3.c99 is cited but does not exist"),
-        ({"citations": ["T9.r3.c1"]}, "cell T9.r3.c1 is cited but does not exist"),
+        ({"citations": ["T1.r3.c99"]}, "Cell T1.r3.c99 is cited but does not exist"),
+        ({"citations": ["T9.r3.c1"]}, "Cell T9.r3.c1 is cited but does not exist"),
         ({"citations": []}, "no cell is cited"),
-        ({"answer": "58,233 km"}, "58,233 is in no cited cell"),
-        (
-            {"calculation": "T1.r2.c1 - T1.r3.c1 = 13,000", "answer": "13,000"},
-            "the calculation gives 13260, not 13,000",
-        ),
-        ({"calculation": "T1.r2.c1 - T1.r3.c1", "answer": "13,000"}, "the calculation gives 13260"),
-        ({"calculation": "exec('x')", "answer": "1"}, "the calculation cannot be checked"),
+        ({"answer": "58,233 km"}, "58,233 km is in no cited cell: the result is 58,232 kilometre."),
+        ({"answer": "58,232 kg"}, "58,232 kg is in no cited cell"),
+        ({"program": SMALLER, "answer": "13,000 km"}, "the result is -13260 kilometre"),
+        ({"program": {"op": "exec", "code": "exit()"}, "answer": "1"}, "There is no operator 'exec'"),
         ({"citations": ["T1.r2.c1"], "answer": "42"}, "42 is in no cited cell"),
     ],
 )

@@ -8,7 +8,7 @@ from kgtable.config import OPENAI_URL, ModelEndpoint, Secret
 from kgtable.llm.faults import ChatDialect, RequestFault, fault_from_response, retry_after
 from kgtable.llm.protocol import Request
 
-SCHEMA = {"title": "sum", "type": "object", "description": 'ü "<b>"'}
+SCHEMA = {"title": "sum", "type": "object", "additionalProperties": False, "description": 'ü "<b>"'}
 FORMED = Request(({"role": "system", "content": "S"}, {"role": "user", "content": "U"}), schema=SCHEMA)
 
 
@@ -17,6 +17,13 @@ def test_the_strongest_form_leaves_the_messages_as_they_are() -> None:
     assert body["messages"] == list(FORMED.messages)
     assert body["response_format"]["json_schema"] == {"name": "sum", "strict": True, "schema": SCHEMA}
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("m", 0.0, 2_000)
+
+
+@pytest.mark.parametrize("open_part", [{"type": ["object", "null"]}, {"type": "object", "properties": {}}])
+def test_a_schema_with_an_object_of_any_form_is_not_enforced(open_part: dict[str, object]) -> None:
+    schema = {**SCHEMA, "properties": {"program": open_part}}
+    body = ChatDialect().body("m", Request(FORMED.messages, schema=schema))
+    assert body["response_format"]["json_schema"]["strict"] is False
 
 
 @pytest.mark.parametrize("form", ["object", "plain"])
