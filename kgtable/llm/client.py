@@ -9,7 +9,7 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +159,41 @@ def _cause(error: BaseException) -> str:
     return _ERROR_NUMBER.sub("", str(error) or type(error).__name__).rstrip(".")
 
 
+class _LoopClient:
+    """What a model keeps for one event loop: its places for requests, and its connections while it runs.
+
+    The connections are held by an async generator, which `asyncio` ends with the loop.
+    """
+
+    def __init__(self, concurrency: int, open_one: Callable[[], openai.AsyncOpenAI]) -> None:
+        self.slots = asyncio.Semaphore(concurrency)
+        self._open_one = open_one
+        self._opening = asyncio.Lock()
+        self._client: openai.AsyncOpenAI | None = None
+        self._holding: AsyncGenerator[openai.AsyncOpenAI] | None = None
+
+    async def client(self) -> openai.AsyncOpenAI:
+        """The client of this loop, opened at the first request."""
+        async with self._opening:
+            if self._client is None:
+                self._holding = self._hold()
+                self._client = await anext(self._holding)
+            return self._client
+
+    async def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        async with self._opening:
+            if self._holding is not None:
+                await self._holding.aclose()
+
+    async def _hold(self) -> AsyncGenerator[openai.AsyncOpenAI]:
+        try:
+            async with await asyncio.to_thread(self._open_one) as client:
+                yield client
+        finally:
+            self._client = self._holding = None
+
+
 class ChatModel:
     """A model at an OpenAI-compatible endpoint; an `LLM`.
 
@@ -187,9 +222,7 @@ class ChatModel:
         self._speaker = Speaker(model, endpoint, ChatDialect(structured), policy or RetryPolicy(), pricing)
         self._concurrency = max(1, concurrency)
         self._slots = threading.BoundedSemaphore(self._concurrency)
-        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._loops: dict[asyncio.AbstractEventLoop, _LoopClient] = {}
         self._client: openai.OpenAI | None = None
         self._opening = threading.Lock()
 
@@ -219,11 +252,10 @@ class ChatModel:
         kept = await asyncio.to_thread(self._kept, request, on_text)
         if kept is not None:
             return kept
-        slots = self._loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))
+        kept_here = self._of_this_loop()
         course, tap = self._speaker.converse(request), Tap(on_text)
         outcome: Outcome = None
-        # a client belongs to its event loop, so none is kept; a connection costs little beside a reply
-        async with slots, await asyncio.to_thread(open_async_client, self.endpoint, self._timeout) as client:
+        async with kept_here.slots:
             while True:
                 try:
                     step = course.send(outcome)
@@ -231,14 +263,33 @@ class ChatModel:
                     return await asyncio.to_thread(self._keep, request, done.value)
                 if isinstance(step, Send):
                     started = time.perf_counter()
-                    outcome = await post_async(client, step.body, tap)
+                    outcome = await post_async(await kept_here.client(), step.body, tap)
                     self._record(request, step.body, outcome, started)
                 else:
                     await asyncio.sleep(step.seconds)
                     outcome = None
 
+    def _of_this_loop(self) -> _LoopClient:
+        loop = asyncio.get_running_loop()
+        with self._opening:
+            kept = self._loops.get(loop)
+            if kept is None:
+                for ended in [known for known in self._loops if known.is_closed()]:
+                    del self._loops[ended]
+                opened = partial(open_async_client, self.endpoint, self._timeout)
+                kept = self._loops[loop] = _LoopClient(self._concurrency, opened)
+            return kept
+
+    async def aclose(self) -> None:
+        """Close what is kept for the running event loop, and as `close` does; the model can still be used.
+
+        The end of an event loop (`asyncio.run`) closes what was kept for it as well.
+        """
+        await self._of_this_loop().close()
+        self.close()
+
     def close(self) -> None:
-        """Closes the kept connections; the model can still be used."""
+        """Close the connections of blocking requests; the model can still be used."""
         with self._opening:
             if self._client is not None:
                 self._client.close()
