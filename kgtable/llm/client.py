@@ -1,4 +1,4 @@
-"""The model that the settings name."""
+"""Client of an OpenAI-compatible endpoint, blocking and async."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ERROR_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
 class Tap:
-    """Passes streamed text on, for the first attempt only that brings any: text cannot be unsaid."""
+    """Pass streamed text on, from one attempt only: text that was shown cannot be taken back."""
 
     def __init__(self, on_text: OnText | None) -> None:
         self._on_text = on_text
@@ -40,11 +40,11 @@ class Tap:
 
     @property
     def open(self) -> bool:
-        """Whether the next attempt is to be streamed."""
+        """Whether the next attempt is streamed."""
         return self._on_text is not None and not self._ran
 
     def close(self) -> None:
-        """No further attempt is streamed."""
+        """Stream no further attempt."""
         self._ran = True
 
     def __call__(self, piece: str) -> None:
@@ -54,7 +54,7 @@ class Tap:
 
 
 def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
-    """A blocking client that sends nothing to the endpoint but its own key, and never retries by itself."""
+    """A blocking client that sends the endpoint no key but its own, and never retries by itself."""
     import openai
 
     client = openai.OpenAI(**_arguments(endpoint, timeout))
@@ -74,7 +74,7 @@ def open_async_client(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOp
 
 
 def post(client: openai.OpenAI, body: Mapping[str, Any], tap: Tap) -> ModelReply | RequestFault:
-    """One attempt, streamed where `tap` is open."""
+    """Send one attempt, streamed where `tap` is open."""
     try:
         if not tap.open:
             response = client.chat.completions.with_raw_response.create(**body)
@@ -129,7 +129,7 @@ def _dislikes_streams(fault: RequestFault, tap: Tap) -> bool:
 
 
 def _fault(error: Exception) -> RequestFault:
-    """The fault that an exception of the client stands for; raises it again where it is none of those."""
+    """Turn an exception of the client into a fault; any other is raised again."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -160,7 +160,7 @@ def _cause(error: BaseException) -> str:
 
 
 class _LoopClient:
-    """What a model keeps for one event loop: its places for requests, and its connections while it runs.
+    """Limit of concurrent requests and kept connections of a model in one event loop.
 
     The connections are held by an async generator, which `asyncio` ends with the loop.
     """
@@ -227,7 +227,7 @@ class ChatModel:
         self._opening = threading.Lock()
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """The model's reply. Raises a leaf of `LLMError`."""
+        """Ask the model; gives its reply. Raises a leaf of `LLMError`."""
         kept = self._kept(request, on_text)
         if kept is not None:
             return kept

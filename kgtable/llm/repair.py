@@ -1,4 +1,4 @@
-"""Finding the JSON object in a model's reply, mending what servers without structured output get wrong."""
+"""Find the JSON object in a model's reply and repair small faults of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def mismatch(value: Any, schema: Mapping[str, Any], place: str = "$") -> str | None:
-    """The first way in which `value` does not fit `schema`, or None where it fits.
+    """The first mismatch of `value` and `schema`, or None where it fits.
 
     Understands `type`, `enum`, `properties`, `required`, `items` and `anyOf`. Further properties
     are let pass: a model that says more than was asked has still said what was asked.
@@ -81,7 +81,7 @@ class ReplyFault(ValueError):
 
 
 def read_object(text: str, schema: Schema) -> dict[str, Any]:
-    """The first object in `text` that fits `schema`, from a bare reply, a code fence or prose.
+    """Find the first object in `text` that fits `schema`, in a bare reply, a code fence or prose.
 
     Small faults are mended by ``json_repair``: missing and trailing commas, Python's literals and
     quotes, names without quotes, missing closing brackets. A string, number or word that
@@ -109,7 +109,7 @@ def read_object(text: str, schema: Schema) -> dict[str, Any]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """The pieces of the text that may be the object, the likeliest first."""
+    """Pieces of the text that may be the object, the likeliest first."""
     yield text
     yield from _FENCE.findall(text)
     starts = [match.start() for match in re.finditer(r"\{", text)][:20]
@@ -135,7 +135,7 @@ def _balanced(text: str) -> str:
 
 
 def _loads(text: str) -> Any:
-    """JSON read as it is, or else mended."""
+    """Read JSON as it is, or else repaired."""
     try:
         return json.loads(text, strict=False)
     except ValueError as error:
@@ -146,7 +146,7 @@ _MARK = "\uf8ff"
 
 
 def _mended(text: str, error: ValueError) -> Any:
-    """The text with small faults mended; raises `error` where that would lose a part of it.
+    """Read JSON with small faults; raises `error` where repairing would lose a part of it.
 
     ``json_repair`` sees a mark for each sound string: it takes the two halves of an escaped emoji for
     two characters that cannot be written, and guesses where strings end.
@@ -179,7 +179,7 @@ def _mended(text: str, error: ValueError) -> Any:
 
 
 def _all_said(words: Iterable[str], leaves: Iterable[Any]) -> bool:
-    """Whether each word that stands outside of strings is among the values."""
+    """Whether each word outside of strings is kept in the values."""
     leaves = list(leaves)
     numbers = [leaf for leaf in leaves if isinstance(leaf, int | float)]
     texts = [leaf for leaf in leaves if isinstance(leaf, str)]
@@ -196,7 +196,7 @@ def _number(word: str) -> float | None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """All names and values in a JSON value, in order."""
+    """Every name and scalar of a JSON value, in order."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield name
@@ -209,7 +209,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _unmarked(value: Any, strings: Iterator[str]) -> Any:
-    """The value with the strings, which come in the same order, in place of their marks."""
+    """Put the strings back in place of their marks; both come in the same order."""
     if isinstance(value, dict):
         return {
             next(strings) if name.startswith(_MARK) else name: _unmarked(item, strings)

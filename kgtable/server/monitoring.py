@@ -18,7 +18,7 @@ from kgtable.server.pool import Pool
 
 
 class AccessLog:
-    """Writes to a text stream soon after the fact; `flush` writes what is left."""
+    """Access log on a text stream, written in batches; `flush` writes what is left."""
 
     def __init__(self, stream: TextIO | None, delay: float = 0.5) -> None:
         self._stream, self._delay = stream, delay
@@ -29,7 +29,7 @@ class AccessLog:
     def record(
         self, client: str, method: str, path: str, query: str, status: int, size: int, seconds: float
     ) -> None:
-        """Notes one request. Long query strings are cut; bodies and tokens are never noted."""
+        """Log one request. Long query strings are cut; bodies and tokens are never logged."""
         if self._stream is None:
             return
         now = time.time()
@@ -48,7 +48,7 @@ class AccessLog:
             self._timer = asyncio.get_running_loop().call_later(self._delay, self.flush)
 
     def flush(self) -> None:
-        """Writes the lines noted so far."""
+        """Write the lines logged so far."""
         self._timer = None
         if self._stream is not None and self._lines:
             self._stream.write("\n".join(self._lines) + "\n")
@@ -62,7 +62,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Metrics:
-    """How many requests there were, by route and status, and how long they took; one for each server."""
+    """Counters of one server: requests by route and status, response times, bytes, cache hits."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -87,7 +87,7 @@ class Metrics:
         self._cache_hits.inc()
 
     def text(self, readers: Pool, writes: int) -> str:
-        """Everything in Prometheus's text format, with the state of `readers` and the acknowledged writes."""
+        """All counters in Prometheus's text format, with the state of `readers` and the number of writes."""
         now = CollectorRegistry()
         now.register(_PoolState(readers, writes))
         return (generate_latest(self._registry) + generate_latest(now)).decode("utf-8")
