@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgtable.llm.protocol import Schema
@@ -170,22 +170,24 @@ def _mended(text: str, error: ValueError) -> Any:
         raise ValueError("it breaks off inside a value") from error
     marked = "".join(f'{gap}"{_MARK}{number}"' for number, gap in enumerate(gaps[:-1])) + gaps[-1]
     mended = repair_json(marked, return_objects=True, skip_json_loads=True, strict=True)
-    said = list(_leaves(mended))
-    marks = [leaf for leaf in said if isinstance(leaf, str) and leaf.startswith(_MARK)]
-    bare = [word for gap in gaps for word in _BARE.findall(gap)]
-    if marks != [f"{_MARK}{number}" for number in range(len(strings))] or not _all_said(bare, said):
+    leaves = list(_leaves(mended))
+    marks = [leaf for leaf in leaves if isinstance(leaf, str) and leaf.startswith(_MARK)]
+    others = [leaf for leaf in leaves if leaf not in marks]
+    if marks != [f"{_MARK}{number}" for number in range(len(strings))] or not _agree(
+        [word for gap in gaps for word in _BARE.findall(gap)], others
+    ):
         raise error
     return _unmarked(mended, iter(strings))
 
 
-def _all_said(words: Iterable[str], leaves: Iterable[Any]) -> bool:
-    """Whether each word outside of strings is kept in the values."""
-    leaves = list(leaves)
+def _agree(words: Sequence[str], leaves: Sequence[Any]) -> bool:
+    """Whether the words outside of strings and the values read from them are the same: none lost or new."""
     numbers = [leaf for leaf in leaves if isinstance(leaf, int | float)]
     texts = [leaf for leaf in leaves if isinstance(leaf, str)]
-    return all(
+    kept = all(
         word in _LITERALS or _number(word) in numbers or any(word in text for text in texts) for word in words
     )
+    return kept and "" not in texts and len(leaves) <= len(words)
 
 
 def _number(word: str) -> float | None:
