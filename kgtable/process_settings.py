@@ -1,4 +1,4 @@
-"""Settings that Python keeps for the whole process, changed only while somebody needs them changed."""
+"""Settings that Python keeps for the whole process, changed for a while and restored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProcessSetting(Generic[_Value]):
 
     @contextmanager
     def changed(self, change: Callable[[_Value], _Value]) -> Iterator[None]:
-        """Has the setting changed while the block lasts; within another block it is changed already."""
+        """Change the setting while the block lasts; within another block it is changed already."""
         with self._lock:
             self._blocks += 1
             if self._blocks == 1:

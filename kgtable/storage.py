@@ -20,7 +20,7 @@ _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 @contextmanager
 def storage_errors(place: Path | str) -> Iterator[None]:
-    """Turns an `OSError` of the block into a `StorageError` that names the place and the remedy.
+    """Turn an `OSError` of the block into a `StorageError` that names the place and the remedy.
 
     A reader that closed its pipe is no fault of the storage: `BrokenPipeError` stays what it is.
     """
@@ -59,7 +59,7 @@ def _storage_error(error: OSError, place: Path | str) -> StorageError:
 
 @contextmanager
 def exclusive_lock(path: Path) -> Iterator[None]:
-    """Holds the operating system's lock on a file, which a killed process gives back by itself.
+    """Hold an exclusive lock on a file; the operating system releases it when the process ends.
 
     Raises `GraphLockedError` where another process holds it.
     """
@@ -176,7 +176,7 @@ def remove_unread(folder: Path) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of `path` only when the block ends without an error."""
+    """Write a file that replaces `path` only when the block ends without an error."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with storage_errors(path):
@@ -223,7 +223,7 @@ def make_folder(path: Path) -> None:
 
 
 def append_file(path: Path, out: IO[bytes]) -> None:
-    """Copies a file to the end of an open one, within the system's kernel where it can."""
+    """Append a file to an open one, within the system's kernel where possible."""
     out.flush()
     with path.open("rb") as source:
         if not _copy_in_kernel(source, out):
@@ -231,7 +231,7 @@ def append_file(path: Path, out: IO[bytes]) -> None:
 
 
 def _copy_in_kernel(source: IO[bytes], out: IO[bytes]) -> bool:
-    """Whether the system could do it; if not, nothing was copied."""
+    """Copy within the kernel; gives whether it could, and if not, nothing was copied."""
     if sys.platform != "linux":
         return False
     copied = 0
@@ -247,7 +247,7 @@ def _copy_in_kernel(source: IO[bytes], out: IO[bytes]) -> bool:
 
 
 def link_tree(source: Path, target: Path) -> None:
-    """Copies a closed Oxigraph store, its immutable ``.sst`` files as hard links where that is possible."""
+    """Copy a closed Oxigraph store, its immutable ``.sst`` files as hard links where possible."""
     target.mkdir()
     for entry in sorted(source.iterdir()):
         if entry.suffix == ".sst":

@@ -80,7 +80,7 @@ class Reader(threading.Thread):
         random_table = random.Random(5)
         while not self.done.wait(0.2):
             try:
-                generation = GraphDirectory(self.kg).current()
+                generation = GraphDirectory(self.kg).lease()
             except GraphError:
                 continue  # no generation is complete yet
             names = Namespaces(generation.base)

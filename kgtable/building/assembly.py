@@ -1,4 +1,4 @@
-"""The content of a new generation: which files to convert, their text, the description of it all."""
+"""Plan a build and convert what changed: the text and the records of a new generation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Key = TypeVar("_Key")
 
 
 def merge_shares(records: Iterable[FileRecord]) -> tuple[FileRecord, ...]:
-    """One record a file, from those of all jobs in order."""
+    """Join the records of all jobs, in order, to one record for each file."""
     files: dict[str, FileRecord] = {}
     for record in records:
         before = files.get(record.path)
@@ -103,7 +103,7 @@ class BuildPlan:
 
 
 def make_plan(files: Sequence[TableFile], before: Catalogue, settings: ConversionOptions) -> BuildPlan:
-    """Compares the files with the catalogue of the last build, by content and settings."""
+    """Compare the files with the catalogue of the last build, by content and settings."""
     kept: list[FileRecord] = []
     changed: list[tuple[TableFile, str]] = []
     digests: dict[str, str] = {}
@@ -135,7 +135,10 @@ def _is_same(record: FileRecord, file: TableFile, digest: str, settings: Convers
 
 
 class GenerationContent:
-    """Converts what is planned; the rest follows once `texts` was walked to its end."""
+    """Conversion of the planned files.
+
+    Catalogue, ontology and description are complete once `texts` was walked to its end.
+    """
 
     def __init__(
         self,
@@ -173,7 +176,7 @@ class GenerationContent:
         yield path
 
     def write(self, out: IO[bytes], folder: Path) -> None:
-        """Writes the document, whatever the format, to `out`; `folder` is for texts on the way there."""
+        """Write the whole document to `out`, in any format; `folder` holds intermediate texts."""
         writer = writer_for(self._settings.format, self.names)
         out.write(writer.start().encode("utf-8"))
         written = self._write_tables(out, folder, writer.between.encode("utf-8"))
@@ -182,7 +185,7 @@ class GenerationContent:
         out.write(writer.end().encode("utf-8"))
 
     def _write_tables(self, out: IO[bytes], folder: Path, between: bytes) -> bool:
-        """Whether there were any. This process writes its share to where it belongs, others beside it."""
+        """Write the tables, the first job's directly to `out`; gives whether there were any."""
         jobs = self._jobs(folder)
         if not out.seekable():
             return self._join(out, between, run_jobs(jobs, self._settings, self._workers), written=False)
@@ -239,7 +242,7 @@ class GenerationContent:
 
     @cached_property
     def summaries(self) -> dict[str, Summary]:
-        """What is known of the columns of each name."""
+        """Statistics of the columns, by column name."""
         return by_name(self.catalogue().facts())
 
     @cached_property
@@ -254,7 +257,7 @@ class GenerationContent:
         return Catalogue(records[path] for path in self.plan.order)
 
     def save_ontology(self, folder: Path) -> None:
-        """Writes ``ontology.ttl`` and ``ontology.owl``."""
+        """Write ``ontology.ttl`` and ``ontology.owl``."""
         with storage_errors(folder):
             (folder / "ontology.ttl").write_bytes(self.ontology.turtle)
             (folder / "ontology.owl").write_bytes(self.ontology.rdf_xml)
@@ -268,7 +271,7 @@ def convert_tables(
     workers: int = 1,
     progress: Progress = silent,
 ) -> ConversionReport:
-    """Writes the tables under `paths`, then the dataset's description and ontology, to `out`.
+    """Write the tables under `paths`, then the dataset's description and ontology, to `out`.
 
     The same files give the same bytes, whatever the number of `workers`. A file that cannot be read
     is named in the report and the others are written. Raises `UsageError` where no file may hold a

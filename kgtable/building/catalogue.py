@@ -1,4 +1,4 @@
-"""What a graph was made from: one SQLite file a generation, written once and then only read."""
+"""The catalogue of a generation: the files and tables it was made from, in one SQLite file."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class Changes:
-    """What a build did to the tables, by id; `unchanged` counts the others."""
+    """Ids of the tables that a build added, changed or removed; `unchanged` counts the others."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -96,12 +96,12 @@ class Catalogue:
         return {table.id: table for file in self.files.values() for table in file.tables}
 
     def facts(self) -> Iterator[ColumnFact]:
-        """What is known of every column."""
+        """The statistics of every column."""
         for table in self.tables.values():
             yield from table.facts
 
     def changes_since(self, before: Catalogue) -> Changes:
-        """How the tables differ from those of an earlier catalogue."""
+        """The tables added, changed and removed since an earlier catalogue."""
         old, new = before._versions(), self._versions()
         return Changes(
             added=tuple(sorted(new.keys() - old.keys())),
@@ -118,7 +118,7 @@ class Catalogue:
         }
 
     def save(self, path: Path) -> None:
-        """Writes a new file; raises `StorageError`."""
+        """Write a new file; raises `StorageError`."""
         with storage_errors(path):
             try:
                 with closing(sqlite3.connect(path)) as connection, connection:
@@ -141,7 +141,7 @@ class Catalogue:
 
     @classmethod
     def load(cls, path: Path) -> Catalogue:
-        """Reads what `save` wrote; raises `GraphVersionError` where it is missing or damaged."""
+        """Read a saved catalogue; raises `GraphVersionError` where it is missing or damaged."""
         try:
             with closing(
                 sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)

@@ -1,4 +1,4 @@
-"""Graph directories that stand for an endpoint: made, listed, and filled over the network."""
+"""Graph directories that point to a SPARQL endpoint: connect, list tables, push a graph."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def connect(
     dialect: str = "generic",
     base: str | None = None,
 ) -> StoreEndpoint:
-    """Makes `directory` stand for the graph behind a SPARQL endpoint, once the endpoint has answered.
+    """Make `directory` point to the graph behind a SPARQL endpoint, once the endpoint has answered.
 
     `store` is its Graph Store Protocol address, `base` what the graph's IRIs begin with: without it
     the endpoint is asked for a table. Nothing is written where the endpoint does not answer.
@@ -60,7 +60,7 @@ def _base_of(store: RemoteStore) -> str | None:
 
 
 def list_tables(store: TripleStore) -> Catalogue:
-    """The tables a store holds, from its statements alone: sizes and sources, no counts of cells."""
+    """The catalogue of the tables in a store, from its triples: sizes and sources, no counts of cells."""
     files: dict[str, list[TableRecord]] = {}
     for row in _rows(store, "tables"):
         path = row["path"] or row["id"]
@@ -76,25 +76,25 @@ def list_tables(store: TripleStore) -> Catalogue:
 
 
 def endpoint_generation(place: GraphDirectory, endpoint: StoreEndpoint) -> Generation:
-    """What stands for a generation where the graph is kept elsewhere: the directory itself."""
+    """A generation for a graph kept by an endpoint: its folder is the directory itself."""
     return Generation(0, place.path, endpoint.base)
 
 
 def description(store: TripleStore, names: Namespaces) -> rdflib.Graph:
-    """The default graph of a store: what the dataset is, and its ontology."""
+    """The default graph of a store: description of the dataset and ontology."""
     text = "".join(write_rdf(store, (), names, Format.NTRIPLES))
     return rdflib.Graph().parse(data=text, format="nt")
 
 
 def in_memory(nquads: Iterable[str]) -> ox.Store:
-    """A store in memory with the quads of a text in pieces."""
+    """Load N-Quads, given in pieces, into a store in memory."""
     store = ox.Store()
     store.load("".join(nquads), ox.RdfFormat.N_QUADS, lenient=True)
     return store
 
 
 def endpoint_info(endpoint: StoreEndpoint, store: TripleStore) -> dict[str, Any]:
-    """What the graph behind an endpoint holds, counted by its engine."""
+    """Counts of the graph behind an endpoint, computed by its engine."""
     catalogue = list_tables(store)
     return {
         "endpoint": endpoint.url,
@@ -125,7 +125,7 @@ def push(
     target: RemoteStore,
     progress: Progress = silent,
 ) -> int:
-    """Copies the graph of each table, then the description, to a Graph Store; gives the triples sent.
+    """Copy the graph of each table, then the description, to a Graph Store; gives the triples sent.
 
     Each graph takes the place of what was there under its name, so a push that was broken off is
     repeated from the start without harm. Graphs of other names are not touched. Raises

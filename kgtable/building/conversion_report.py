@@ -15,7 +15,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """The progress report that says nothing."""
+    """No-op progress."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ConversionReport:
 
     @classmethod
     def of(cls, files: Iterable[FileRecord], notices: Sequence[Notice] = ()) -> ConversionReport:
-        """Sums up the records of all files."""
+        """Build the report from the records of all files."""
         files = tuple(files)
         tally = Tally()
         for table in _tables(files):

@@ -1,4 +1,4 @@
-"""Files to statements, one file after another, in this process or in several."""
+"""Convert files to RDF text, in this process or in several."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _BATCHES_A_WORKER = 12
 
 @dataclass(frozen=True)
 class ConversionOptions:
-    """What decides, beside a file's content, which text it becomes."""
+    """Settings that decide, beside a file's content, which text it becomes."""
 
     names: Namespaces = field(default_factory=Namespaces)
     format: Format = Format.NQUADS
@@ -71,7 +71,7 @@ class ConversionOptions:
 
 @dataclass(frozen=True)
 class SplitFile:
-    """What is found out about a file once before its rows are shared out.
+    """Hash and scan of a file, made once before its rows are shared out.
 
     `scan` is None for a file whose rows are held in memory: the layout of such a table depends on all
     of them, so each process parses it.
@@ -83,7 +83,7 @@ class SplitFile:
 
 @dataclass(frozen=True)
 class ConversionJob:
-    """Files to convert into one text, or a share of the rows of a single file, with what is known of it."""
+    """Files to convert into one text, or a share of the rows of a single file."""
 
     files: tuple[TableFile, ...]
     digests: tuple[str, ...]
@@ -105,7 +105,7 @@ class Converted:
 def plan_jobs(
     files: Sequence[tuple[TableFile, str]], folder: Path, workers: int, limits: ReadLimits
 ) -> list[ConversionJob]:
-    """Jobs of about equal size in the order of the files; each writes to a file of its own in `folder`.
+    """Plan jobs of about equal size in the order of the files; each writes to its own file in `folder`.
 
     A file whose rows are shared out is hashed and scanned here, once for all its jobs.
     """
@@ -140,7 +140,7 @@ def plan_jobs(
 
 
 def _split(file: TableFile, digest: str, parts: int, limits: ReadLimits) -> SplitFile | None:
-    """What the jobs of a file need to know; None where it is not shared out or cannot be read."""
+    """Hash and scan a file; None where its rows are not shared out or it cannot be read."""
     if not file.media_type.startswith("text/"):
         return None
     try:
@@ -152,7 +152,7 @@ def _split(file: TableFile, digest: str, parts: int, limits: ReadLimits) -> Spli
 
 
 def run_jobs(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int) -> Iterator[Converted]:
-    """Runs the jobs and gives what they made in order; parts of one file come as separate results."""
+    """Run the jobs and give their results in order; parts of one file come as separate results."""
     if workers <= 1 or len(jobs) <= 1:
         for job in jobs:
             yield run_job(job, settings)
@@ -165,7 +165,7 @@ def run_jobs(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers
 def in_processes(
     jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int
 ) -> Iterator[Iterator[Converted]]:
-    """Has the jobs run by other processes while the block lasts; gives what they make, in order."""
+    """Run the jobs in other processes while the block lasts; gives their results in order."""
     if not jobs:
         yield iter(())
         return
@@ -185,7 +185,7 @@ def in_processes(
 
 
 def _end_with_parent() -> None:
-    """Ends this process when the one that started it is gone, even if that was killed."""
+    """End this process when the one that started it is gone, even if that was killed."""
     Thread(target=_wait_for_parent, daemon=True).start()
 
 
@@ -197,7 +197,7 @@ def _wait_for_parent() -> None:
 
 
 def run_job(job: ConversionJob, settings: ConversionOptions) -> Converted:
-    """Converts the files of one job into its output file."""
+    """Convert the files of one job into its output file."""
     with storage_errors(job.output), job.output.open("wb") as output, few_collections():
         if job.contents is None:
             return Converted(job, tuple(write_job(job, settings, output)))
@@ -209,7 +209,7 @@ _COLLECTOR = ProcessSetting(gc.get_threshold, lambda thresholds: gc.set_threshol
 
 
 def few_collections() -> AbstractContextManager[None]:
-    """Has Python look for cyclic garbage a hundred times less: millions of small tuples hold none."""
+    """Make Python look for cyclic garbage a hundred times less: millions of small tuples hold none."""
     return _COLLECTOR.changed(lambda thresholds: (100 * thresholds[0], *thresholds[1:]))
 
 
@@ -220,7 +220,7 @@ def write_job(
     beginning: int = 0,
     contents: IO[str] | None = None,
 ) -> Iterator[FileRecord]:
-    """Writes the files of one job to `output`, which can be wound back, and gives their records.
+    """Write the files of one job to `output`, which must be seekable, and give their records.
 
     `beginning` is where the first table of the document stands. A file that cannot be read leaves a
     record with its error and nothing in the output.
@@ -254,14 +254,14 @@ def write_job(
 
 
 def _grids(file: TableFile, digest: str, known: SplitFile | None, limits: ReadLimits) -> list[Grid]:
-    """The tables of a file, without reading anew what is known of it."""
+    """Read the tables of a file, without hashing or scanning it again."""
     if known is not None:
         return read_file(file, limits, sha256=known.sha256, scan=known.scan)
     return read_file(file, limits, sha256=digest if file.sidecar is None else "")
 
 
 class TableConversion:
-    """One table, or a share of its rows, as pieces of text; `record` tells what they hold in the end."""
+    """One table, or a share of its rows, as pieces of text; `record` gives the counts afterwards."""
 
     def __init__(
         self,
@@ -290,7 +290,7 @@ class TableConversion:
 
     @property
     def between(self) -> bytes:
-        """What stands between this table and the one before."""
+        """The separator between this table and the one before."""
         return self._writer.between.encode("utf-8")
 
     def __iter__(self) -> Iterator[str]:
@@ -325,7 +325,7 @@ class TableConversion:
         return islice(enumerate(rows), len(rows) * part // parts, len(rows) * (part + 1) // parts)
 
     def record(self) -> TableRecord:
-        """What was converted; rows and counts are those of this share."""
+        """The record of the table; rows and counts are those of this share."""
         grid, cells = self._grid, self._shape.cells
         self._tally.add(cells.tally())
         source = grid.source

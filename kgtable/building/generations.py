@@ -60,7 +60,7 @@ class Generation:
 
     @property
     def catalogue_path(self) -> Path:
-        """What was read: an SQLite file, see `kgtable.building.catalogue`."""
+        """The catalogue, see `kgtable.building.catalogue`."""
         return self.path / "catalogue.sqlite"
 
     @property
@@ -125,7 +125,7 @@ class GraphDirectory:
         return generation
 
     def endpoint(self) -> StoreEndpoint | None:
-        """The endpoint the directory points to, if it does."""
+        """The endpoint that the directory points to; None where it holds a graph."""
         pointer = self._pointer()
         content = pointer.get("endpoint")
         if not isinstance(content, dict):
@@ -177,7 +177,7 @@ class GraphDirectory:
 
     @contextmanager
     def building(self) -> Iterator[Generation | None]:
-        """Holds the graph for one build; gives the current generation, None at the first build.
+        """Lock the graph for one build; gives the current generation, None at the first build.
 
         Raises `GraphLockedError`, `GraphVersionError` for a foreign directory, `StorageError`.
         """
@@ -204,7 +204,7 @@ class GraphDirectory:
                 self._clean(self._pointed_generation(self._pointer()))
 
     def _clean(self, current: Generation | None) -> None:
-        """Removes what unfinished builds left, and earlier generations that nobody reads."""
+        """Remove what unfinished builds left, and earlier generations that nobody reads."""
         make_folder(self.generations_path)
         for stray in self.path.glob(".*.tmp"):
             stray.unlink(missing_ok=True)
@@ -217,7 +217,7 @@ class GraphDirectory:
                 remove_unread(entry)
 
     def begin(self, current: Generation | None, base: str) -> Generation:
-        """An empty folder for the generation after the current one."""
+        """Make an empty folder for the next generation."""
         number = 1 if current is None else current.number + 1
         path = self.generations_path / str(number)
         with storage_errors(path):
@@ -226,7 +226,7 @@ class GraphDirectory:
         return Generation(number, path, base, current)
 
     def begin_copy(self, current: Generation) -> Generation:
-        """A folder for the next generation with all that is in the current one but its index.
+        """Make a folder for the next generation with a copy of the current one, without its index.
 
         The store's data files are shared by hard links.
         """
@@ -239,7 +239,7 @@ class GraphDirectory:
         return copy
 
     def point_to(self, generation: Generation | None, base: str) -> None:
-        """Makes a complete generation the current one, in one step.
+        """Make a complete generation the current one, in one step.
 
         Everything in the generation is on disk before the pointer names it, also after a power cut.
         Raises `StorageError`.
@@ -257,7 +257,7 @@ class GraphDirectory:
         self._write(content)
 
     def point_to_endpoint(self, endpoint: StoreEndpoint) -> None:
-        """Makes a new or empty directory, or one that stands for an endpoint, stand for this one.
+        """Make a new or empty directory, or one that points to an endpoint, point to this one.
 
         Raises `GraphVersionError` for a directory with a graph or anything else, `StorageError`.
         """
@@ -276,7 +276,7 @@ class GraphDirectory:
         self._write({"format": FORMAT, "version": FORMAT_VERSION, "endpoint": parts})
 
     def _is_foreign(self) -> bool:
-        """Whether the directory holds something, and no graph."""
+        """Whether the directory holds other things than a graph."""
         if (self.path / POINTER).exists() or not self.path.is_dir():
             return False
         return any(not entry.name.startswith(".") for entry in self.path.iterdir())

@@ -1,4 +1,4 @@
-"""Filling a store: all at once from the text of every table, or table by table in a copy of the last one."""
+"""Fill a store from N-Quads: a new one, or a copy of the last one with the changed tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PIECE = 1 << 20
 
 
 class JoinedFiles(RawIOBase):
-    """Files that are still being made, as one stream: each is read when its turn comes, then deleted."""
+    """One stream over files that are still being written: each is read in its turn, then deleted."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class JoinedFiles(RawIOBase):
 
 
 def fill_store(path: Path, nquads: Iterable[Path]) -> None:
-    """Makes a new store from N-Quads files, which it deletes; raises `StorageError`."""
+    """Make a new store from N-Quads files, which are deleted; raises `StorageError`."""
     with _store_errors(path, path):
         store = ox.Store(str(path))
         try:
@@ -61,7 +61,7 @@ def fill_store(path: Path, nquads: Iterable[Path]) -> None:
 
 
 def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
-    """Takes the named graphs that are not `known` from one store to another: people wrote them.
+    """Copy the named graphs that are not `known` from one store to another: users wrote them.
 
     Raises `StorageError`.
     """
@@ -84,7 +84,7 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
 def change_store(
     previous: Path, path: Path, removed: Iterable[str], nquads: Iterable[Path], names: Namespaces
 ) -> None:
-    """Makes a store like the previous one but for some tables.
+    """Make a copy of a store with some tables replaced.
 
     The graphs of the `removed` tables and the default graph are emptied, then the N-Quads files are
     loaded and deleted. The previous store is not touched: its data files are shared by hard links.
@@ -106,7 +106,7 @@ def change_store(
 
 @contextmanager
 def _store_errors(path: Path, read: Path) -> Iterator[None]:
-    """Oxigraph tells of a full disk by an `OSError`, of damaged files by a `RuntimeError`."""
+    """Turn errors of Oxigraph into `StorageError`: `OSError` on a full disk, `RuntimeError` on damage."""
     try:
         with storage_errors(path):
             yield

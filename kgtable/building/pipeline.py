@@ -1,4 +1,4 @@
-"""Building a graph directory: only what changed is converted, and readers see all of it or nothing."""
+"""Build a graph directory: convert only what changed, and switch to the result in one step."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Item = TypeVar("_Item")
 
 
 class Stopwatch:
-    """Seconds by the name of a stage; a stage within another is counted for itself alone."""
+    """Seconds by stage; the time of a stage within another counts for the inner one alone."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -44,7 +44,7 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Counts the block to the stage."""
+        """Count the time of the block for the stage."""
         self._lap()
         self._running.append(name)
         self.seconds.setdefault(name, 0.0)
@@ -55,7 +55,7 @@ class Stopwatch:
             self._running.pop()
 
     def waiting(self, name: str, items: Iterable[_Item]) -> Iterator[_Item]:
-        """The items, the time it takes to get each counted to the stage."""
+        """Iterate over the items; the time to get each counts for the stage."""
         iterator = iter(items)
         while True:
             with self.stage(name):
@@ -77,7 +77,7 @@ BuildStep: TypeAlias = Callable[[Generation], None]
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did: the changes to the tables, and the report over all that is in the graph now.
+    """The outcome of a build: changes to the tables, and a report over the whole graph.
 
     `messages` tell of an editable mapping that could not be brought up to date, `seconds` how long
     each stage took: finding what changed, converting (as far as loading had to wait for it), loading,
@@ -105,7 +105,7 @@ def build_graph(
     propose: Propose = propose,
     progress: Progress = silent,
 ) -> BuildReport:
-    """Brings the graph in `directory` up to date with the tables under `paths`.
+    """Bring the graph in `directory` up to date with the tables under `paths`.
 
     The decisions in `mapping` win over those edited in the directory's own ``ontology.csv``, and these
     over the generator. Without `base` the one the graph was built with counts, or `DEFAULT_BASE`.
@@ -157,7 +157,7 @@ def build_graph(
 
 
 def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:
-    """Writes the mapping of the current graph with new proposals; gives messages as `save_mapping` does.
+    """Write the mapping of the current graph with new proposals; gives messages as `save_mapping` does.
 
     Raises `GraphLockedError`, `GraphNotFoundError`, `MappingError`, `OntologyError`.
     """
@@ -170,7 +170,7 @@ def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:
 def _bring_mapping_up_to_date(
     place: Path, edited: EditedMapping, catalogue: Catalogue, propose: Propose
 ) -> tuple[str, ...]:
-    """Writes the mapping where a build was killed before it could, or decisions were given explicitly."""
+    """Write the mapping if a build was killed before it could, or decisions were given explicitly."""
     summaries = by_name(catalogue.facts())
     if is_saved(place, edited, summaries):
         return ()
@@ -178,7 +178,7 @@ def _bring_mapping_up_to_date(
 
 
 def start_empty(directory: Path | str, base: str | None = None) -> Generation:
-    """An empty graph in a new or empty directory, to be written to or built on; the graph that is there.
+    """Make an empty graph in a new or empty directory; a graph that is there already stays.
 
     Raises `GraphLockedError`, `GraphVersionError`, `StorageError`.
     """

@@ -1,4 +1,4 @@
-"""Requests of a batch run as OpenAI Batch JSONL, and its results read back."""
+"""Write requests as OpenAI Batch JSONL and read the results back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _URL = "/v1/chat/completions"
 
 
 def write_batch(requests: Iterable[tuple[str, Request]], model: str, path: str | Path) -> int:
-    """Writes requests, each with an id of its own, and returns how many there were.
+    """Write requests, each with an id of its own, and returns how many there were.
 
     Raises `LLMError` where an id comes twice, since results could not be told apart.
     """

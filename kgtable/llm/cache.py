@@ -52,7 +52,7 @@ class CompletionCache:
             return None
 
     def put(self, fingerprint: str, completion: Completion) -> None:
-        """Keeps a completion."""
+        """Keep a completion."""
         kept = {"text": completion.text, "data": completion.data, "model": completion.model}
         try:
             with self._connection() as connection:
@@ -71,7 +71,7 @@ class CompletionCache:
 
 
 class Trace:
-    """Appends attempts to a JSONL file, from any number of threads. Keys are never part of it."""
+    """A JSONL file of all attempts, written from any number of threads. It never holds a key."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -85,7 +85,7 @@ class Trace:
         outcome: ModelReply | RequestFault,
         seconds: float,
     ) -> None:
-        """One attempt and its outcome. Raises `StorageError` where the file cannot be written."""
+        """Append one attempt and its outcome. Raises `StorageError` where the file cannot be written."""
         record = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "stage": stage,

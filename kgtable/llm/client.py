@@ -1,4 +1,4 @@
-"""The model that the settings name."""
+"""Client of an OpenAI-compatible endpoint, blocking and async."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ _ERROR_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
 class Tap:
-    """Passes streamed text on, for the first attempt only that brings any: text cannot be unsaid."""
+    """Pass streamed text on, from one attempt only: text that was shown cannot be taken back."""
 
     def __init__(self, on_text: OnText | None) -> None:
         self._on_text = on_text
@@ -40,11 +40,11 @@ class Tap:
 
     @property
     def open(self) -> bool:
-        """Whether the next attempt is to be streamed."""
+        """Whether the next attempt is streamed."""
         return self._on_text is not None and not self._ran
 
     def close(self) -> None:
-        """No further attempt is streamed."""
+        """Stream no further attempt."""
         self._ran = True
 
     def __call__(self, piece: str) -> None:
@@ -54,7 +54,7 @@ class Tap:
 
 
 def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
-    """A blocking client that sends nothing to the endpoint but its own key, and never retries by itself."""
+    """A blocking client that sends the endpoint no key but its own, and never retries by itself."""
     import openai
 
     client = openai.OpenAI(**_arguments(endpoint, timeout))
@@ -74,7 +74,7 @@ def open_async_client(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOp
 
 
 def post(client: openai.OpenAI, body: Mapping[str, Any], tap: Tap) -> ModelReply | RequestFault:
-    """One attempt, streamed where `tap` is open."""
+    """Send one attempt, streamed where `tap` is open."""
     try:
         if not tap.open:
             response = client.chat.completions.with_raw_response.create(**body)
@@ -129,7 +129,7 @@ def _dislikes_streams(fault: RequestFault, tap: Tap) -> bool:
 
 
 def _fault(error: Exception) -> RequestFault:
-    """The fault that an exception of the client stands for; raises it again where it is none of those."""
+    """Turn an exception of the client into a fault; any other is raised again."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -157,6 +157,41 @@ def _cause(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return _ERROR_NUMBER.sub("", str(error) or type(error).__name__).rstrip(".")
+
+
+class _LoopClient:
+    """Limit of concurrent requests and kept connections of a model in one event loop.
+
+    The connections are held by an async generator, which `asyncio` ends with the loop.
+    """
+
+    def __init__(self, concurrency: int, open_one: Callable[[], openai.AsyncOpenAI]) -> None:
+        self.slots = asyncio.Semaphore(concurrency)
+        self._open_one = open_one
+        self._opening = asyncio.Lock()
+        self._client: openai.AsyncOpenAI | None = None
+        self._holding: AsyncGenerator[openai.AsyncOpenAI] | None = None
+
+    async def client(self) -> openai.AsyncOpenAI:
+        """The client of this loop, opened at the first request."""
+        async with self._opening:
+            if self._client is None:
+                self._holding = self._hold()
+                self._client = await anext(self._holding)
+            return self._client
+
+    async def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        async with self._opening:
+            if self._holding is not None:
+                await self._holding.aclose()
+
+    async def _hold(self) -> AsyncGenerator[openai.AsyncOpenAI]:
+        try:
+            async with await asyncio.to_thread(self._open_one) as client:
+                yield client
+        finally:
+            self._client = self._holding = None
 
 
 class ChatModel:
@@ -187,14 +222,12 @@ class ChatModel:
         self._speaker = Speaker(model, endpoint, ChatDialect(structured), policy or RetryPolicy(), pricing)
         self._concurrency = max(1, concurrency)
         self._slots = threading.BoundedSemaphore(self._concurrency)
-        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._loops: dict[asyncio.AbstractEventLoop, _LoopClient] = {}
         self._client: openai.OpenAI | None = None
         self._opening = threading.Lock()
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """The model's reply. Raises a leaf of `LLMError`."""
+        """Ask the model; gives its reply. Raises a leaf of `LLMError`."""
         kept = self._kept(request, on_text)
         if kept is not None:
             return kept
@@ -219,11 +252,10 @@ class ChatModel:
         kept = await asyncio.to_thread(self._kept, request, on_text)
         if kept is not None:
             return kept
-        slots = self._loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))
+        kept_here = self._of_this_loop()
         course, tap = self._speaker.converse(request), Tap(on_text)
         outcome: Outcome = None
-        # a client belongs to its event loop, so none is kept; a connection costs little beside a reply
-        async with slots, await asyncio.to_thread(open_async_client, self.endpoint, self._timeout) as client:
+        async with kept_here.slots:
             while True:
                 try:
                     step = course.send(outcome)
@@ -231,14 +263,33 @@ class ChatModel:
                     return await asyncio.to_thread(self._keep, request, done.value)
                 if isinstance(step, Send):
                     started = time.perf_counter()
-                    outcome = await post_async(client, step.body, tap)
+                    outcome = await post_async(await kept_here.client(), step.body, tap)
                     self._record(request, step.body, outcome, started)
                 else:
                     await asyncio.sleep(step.seconds)
                     outcome = None
 
+    def _of_this_loop(self) -> _LoopClient:
+        loop = asyncio.get_running_loop()
+        with self._opening:
+            kept = self._loops.get(loop)
+            if kept is None:
+                for ended in [known for known in self._loops if known.is_closed()]:
+                    del self._loops[ended]
+                opened = partial(open_async_client, self.endpoint, self._timeout)
+                kept = self._loops[loop] = _LoopClient(self._concurrency, opened)
+            return kept
+
+    async def aclose(self) -> None:
+        """Close what is kept for the running event loop, and as `close` does; the model can still be used.
+
+        The end of an event loop (`asyncio.run`) closes what was kept for it as well.
+        """
+        await self._of_this_loop().close()
+        self.close()
+
     def close(self) -> None:
-        """Closes the kept connections; the model can still be used."""
+        """Close the connections of blocking requests; the model can still be used."""
         with self._opening:
             if self._client is not None:
                 self._client.close()

@@ -1,4 +1,4 @@
-"""The course of one request, without any input or output of its own.
+"""The course of one request, free of input and output.
 
 Retries, weaker forms of structured output and the second chance after an unusable reply are decided
 here, once, for the blocking client, the async client and the scripted model alike: `converse` yields
@@ -76,7 +76,7 @@ class Speaker:
         self.policy, self.pricing = policy, pricing
 
     def converse(self, request: Request) -> Course:
-        """One request up to its completion. Raises a leaf of `LLMError` where there is none."""
+        """Lead one request to its completion. Raises a leaf of `LLMError` where there is none."""
         said: tuple[Message, ...] = ()
         usage = Usage()
         try:
@@ -98,7 +98,7 @@ class Speaker:
     def _ask(
         self, request: Request, said: tuple[Message, ...]
     ) -> Generator[ConversationStep, Outcome, ModelReply]:
-        """One reply of the endpoint, over as many attempts as the policy and the dialect allow."""
+        """Get one reply, in as many attempts as the policy and the dialect allow."""
         attempts, dialect = 0, self.dialect
         while True:
             body = dialect.body(self.model, request, said)
@@ -154,7 +154,7 @@ def understand(reply: ModelReply, request: Request) -> dict[str, Any] | None:
 
 
 def _correction(reply: ModelReply, fault: ReplyFault) -> tuple[Message, ...]:
-    """What is added to the conversation so that the model can mend its reply."""
+    """The messages that ask the model to correct its reply."""
     asked: Message = {
         "role": "user",
         "content": f"That reply cannot be used: {fault}. Send the whole reply again.",

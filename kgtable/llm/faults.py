@@ -1,4 +1,4 @@
-"""Failures of a request, and what an endpoint does not understand of the chat API."""
+"""Failures of a request, and the dialect of the chat API that an endpoint understands."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class RequestFault:
 
 
 def fault_from_response(status: int, headers: Mapping[str, str], body: str) -> RequestFault:
-    """The fault that an HTTP error answer stands for."""
+    """Read an HTTP error as a fault."""
     message, code = _error_of(body)
     return RequestFault(message, status, code, retry_after(headers))
 
@@ -131,7 +131,7 @@ FORMS = ("schema", "object", "plain")
 
 @dataclass(frozen=True, slots=True)
 class ChatDialect:
-    """How a request is put: the way to ask for JSON, and the parameters the endpoint knows."""
+    """The form of requests to an endpoint: how to ask for JSON, which parameters it knows."""
 
     form: str = FORMS[0]
     limit_name: str = "max_tokens"

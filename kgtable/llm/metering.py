@@ -1,4 +1,4 @@
-"""Counting what one question uses, whichever step asks the model."""
+"""Count the tokens that one question uses, whichever step asks the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _meter: ContextVar[UsageMeter | None] = ContextVar("kgtable_usage_meter", defaul
 
 @contextlib.contextmanager
 def measured() -> Iterator[UsageMeter]:
-    """Counts the usage of every `MeteredLLM` that is asked inside the block, in this context."""
+    """Count the usage of every `MeteredLLM` that is asked inside the block, in this context."""
     meter = UsageMeter()
     token = _meter.set(meter)
     try:
@@ -47,7 +47,7 @@ class MeteredLLM:
 
     @contextlib.contextmanager
     def _counting_failures(self, request: Request) -> Iterator[None]:
-        """Counts what was used for a request that came to nothing."""
+        """Count the usage of a request that failed."""
         try:
             yield
         except LLMError as error:

@@ -1,4 +1,4 @@
-"""What is asked of a language model and what comes back."""
+"""Requests to language models, completions, and the protocol of a model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Request:
     max_tokens: int | None = 2_000
 
     def fingerprint(self, model: str, base_url: str) -> str:
-        """A hash of all that decides the reply; no key is part of it."""
+        """A hash of everything that decides the reply; it contains no key."""
         parts = [base_url, model, list(self.messages), self.schema, self.temperature, self.max_tokens]
         text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -71,5 +71,5 @@ class LLM(Protocol):
         ...
 
     def close(self) -> None:
-        """Lets go of connections that are kept; the model can still be used."""
+        """Close kept connections; the model can still be used."""
         ...

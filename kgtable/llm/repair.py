@@ -1,4 +1,4 @@
-"""Finding the JSON object in a model's reply, mending what servers without structured output get wrong."""
+"""Find the JSON object in a model's reply and repair small faults of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def mismatch(value: Any, schema: Mapping[str, Any], place: str = "$") -> str | None:
-    """The first way in which `value` does not fit `schema`, or None where it fits.
+    """The first mismatch of `value` and `schema`, or None where it fits.
 
     Understands `type`, `enum`, `properties`, `required`, `items` and `anyOf`. Further properties
     are let pass: a model that says more than was asked has still said what was asked.
@@ -72,9 +72,8 @@ def _is(value: Any, name: str) -> bool:
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
-_PYTHON_WORD = re.compile(r"\b(True|False|None)\b")
+_BARE = re.compile(r"[\w.+-]+")
+_LITERALS = frozenset({"true", "false", "null", "True", "False", "None"})
 
 
 class ReplyFault(ValueError):
@@ -82,11 +81,12 @@ class ReplyFault(ValueError):
 
 
 def read_object(text: str, schema: Schema) -> dict[str, Any]:
-    """The first object in `text` that fits `schema`, from a bare reply, a code fence or prose.
+    """Find the first object in `text` that fits `schema`, in a bare reply, a code fence or prose.
 
-    Trailing commas, Python's literals, raw line breaks in strings and missing closing brackets are
-    mended. A string or number that breaks off is not: it would be wrong without a sign of it. Raises
-    `ReplyFault` naming the first fault.
+    Small faults are mended by ``json_repair``: missing and trailing commas, Python's literals and
+    quotes, names without quotes, missing closing brackets. A string, number or word that
+    breaks off is not, nor anything that would leave out what the reply says: the value would be wrong
+    without a sign of it. Raises `ReplyFault` naming the first fault.
 
     >>> read_object('Here: ```json\\n{"a": [1, 2,],}\\n```', {"type": "object"})
     {'a': [1, 2]}
@@ -109,7 +109,7 @@ def read_object(text: str, schema: Schema) -> dict[str, Any]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """The pieces of the text that may be the object, the likeliest first."""
+    """Pieces of the text that may be the object, the likeliest first."""
     yield text
     yield from _FENCE.findall(text)
     starts = [match.start() for match in re.finditer(r"\{", text)][:20]
@@ -135,42 +135,88 @@ def _balanced(text: str) -> str:
 
 
 def _loads(text: str) -> Any:
-    """JSON read as it is, or else mended."""
+    """Read JSON as it is, or else repaired."""
     try:
         return json.loads(text, strict=False)
     except ValueError as error:
-        mended = _mend(text.strip())
-        if mended is None:
-            raise ValueError("it breaks off inside a value") from error
-        return json.loads(mended, strict=False)
+        return _mended(text.strip(), error)
 
 
-def _mend(text: str) -> str | None:
-    """The text with small faults mended and open brackets closed; None where a value is left open."""
-    parts: list[str] = []
-    closing: list[str] = []
+_MARK = "\uf8ff"
+
+
+def _mended(text: str, error: ValueError) -> Any:
+    """Read JSON with small faults; raises `error` where repairing would lose a part of it.
+
+    ``json_repair`` sees a mark for each sound string: it takes the two halves of an escaped emoji for
+    two characters that cannot be written, and guesses where strings end.
+    """
+    from json_repair import repair_json
+
+    strings: list[str] = []
+    gaps: list[str] = []
     position = 0
-    while position < len(text):
-        if text[position] == '"':
-            string = _STRING.match(text, position)
-            if string is None:
-                return None
-            parts.append(string.group())
-            position = string.end()
-            continue
-        end = text.find('"', position)
-        end = len(text) if end < 0 else end
-        gap = _PYTHON_WORD.sub(lambda word: _PYTHON_WORDS[word.group()], text[position:end])
-        for sign in gap:
-            if sign in "{[":
-                closing.append("}" if sign == "{" else "]")
-            elif sign in "}]" and closing:
-                closing.pop()
-        parts.append(_TRAILING_COMMA.sub(r"\1", gap))
-        position = end
-    whole = "".join(parts).rstrip()
-    if closing and whole[-1:].isdigit():
+    while (start := text.find('"', position)) >= 0:
+        found = _STRING.match(text, start)
+        if found is None:
+            raise ValueError("it breaks off inside a value") from error
+        gaps.append(text[position:start])
+        strings.append(json.loads(found.group(), strict=False))
+        position = found.end()
+    gaps.append(text[position:])
+    signs = "".join(gaps)
+    is_open = sum((sign in "{[") - (sign in "}]") for sign in signs) > 0
+    if is_open and _BARE.fullmatch(gaps[-1][-1:]):
+        raise ValueError("it breaks off inside a value") from error
+    marked = "".join(f'{gap}"{_MARK}{number}"' for number, gap in enumerate(gaps[:-1])) + gaps[-1]
+    mended = repair_json(marked, return_objects=True, skip_json_loads=True, strict=True)
+    leaves = list(_leaves(mended))
+    marks = [leaf for leaf in leaves if isinstance(leaf, str) and leaf.startswith(_MARK)]
+    others = [leaf for leaf in leaves if leaf not in marks]
+    if marks != [f"{_MARK}{number}" for number in range(len(strings))] or not _agree(
+        [word for gap in gaps for word in _BARE.findall(gap)], others
+    ):
+        raise error
+    return _unmarked(mended, iter(strings))
+
+
+def _agree(words: Sequence[str], leaves: Sequence[Any]) -> bool:
+    """Whether the words outside of strings and the values read from them are the same: none lost or new."""
+    numbers = [leaf for leaf in leaves if isinstance(leaf, int | float)]
+    texts = [leaf for leaf in leaves if isinstance(leaf, str)]
+    kept = all(
+        word in _LITERALS or _number(word) in numbers or any(word in text for text in texts) for word in words
+    )
+    return kept and "" not in texts and len(leaves) <= len(words)
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
         return None
-    if closing:
-        whole = whole.rstrip(",")
-    return whole + "".join(reversed(closing))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Every name and scalar of a JSON value, in order."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _unmarked(value: Any, strings: Iterator[str]) -> Any:
+    """Put the strings back in place of their marks; both come in the same order."""
+    if isinstance(value, dict):
+        return {
+            next(strings) if name.startswith(_MARK) else name: _unmarked(item, strings)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_unmarked(item, strings) for item in value]
+    return next(strings) if isinstance(value, str) and value.startswith(_MARK) else value

@@ -1,4 +1,4 @@
-"""A model that replies what it was told to: for tests, kgtable's own and its users'."""
+"""A scripted model, for tests of kgtable and of programs that use it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ScriptedLLM:
         return self.complete(request, on_text=on_text)
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """No-op: nothing is kept open."""
 
     def _next(self, request: Request) -> str:
         with self._lock:

@@ -114,7 +114,7 @@ class ScriptedServer:
         self._server.server_close()
 
     def receive(self, received: Received) -> Act:
-        """Notes a request and gives the act that answers it."""
+        """Note a request and give the act that answers it."""
         with self._lock:
             self.requests.append(received)
             number = len(self.requests)
@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._act(self.owner.receive(Received(self.path, headers, body)), body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a test's output is no access log."""
+        """No-op: no access log in the output of tests."""
 
     def _act(self, act: Act, body: Mapping[str, Any]) -> None:
         if isinstance(act, WithoutFormats):
@@ -191,7 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _reset(self) -> None:
-        """Ends the connection at once, as a crash would, instead of closing it in good order."""
+        """Reset the connection, as a crash would, instead of closing it in good order."""
         self.close_connection = True
         self.wfile.flush()
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Tokens and money, counted per stage; what is not known stays unknown."""
+"""Tokens and cost by stage; what is not known stays unknown."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class UsageMeter:
         self._lock = threading.Lock()
 
     def add(self, stage: str, usage: Usage) -> None:
-        """Counts `usage` towards `stage`."""
+        """Add `usage` to `stage`."""
         with self._lock:
             self._stages[stage] = self._stages.get(stage, Usage()) + usage
 

@@ -1,4 +1,4 @@
-"""The chat API as it goes over the wire: reading replies, whole or streamed, as leniently as is safe."""
+"""Parse replies of the chat API, whole or streamed, as leniently as is safe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgtable.llm.faults import GARBLED, RequestFault, fault_from_response
 
 
 def read_reply(text: str) -> ModelReply | RequestFault:
-    """The reply in the body of a successful HTTP answer; a fault where it is not a chat completion."""
+    """Parse the body of a successful HTTP reply; gives a fault where it is no chat completion."""
     try:
         body = json.loads(text)
         choice = body["choices"][0]
@@ -34,7 +34,7 @@ def read_reply(text: str) -> ModelReply | RequestFault:
 
 @dataclass
 class StreamReader:
-    """Gathers the chunks of a streamed reply and passes their text on."""
+    """Collector of the chunks of a streamed reply; their text is passed on."""
 
     on_text: Callable[[str], None]
     text: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class StreamReader:
     fault: RequestFault | None = None
 
     def take(self, chunk: Mapping[str, Any]) -> str:
-        """One chunk, as decoded JSON; gives the text in it."""
+        """Take one chunk, as decoded JSON; gives the text in it."""
         said = ""
         self.model = str(chunk.get("model") or self.model)
         self.usage = chunk.get("usage") or self.usage
@@ -57,7 +57,7 @@ class StreamReader:
         return said
 
     def take_line(self, line: str) -> None:
-        """One line of a server-sent event stream; lines that hold no chunk are passed over."""
+        """Take one line of a server-sent event stream; lines without a chunk are skipped."""
         if not line.startswith("data:") or line[5:].strip() == "[DONE]":
             return
         try:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from bisect import bisect_left
-from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii
 from typing import TextIO
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from kgtable.server.pool import Pool
 
 
 class AccessLog:
-    """Writes to a text stream soon after the fact; `flush` writes what is left."""
+    """Access log on a text stream, written in batches; `flush` writes what is left."""
 
     def __init__(self, stream: TextIO | None, delay: float = 0.5) -> None:
         self._stream, self._delay = stream, delay
@@ -25,7 +29,7 @@ class AccessLog:
     def record(
         self, client: str, method: str, path: str, query: str, status: int, size: int, seconds: float
     ) -> None:
-        """Notes one request. Long query strings are cut; bodies and tokens are never noted."""
+        """Log one request. Long query strings are cut; bodies and tokens are never logged."""
         if self._stream is None:
             return
         now = time.time()
@@ -44,7 +48,7 @@ class AccessLog:
             self._timer = asyncio.get_running_loop().call_later(self._delay, self.flush)
 
     def flush(self) -> None:
-        """Writes the lines noted so far."""
+        """Write the lines logged so far."""
         self._timer = None
         if self._stream is not None and self._lines:
             self._stream.write("\n".join(self._lines) + "\n")
@@ -58,53 +62,58 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Metrics:
-    """How many requests there were, by route and status, and how long they took."""
+    """Counters of one server: requests by route and status, response times, bytes, cache hits."""
 
     def __init__(self) -> None:
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._buckets = [0] * (len(BUCKETS) + 1)
-        self._seconds = 0.0
-        self._bytes = 0
-        self.cache_hits = 0
+        self._registry = CollectorRegistry()
+        self._requests = self._counter("requests", "Requests answered.", ("route", "status"))
+        self._seconds = Histogram(
+            "kgtable_request_seconds", "Time to answer.", buckets=BUCKETS, registry=self._registry
+        )
+        self._bytes = self._counter("response_bytes", "Bytes of response bodies.")
+        self._cache_hits = self._counter("cache_hits", "Answers given from the cache.")
+
+    def _counter(self, name: str, text: str, labels: Sequence[str] = ()) -> Counter:
+        return Counter(f"kgtable_{name}", text, labels, registry=self._registry)
 
     def record(self, route: str, status: int, seconds: float, size: int) -> None:
-        """Counts one finished request."""
-        self._requests[route, status] += 1
-        self._buckets[bisect_left(BUCKETS, seconds)] += 1
-        self._seconds += seconds
-        self._bytes += size
+        """Count one finished request."""
+        self._requests.labels(route, status).inc()
+        self._seconds.observe(seconds)
+        self._bytes.inc(size)
+
+    def hit_cache(self) -> None:
+        """Count one answer given from the cache."""
+        self._cache_hits.inc()
 
     def text(self, readers: Pool, writes: int) -> str:
-        """Everything, with the state of the pool of readers and the number of acknowledged writes."""
-        lines = ["# HELP kgtable_requests_total Requests answered.", "# TYPE kgtable_requests_total counter"]
-        for (route, status), count in sorted(self._requests.items()):
-            lines.append(f'kgtable_requests_total{{route="{route}",status="{status}"}} {count}')
-        lines += [
-            "# HELP kgtable_request_seconds Time to answer.",
-            "# TYPE kgtable_request_seconds histogram",
-        ]
-        total = 0
-        for bound, count in zip((*BUCKETS, "+Inf"), self._buckets, strict=True):
-            total += count
-            lines.append(f'kgtable_request_seconds_bucket{{le="{bound}"}} {total}')
-        lines += [
-            f"kgtable_request_seconds_sum {self._seconds:.6f}",
-            f"kgtable_request_seconds_count {total}",
-        ]
-        counts = readers.counts
-        for name, kind, text, value in (
-            ("response_bytes_total", "counter", "Bytes of response bodies.", self._bytes),
-            ("cache_hits_total", "counter", "Answers given from the cache.", self.cache_hits),
-            ("workers", "gauge", "Worker processes alive.", readers.processes),
-            ("queries_running", "gauge", "Queries running.", readers.running),
-            ("queries_waiting", "gauge", "Queries waiting for a worker.", readers.waiting),
-            ("workers_started_total", "counter", "Worker processes started.", counts.started),
-            ("workers_ended_total", "counter", "Worker processes killed or died.", counts.died),
-            ("query_timeouts_total", "counter", "Queries stopped by the time limit.", counts.timeouts),
-            ("queries_slow_total", "counter", "Queries that moved to a slow lane.", counts.slow),
-            ("queries_refused_total", "counter", "Queries refused because of load.", counts.refused),
-            ("writes_total", "counter", "Writes acknowledged.", writes),
+        """All counters in Prometheus's text format, with the state of `readers` and the number of writes."""
+        now = CollectorRegistry()
+        now.register(_PoolState(readers, writes))
+        return (generate_latest(self._registry) + generate_latest(now)).decode("utf-8")
+
+
+class _PoolState(Collector):
+    """The state of a pool at this moment."""
+
+    def __init__(self, pool: Pool, writes: int) -> None:
+        self._pool, self._writes = pool, writes
+
+    def collect(self) -> Iterator[Metric]:
+        """See `prometheus_client.registry.Collector`."""
+        pool, counts = self._pool, self._pool.counts
+        for name, text, value in (
+            ("workers", "Worker processes alive.", pool.processes),
+            ("queries_running", "Queries running.", pool.running),
+            ("queries_waiting", "Queries waiting for a worker.", pool.waiting),
         ):
-            lines += [f"# HELP kgtable_{name} {text}", f"# TYPE kgtable_{name} {kind}"]
-            lines.append(f"kgtable_{name} {value}")
-        return "\n".join(lines) + "\n"
+            yield GaugeMetricFamily(f"kgtable_{name}", text, value)
+        for name, text, value in (
+            ("workers_started", "Worker processes started.", counts.started),
+            ("workers_ended", "Worker processes killed or died.", counts.died),
+            ("query_timeouts", "Queries stopped by the time limit.", counts.timeouts),
+            ("queries_slow", "Queries that moved to a slow lane.", counts.slow),
+            ("queries_refused", "Queries refused because of load.", counts.refused),
+            ("writes", "Writes acknowledged.", self._writes),
+        ):
+            yield CounterMetricFamily(f"kgtable_{name}", text, value)

@@ -64,7 +64,7 @@ class SparqlEndpoint:
         answer = self._state.cache.get(view.version, key)
         if answer is None:
             return False
-        self._state.metrics.cache_hits += 1
+        self._state.metrics.hit_cache()
         tag = f'W/"{view.version}"'
         if not_modified(headers, tag):
             await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
@@ -134,7 +134,7 @@ class SparqlEndpoint:
             else:
                 tag = ""
         else:
-            state.metrics.cache_hits += 1
+            state.metrics.hit_cache()
         await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
 
     async def _evaluate(

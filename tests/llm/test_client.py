@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
 from kgtable.config import OPENAI_URL, ModelEndpoint, Secret, load_settings
@@ -437,3 +438,55 @@ def test_an_unknown_form_is_refused() -> None:
 def test_nothing_imports_the_openai_package_before_a_request() -> None:
     code = "import sys, kgtable.llm, kgtable.llm.scripted; sys.exit('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_one_client_is_kept_for_each_event_loop_and_closed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[openai.AsyncOpenAI] = []
+
+    def open_one(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOpenAI:
+        opened.append(open_async_client(endpoint, timeout))
+        return opened[-1]
+
+    monkeypatch.setattr("kgtable.llm.client.open_async_client", open_one)
+    with ScriptedServer(["Hello"]) as server:
+        model = model_at(server)
+
+        async def ask_often() -> None:
+            await asyncio.gather(*(model.complete_async(PLAIN) for _ in range(4)))
+            await model.complete_async(PLAIN)
+            assert not opened[-1].is_closed()
+
+        async def close_between() -> None:
+            await model.aclose()
+            await model.complete_async(PLAIN)
+            await model.aclose()
+            assert opened[-1].is_closed()
+            await model.complete_async(PLAIN)
+
+        for number in (1, 2):
+            asyncio.run(ask_often())
+            assert len(opened) == number
+            assert opened[-1].is_closed()
+        asyncio.run(close_between())
+    assert len(opened) == 4
+    assert all(client.is_closed() for client in opened)
+    assert len(model._loops) == 1
+
+
+def test_a_client_that_cannot_be_opened_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    faults = [OSError("no certificates")]
+
+    def fail_once(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOpenAI:
+        if faults:
+            raise faults.pop()
+        return open_async_client(endpoint, timeout)
+
+    monkeypatch.setattr("kgtable.llm.client.open_async_client", fail_once)
+
+    async def ask_twice(model: ChatModel) -> str:
+        with pytest.raises(OSError, match="no certificates"):
+            await model.complete_async(PLAIN)
+        return (await model.complete_async(PLAIN)).text
+
+    with ScriptedServer(["Hello"]) as server:
+        assert asyncio.run(ask_twice(model_at(server))) == "Hello"

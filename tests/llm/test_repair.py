@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -47,6 +48,9 @@ def test_no_broken_off_reply_is_taken_for_another_value(found: dict[str, str], d
         ('{"a": "x",', {"a": "x"}),
         ('<think>maybe {"a": 1}</think>{"a": 2}', {"a": 2}),
         ('```\n{"a": 1}', {"a": 1}),
+        ('{"a": 1.50 "b": [1 2], c: -3}', {"a": 1.5, "b": [1, 2], "c": -3}),
+        ("{'a': 'x', 'b': True}", {"a": "x", "b": True}),
+        ('{"a": "\\ud83d\\ude00 \\u00fc",}', {"a": "😀 ü"}),
         ('{"a": "brace } and \\" quote"} trailing }', {"a": 'brace } and " quote'}),
     ],
 )
@@ -61,12 +65,29 @@ def test_small_faults_are_mended(text: str, found: dict[str, object]) -> None:
         ("[1, 2]", "holds no JSON object"),
         ('{"a": "never closed', "breaks off"),
         ('{"a": 12', "breaks off"),
+        ('{"a": tru', "breaks off"),
         ('{"a" 1}', "cannot be read"),
+        ('{"a": "5" million}', "cannot be read"),
+        ('{"a": "he said "no" loudly"}', "cannot be read"),
+        ('{"a": 1, /* not sure about 7 */ "b": 2}', "cannot be read"),
     ],
 )
 def test_what_cannot_be_mended_is_told(text: str, says: str) -> None:
     with pytest.raises(ReplyFault, match=says):
         read_object(text, ANY)
+
+
+@given(st.dictionaries(st.text(), values), st.data())
+def test_whatever_a_reply_holds_only_its_own_fault_is_raised(
+    found: dict[str, object], data: st.DataObject
+) -> None:
+    text = json.dumps(found, ensure_ascii=data.draw(st.booleans()))
+    place = data.draw(st.integers(0, len(text)))
+    piece = data.draw(st.text("{}[]\"':,\\/*#1e-.tfnT\uf8ff\n ", max_size=6))
+    with suppress(ReplyFault):
+        read_object("{" + text[:place] + piece + text[place:], ANY)
+    with suppress(ReplyFault):
+        read_object(text[:place] + piece + text[place + 1 :], ANY)
 
 
 def test_the_object_that_fits_is_chosen() -> None:

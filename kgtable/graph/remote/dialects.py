@@ -1,4 +1,4 @@
-"""What differs between SPARQL engines, in one table.
+"""Differences between SPARQL engines, in one table.
 
 Standard queries run on all of them. They differ in what a query sees outside ``GRAPH``, in whether
 there is a graph without a name at all, in how many rows they give, and in their text search.
@@ -30,7 +30,7 @@ class StoreEndpoint:
 
 @dataclass(frozen=True)
 class EngineDialect:
-    """One engine's ways.
+    """The dialect of one engine.
 
     `union` are the values of ``default-graph-uri`` that make a query see every graph, `own` those
     that make it see the default graph alone; empty where nothing needs to be asked, or can be.
@@ -50,7 +50,7 @@ class EngineDialect:
     text_search: str = ""
 
     def dataset(self, union_default_graph: bool) -> list[tuple[str, str]]:
-        """The form fields that choose what a query sees outside ``GRAPH``."""
+        """The form fields that choose the default graph of a query."""
         if union_default_graph and self.union_parameter:
             return [(self.union_parameter, "true")]
         graphs = self.union if union_default_graph else self.own

@@ -32,7 +32,7 @@ _OPENING, _CLOSING = frozenset("{(["), frozenset("})]")
 
 @dataclass(frozen=True)
 class RemoteQuery:
-    """The text to send, its form (``SELECT``, ``ASK``, …), and whether it names its dataset itself."""
+    """A query to send: its text, its form (``SELECT``, ``ASK``, …), and whether it has FROM clauses."""
 
     text: str
     form: str
@@ -194,12 +194,12 @@ class RemoteStore:
         yield from found
 
     def put_graph(self, iri: str | None, content: bytes) -> None:
-        """Replaces a named graph, or with None the default graph, by N-Triples."""
+        """Replace a named graph, or with None the default graph, by N-Triples."""
         url = self._graph_url(iri)
         checked(self._send("PUT", url, content, Content_Type="application/n-triples"), url)
 
     def delete_graph(self, iri: str | None) -> None:
-        """Removes a named graph, or with None what is in the default graph; no matter if it was there."""
+        """Delete a named graph, or with None the default graph; fine where there is none."""
         url = self._graph_url(iri)
         reply = self._send("DELETE", url, None)
         if reply.status != 404:
@@ -235,7 +235,7 @@ class RemoteStore:
 
 
 def _as_results(found: list[ox.Triple]) -> ox.QueryTriples:
-    """Triples as the embedded engine gives them."""
+    """Turn triples into the result type of the embedded engine."""
     store = ox.Store()
     store.extend(ox.Quad(triple.subject, triple.predicate, triple.object) for triple in found)
     results = store.query(read_shipped("queries/remote/default-graph.rq"))

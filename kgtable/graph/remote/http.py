@@ -25,14 +25,14 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Credentials:
-    """What proves who asks: a bearer token, or with a user name a password."""
+    """A bearer token, or a user name with a password."""
 
     secret: str = field(repr=False)
     user: str | None = None
 
 
 def credentials_for(url: str, environment: Mapping[str, str] = os.environ) -> Credentials | None:
-    """The credentials in the environment, if they are meant for this URL.
+    """Read the credentials from the environment, if they are meant for this URL.
 
     ``KGTABLE_SPARQL_ORIGIN`` names the origins (``https://host``) they may go to; without it they go
     to this machine alone. Raises `ConfigError` where they are set and it is not said that they are
@@ -123,7 +123,7 @@ _MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class HttpPolicy:
-    """What a request may cost.
+    """Limits of a request: time, retries, size of the reply.
 
     `timeout` are the seconds for a whole reply, `retries` the further tries while the endpoint is busy.
     `most_sent` bounds the bytes of a reply as sent, `most_unpacked` as unpacked; beyond `ratio_from`
@@ -158,7 +158,7 @@ class HttpReply:
 
 
 def checked_url(url: str) -> str:
-    """The URL of an endpoint; raises `UsageError` unless it is http(s) and free of a password."""
+    """Check the URL of an endpoint; raises `UsageError` unless it is http(s) without a password."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -214,7 +214,7 @@ class EndpointClient:
         headers: Mapping[str, str] | None = None,
         login: Login | None = None,
     ) -> HttpReply:
-        """The reply to a request, whatever its status; asks again while the endpoint says it is busy.
+        """Send a request and give the reply, whatever its status; retry while the endpoint is busy.
 
         Only for requests that may be repeated. Raises `RemoteStoreError` where no whole reply comes.
         """
@@ -239,7 +239,7 @@ class EndpointClient:
     def _logged_in(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], login: Login | None
     ) -> HttpReply:
-        """The reply to a request with its credentials.
+        """Send a request with its credentials.
 
         The client would walk through the login by itself, but reads the replies on the way whole.
         """
@@ -297,7 +297,7 @@ def _wait(retry_after: str | None, attempt: int) -> float:
 
 
 def _read(response: httpx.Response, deadline: float, policy: HttpPolicy, url: str) -> bytes:
-    """The body as it was sent, within the policy's time and size."""
+    """Read the body as it was sent, within the limits of time and size."""
     pieces, size = [], 0
     for piece in response.iter_raw():
         size += len(piece)
@@ -310,7 +310,7 @@ def _read(response: httpx.Response, deadline: float, policy: HttpPolicy, url: st
 
 
 def _unpacked(body: bytes, response: httpx.Response, policy: HttpPolicy, url: str) -> bytes:
-    """The body unpacked within the policy's size.
+    """Unpack the body within the limit of size.
 
     httpx would unpack on the way, but takes data that breaks off for whole (measured with 0.28: N-Triples
     of 100,000 lines, as gzip without its last 1 to 120,000 bytes, gave twelve short answers of twelve and

@@ -20,7 +20,7 @@ _MESSAGE_KEYS = ("detail", "exception", "message", "error", "title")
 
 
 def checked(reply: HttpReply, url: str, *, asked: bool = False) -> None:
-    """Raises `RemoteStoreError` for an answer that is no success; `QueryError` for a refused query.
+    """Raise `RemoteStoreError` for a reply that is no success, `QueryError` for a refused query.
 
     `asked` is whether the request was a query, for which status 400 blames its text.
     """
@@ -53,7 +53,7 @@ def checked(reply: HttpReply, url: str, *, asked: bool = False) -> None:
 
 
 def _message(reply: HttpReply) -> str:
-    """The engine's own words, on one line and cut; nothing of a web page."""
+    """The engine's own message, on one line and shortened; nothing of a web page."""
     text = reply.body[:20_000].decode("utf-8", "replace")
     if text.lstrip().startswith("<") or "html" in reply.media_type:
         return "."
@@ -70,7 +70,7 @@ def _message(reply: HttpReply) -> str:
 
 
 def count_rows(reply: HttpReply, url: str) -> int:
-    """How many rows the results of a SELECT have, 1 for ASK; raises `RemoteStoreError` unless whole."""
+    """Count the rows of a SELECT result, 1 for ASK; raises `RemoteStoreError` unless it is whole."""
     if reply.media_type not in _JSON_TYPES:
         raise _wrong_type(reply, url, "SPARQL results in JSON")
     rows = _counted(reply.body)
@@ -89,12 +89,12 @@ def _counted(body: bytes) -> int | None:
 
 
 def parsed(body: bytes) -> ox.QuerySolutions | ox.QueryBoolean:
-    """The results in a body that `count_rows` found whole."""
+    """Parse the results in a body that `count_rows` found whole."""
     return ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
 
 
 def triples(reply: HttpReply, url: str) -> list[ox.Triple]:
-    """The triples of a graph, known to be whole."""
+    """Parse the triples of a graph; raises `RemoteStoreError` unless they are whole."""
     if "html" in reply.media_type or reply.media_type in _JSON_TYPES:
         raise _wrong_type(reply, url, "N-Triples")
     form = ox.RdfFormat.TURTLE if reply.media_type in _TURTLE_TYPES else ox.RdfFormat.N_TRIPLES
@@ -119,7 +119,7 @@ def _damaged(url: str) -> RemoteStoreError:
 
 
 def refuse_partial(reply: HttpReply, rows: int, dialect: EngineDialect, url: str) -> None:
-    """Raises `RemoteStoreError` for an answer that its engine cut without calling it an error.
+    """Raise `RemoteStoreError` for a result that its engine cut without calling it an error.
 
     Virtuoso tells by status 206 or by headers; a result of just its usual limit counts as cut too.
     """
