@@ -32,10 +32,10 @@ def violation(store: ox.Store, iri: str, graph: ox.NamedNode | ox.DefaultGraph |
 @pytest.mark.parametrize(
     ("part", "row", "column", "place"),
     [
-        ("/cell/3/1", 3, 1, "book.xlsx [Costs], row 3, column 1"),
-        ("/row/0", 0, None, "book.xlsx [Costs], row 0"),
-        ("/column/2", None, 2, "book.xlsx [Costs], column 2"),
-        ("", None, None, "book.xlsx [Costs]"),
+        ("/cell/3/1", 3, 1, "book.xlsx [Costs], table a/b, row 3, column 1 (B4)"),
+        ("/row/0", 0, None, "book.xlsx [Costs], table a/b, row 0"),
+        ("/column/2", None, 2, "book.xlsx [Costs], table a/b, column 2"),
+        ("", None, None, "book.xlsx [Costs], table a/b"),
     ],
 )
 def test_a_violation_has_its_place(

@@ -71,7 +71,7 @@ def test_several_faults_at_once_are_all_found() -> None:
 def test_a_violation_names_file_row_and_column() -> None:
     (violation,) = validate(parsed(SOUND.replace("unit:CCY_USD", "unit:QUUX"))).violations
     assert (violation.table, violation.file, violation.row, violation.column) == ("t", "in/t.csv", 2, 1)
-    assert str(violation).startswith("in/t.csv, row 2, column 1: ")
+    assert str(violation).startswith("in/t.csv, table t, row 2, column 1 (B3): ")
     assert "qudt:hasUnit" in str(violation)
     assert "unit/QUUX" in str(violation)
 
