@@ -42,7 +42,8 @@ def _cost(piece: str) -> int:
 LONGEST_TEXT = 1_000
 SCALE_WORDS = {"T": "thousand", "M": "million", "B": "billion", "TN": "trillion"}
 _UNNAMED = frozenset({"", "UNITLESS", "NUM"})
-_SYMBOLS = {"PERCENT": "%"}
+_SYMBOLS = {"PERCENT": "%", "YR": "years", "MO": "months", "WK": "weeks", "DAY": "days", "HR": "hours"}
+"""Units whose symbol in QUDT says little to a reader: a year is ``a`` there."""
 
 
 def one_line(text: str) -> str:

@@ -25,6 +25,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.errors import ConfigError
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
+from kgtable.tables.linearize import decoded, heading_of
 from kgtable.tables.model import Table
 
 _READING = PACKAGE / "answering" / "prompts" / "presentations" / "subtable.txt"
@@ -137,7 +138,7 @@ class WholeTables:
         title = table_line(id, evidence)
         if len(kept) < len(rows):
             title += f", the first {len(kept)} of {len(rows)} rows shown"
-        headings = [f"c{column.index} {column.name}".rstrip() for column in table.columns]
+        headings = [f"c{column.index} {heading_of(table, column.index)}".rstrip() for column in table.columns]
         return self._write(evidence.alias(id), title, headings, kept)
 
 
@@ -145,7 +146,7 @@ def _rows(table: Table) -> list[Row]:
     """The body rows that are not blank, each as wide as the table."""
     width = len(table.columns)
     return [
-        (row, (*cells, *[""] * (width - len(cells))))
+        (row, (*map(decoded, cells), *[""] * (width - len(cells))))
         for row, cells in table.body()
         if any(map(str.strip, cells))
     ]

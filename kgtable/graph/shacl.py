@@ -247,10 +247,20 @@ def _findings(results: rdflib.Graph, names: Mapping[rdflib.term.Node, str]) -> d
         path, severity = results.value(result, SH.resultPath), results.value(result, SH.resultSeverity)
         found[form].add(
             Finding(
-                " ".join(messages), "" if path is None else str(path), str(severity).removeprefix(str(SH))
+                _without_names(" ".join(messages)),
+                "" if path is None else str(path),
+                str(severity).removeprefix(str(SH)),
             )
         )
     return {form: sorted(findings) for form, findings in found.items()}
+
+
+_NAME = re.compile(r"<urn:kgtable:form:\d+(?P<value>:\d+)?>")
+
+
+def _without_names(message: str) -> str:
+    """A message without the names that examples have here; where the node lies is told with each violation."""
+    return _NAME.sub(lambda found: "its value" if found["value"] else "the node", message)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Store
 
 from kgtable.graph.shacl import Finding
 from kgtable.graph.terms import DCTERMS, FIXED_PREFIXES, KGT, decode
+from kgtable.tables.model import spreadsheet_reference
 
 GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 
@@ -41,10 +42,14 @@ class Violation:
         place = self.file or self.table or self.node
         if self.file and self.sheet:
             place += f" [{self.sheet}]"
+        if self.file and self.table:
+            place += f", table {self.table}"
         if self.row is not None:
             place += f", row {self.row}"
         if self.column is not None:
             place += f", column {self.column}"
+        if self.row is not None and self.column is not None:
+            place += f" ({spreadsheet_reference(self.row, self.column)})"
         found = f" Found: {', '.join(self.values)}." if self.values else ""
         at = f" ({_short(self.property)})" if self.property else ""
         return f"{place}: {self.message}{at}{found}"

@@ -14,6 +14,7 @@ from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.question_terms import Query
 from kgtable.retrieval.ranking import Scored
+from kgtable.tables.linearize import heading_of
 from kgtable.tables.model import Table
 
 TABLES_SHOWN = 30
@@ -87,7 +88,7 @@ def _lines(number: int, table: Table, rows: Sequence[int]) -> str:
     title = " › ".join(filter(None, (context.title, *context.heading, context.caption))) or table.id
     grid = table.grid.head
     shown = [" | ".join(grid[row]) for row in rows if row < len(grid)]
-    columns = " | ".join(column.name or "—" for column in table.columns)
+    columns = " | ".join(heading_of(table, column.index) or "—" for column in table.columns)
     return "\n".join(_one_line(line) for line in (f"[{number}] {title}", columns, *shown))
 
 

@@ -20,8 +20,27 @@ from kgtable.tables.model import Context, Row, Table
 
 
 def headings(table: Table) -> Row:
-    """One heading a column: its header path, or ``column n`` (from 1) where it has none."""
-    return tuple(column.name.strip() or unnamed(table, column.index) for column in table.columns)
+    """One heading a column: its header path, or ``column n`` (from 1) where it has none.
+
+    The column of labels has the whole corner, which may state the unit of all others.
+    """
+    return tuple(heading_of(table, column.index) or unnamed(table, column.index) for column in table.columns)
+
+
+def heading_of(table: Table, index: int) -> str:
+    """The header text above a column, with the corner above the labels; empty where there is none."""
+    column, structure = table.columns[index], table.structure
+    corner = structure.corner.strip() if index == structure.label_column else ""
+    return decoded(corner or column.name.strip())
+
+
+def decoded(text: str) -> str:
+    """The text with HTML entities as the characters they stand for.
+
+    >>> decoded("R&amp;D"), decoded("R&D")
+    ('R&D', 'R&D')
+    """
+    return html.unescape(text) if "&" in text else text
 
 
 def unnamed(table: Table, index: int) -> str:
@@ -33,7 +52,7 @@ def body_rows(table: Table) -> Iterator[tuple[int, Row]]:
     """Every body row that is not blank, stripped and padded to the table's width."""
     width = len(table.columns)
     for index, row in table.body():
-        cells = tuple(cell.strip() for cell in row)
+        cells = tuple(decoded(cell.strip()) for cell in row)
         if any(cells):
             yield index, cells + ("",) * (width - len(cells))
 
@@ -130,7 +149,7 @@ def _heading(table: Table, row: int) -> str:
         cells = table.grid.head[group]
         column = table.structure.label_column
         name = cells[column].strip() if column < len(cells) else ""
-        names.append((name or next((cell.strip() for cell in cells if cell.strip()), "")).rstrip(":"))
+        names.append(decoded(name or next((cell.strip() for cell in cells if cell.strip()), "")).rstrip(":"))
     return f"Group: {' > '.join(names)}" if names else "Ungrouped:"
 
 
@@ -163,13 +182,13 @@ def as_schema(table: Table) -> str:
 
 
 def as_heading(table: Table) -> str:
-    """Section heading and subheading."""
-    return _paragraphs(*_headings(table.context))
+    """Section heading and subheading, caption and the titles above the header."""
+    return _paragraphs(*_headings(table))
 
 
 def as_heading_table(table: Table) -> str:
     """Heading and subheading, then the table."""
-    return _paragraphs(*_headings(table.context), as_plaintext(table))
+    return _paragraphs(*_headings(table), as_plaintext(table))
 
 
 def as_pretext(table: Table) -> str:
@@ -179,27 +198,35 @@ def as_pretext(table: Table) -> str:
 
 def as_heading_pretext(table: Table) -> str:
     """Heading and subheading, then the text before the table."""
-    return _paragraphs(*_headings(table.context), *_before(table.context))
+    return _paragraphs(*_headings(table), *_before(table.context))
 
 
 def as_heading_pretext_table(table: Table) -> str:
     """Heading and subheading, the text before the table, then the table."""
-    return _paragraphs(*_headings(table.context), *_before(table.context), as_plaintext(table))
+    return _paragraphs(*_headings(table), *_before(table.context), as_plaintext(table))
 
 
 def as_context(table: Table) -> str:
     """Heading, subheading, the text before and the text after."""
-    return _paragraphs(*_headings(table.context), *_before(table.context), *table.context.after)
+    return _paragraphs(*_headings(table), *_before(table.context), *table.context.after)
 
 
 def as_context_table(table: Table) -> str:
     """Heading, subheading, the text before, the table, then the text after."""
     context = table.context
-    return _paragraphs(*_headings(context), *_before(context), as_plaintext(table), *context.after)
+    return _paragraphs(*_headings(table), *_before(context), as_plaintext(table), *context.after)
 
 
-def _headings(context: Context) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((context.title, *context.heading, context.caption)))
+def _headings(table: Table) -> tuple[str, ...]:
+    context = table.context
+    return tuple(dict.fromkeys((context.title, *context.heading, context.caption, *title_texts(table))))
+
+
+def title_texts(table: Table) -> tuple[str, ...]:
+    """The texts of the rows above the header."""
+    rows = table.grid.head
+    texts = (next(filter(str.strip, rows[row]), "") for row in table.structure.titles if row < len(rows))
+    return tuple(decoded(text.strip()) for text in texts if text)
 
 
 def _before(context: Context) -> tuple[str, ...]:
@@ -208,7 +235,7 @@ def _before(context: Context) -> tuple[str, ...]:
 
 
 def _paragraphs(*parts: str) -> str:
-    return " | ".join(stripped for part in parts if (stripped := part.strip()))
+    return " | ".join(stripped for part in parts if (stripped := decoded(part.strip())))
 
 
 class TableFormat(StrEnum):

@@ -153,3 +153,16 @@ def test_values_that_are_no_numbers_are_told_of_and_not_logged(
 
 def test_nothing_to_judge(shapes: rdflib.Graph) -> None:
     assert judge({}, shapes) == {}
+
+
+def test_messages_do_not_speak_of_the_examples(shapes: rdflib.Graph) -> None:
+    shapes = load_shapes()
+    shapes.parse(
+        data=f"""@prefix sh: <http://www.w3.org/ns/shacl#> .
+        [] a sh:NodeShape ; sh:targetClass <{QUDT}QuantityValue> ;
+          sh:property [ sh:path <{KGT}text> ; sh:minCount 2 ] .""",
+        format="turtle",
+    )
+    found = judge({"one": quantity(number("1.0"))}, shapes)["one"]
+    assert found
+    assert not any("urn:kgtable" in finding.message for finding in found)

@@ -76,7 +76,7 @@ def test_several_faults_at_once_are_all_found() -> None:
 def test_a_violation_names_file_row_and_column() -> None:
     (violation,) = validate(parsed(SOUND.replace("unit:CCY_USD", "unit:QUUX"))).violations
     assert (violation.table, violation.file, violation.row, violation.column) == ("t", "in/t.csv", 2, 1)
-    assert str(violation).startswith("in/t.csv, row 2, column 1: ")
+    assert str(violation).startswith("in/t.csv, table t, row 2, column 1 (B3): ")
     assert "qudt:hasUnit" in str(violation)
     assert "unit/QUUX" in str(violation)
 
@@ -219,10 +219,10 @@ def violation(store: ox.Store, iri: str, graph: ox.NamedNode | ox.DefaultGraph |
 @pytest.mark.parametrize(
     ("part", "row", "column", "place"),
     [
-        ("/cell/3/1", 3, 1, "book.xlsx [Costs], row 3, column 1"),
-        ("/row/0", 0, None, "book.xlsx [Costs], row 0"),
-        ("/column/2", None, 2, "book.xlsx [Costs], column 2"),
-        ("", None, None, "book.xlsx [Costs]"),
+        ("/cell/3/1", 3, 1, "book.xlsx [Costs], table a/b, row 3, column 1 (B4)"),
+        ("/row/0", 0, None, "book.xlsx [Costs], table a/b, row 0"),
+        ("/column/2", None, 2, "book.xlsx [Costs], table a/b, column 2"),
+        ("", None, None, "book.xlsx [Costs], table a/b"),
     ],
 )
 def test_a_violation_has_its_place(

@@ -62,6 +62,7 @@ def test_a_table_far_down_its_sheet_is_read_all_the_same() -> None:
         "Item|2021|2022\nSchool|420|455\nRoads|310|265\n||\nCulture|100|120\nParks|30|35",
         "Item|2021|2022\nAssets||\nCash|420|455\n||\nDebts||\nLoans|100|120\nBonds|1|2",
         "Item|2021|2022||2023|2024\nSchool|420|455||1|2\nRoads|310|265||3|4",
+        "Item|2021|2022\nSchool|420|455\nRoads|310|265\n||\nFounded|3 May 1999|\nResult|700|955\nTax|1|2",
         "Title||\n||\nItem|2021|2022\nSchool|420|455",
         "Item|2021|2022\nSchool|420|455\nRoads|310|265\n||\nSource: us||\nStand: May||",
         "Name|Town\nAda|Ems\nBob|Inn\n|\nCy|Ems\nDee|Inn",

@@ -158,7 +158,7 @@ def _begins_table(block: _Block, above: Sequence[_Block]) -> bool | None:
     profile = profile_rows([(), *lower], width)
     header, body = profile.votes(first)
     below = [row for row in lower[1:] if len(filled(row)) > 1]
-    if header and not body:
+    if header and not body and profile.numeric <= {0, *filled(first)}:
         return _names_differ(first, header_above)
     if profile.numeric or body:
         return False
