@@ -280,6 +280,7 @@ class KnowledgeGraph:
             self.__dict__.pop(name, None)
         if store is not None:
             store.close()
+        self.generation.release()
         _OPEN_GRAPHS.discard(self)
         if not _OPEN_GRAPHS and "kgtable.index.embedding_models" in sys.modules:
             from kgtable.index.embedding_models import release_embedders

@@ -53,6 +53,11 @@ class Generation:
     changes: Changes = field(default_factory=Changes)
     lease: Lease | None = field(default=None, compare=False, repr=False)
 
+    def release(self) -> None:
+        """End the lease, where there is one; a second call does nothing."""
+        if self.lease is not None:
+            self.lease.release()
+
     @property
     def store_path(self) -> Path:
         """The Oxigraph store."""

@@ -16,7 +16,8 @@ from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
 from kgtable.errors import UnknownColumnError
-from kgtable.index.words import is_empty_word, stem as stemmed
+from kgtable.index.words import is_empty_word
+from kgtable.index.words import stem as stemmed
 from kgtable.programs.algebra import (
     And,
     Apply,

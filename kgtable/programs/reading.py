@@ -15,7 +15,8 @@ from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from kgtable.index.words import is_empty_word, stem as stemmed
+from kgtable.index.words import is_empty_word
+from kgtable.index.words import stem as stemmed
 from kgtable.programs.algebra import Relator
 from kgtable.resources import PACKAGE
 from kgtable.values.currencies import SCALE_WORDS

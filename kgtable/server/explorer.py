@@ -152,9 +152,9 @@ class Explorer:
         return self._answer(job, emit)
 
     def _close(self) -> None:
-        """Ends the lease of the graph at once: the graph itself may wait for the garbage collector."""
-        if self._graph is not None and self._graph.generation.lease is not None:
-            self._graph.generation.lease.release()
+        """Release the files of the graph; its models stay loaded for the next one."""
+        if self._graph is not None:
+            self._graph.generation.release()
         self._graph = None
 
     def _answer(self, job: Head, emit: Emit) -> tuple[Head, bytes]:

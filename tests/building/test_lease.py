@@ -116,11 +116,16 @@ def test_a_released_lease_lets_the_generation_go(tmp_path: Path) -> None:
     generation = GraphDirectory(graph).lease()
     rebuild(folder, graph, 4)
     assert generations(graph) == ["1", "2"]
-    assert generation.lease is not None
-    generation.lease.release()
-    generation.lease.release()
+    generation.release()
+    generation.release()
     build_graph([folder], graph)
     assert generations(graph) == ["2"]
+    with api.open(graph) as opened:
+        assert len(opened.tables) == 1
+        rebuild(folder, graph, 5)
+        assert generations(graph) == ["2", "3"]
+    build_graph([folder], graph)
+    assert generations(graph) == ["3"]
 
 
 def test_a_generation_that_goes_before_it_is_leased_is_looked_up_again(
