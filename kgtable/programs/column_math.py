@@ -359,7 +359,14 @@ def ranks(data: ColumnData) -> npt.NDArray[np.int64]:
     check_one_dimension(
         {value.unit for value in values.values() if value.number is not None}, "The column", "order"
     )
-    sort_keys = {code: sort_key(value) for code, value in values.items()}
+    # A number without unit is one of the column's unit, as where two such numbers are compared.
+    unit = next((value.unit for value in values.values() if value.unit not in COUNTS), None)
+    sort_keys = {
+        code: sort_key(
+            value._replace(unit=unit) if value.number is not None and value.unit in NO_UNIT else value
+        )
+        for code, value in values.items()
+    }
     classes: dict[int, int] = {}
     for code, count in zip(used.tolist(), counts.tolist(), strict=True):
         classes[sort_keys[code][0]] = classes.get(sort_keys[code][0], 0) + count

@@ -817,10 +817,12 @@ class _Compiler(QueryContext):
             return self._first(node, found, group)
         value = self.expression(node.argument, found)
         if function is AggregateFunction.COUNT_DISTINCT:
-            return ComputedTerm(f"COUNT(DISTINCT {value.group_key()})", "NUM")
+            key = self._bound(found.group, value.group_key(), "key")
+            return ComputedTerm(f"COUNT(DISTINCT {key})", "NUM")
         if function is AggregateFunction.COUNT:
             sparql = value.number() if value.kind == "number" else _shown(value)
-            return ComputedTerm(f"COUNT({sparql})", "NUM")
+            # An expression that fails for one row would spoil the count of all.
+            return ComputedTerm(f"COUNT({self._bound(found.group, sparql, 'value')})", "NUM")
         if function in (AggregateFunction.MIN, AggregateFunction.MAX):
             return self._extreme(function, value, found, alone=alone)
         if function is AggregateFunction.MEDIAN:
@@ -835,9 +837,12 @@ class _Compiler(QueryContext):
 
     def _bound_alone(self, sparql: str, value: SparqlValue, found: _Relation, *, alone: bool) -> str:
         """What is aggregated, with the rows without it left out where nothing else needs them."""
-        if not alone or value.complete:
+        if alone:
+            value.require()
+        if value.complete:
             return sparql
-        value.require()
+        if not alone:
+            return self._bound(found.group, sparql, "value")
         sparql = self._bound(found.group, sparql, "value")
         if not isinstance(value, ColumnReading):
             found.group.add(f"FILTER(BOUND({sparql}))")
@@ -887,6 +892,7 @@ class _Compiler(QueryContext):
         select = SubSelect(self, inner.group)
         several = value.group_key() if isinstance(value, CellReading) else value.number()
         if not (isinstance(node.rows, Limit) and node.rows.count == 1):
+            several = self._bound(inner.group, several, "key")
             select.modifiers.append(f"HAVING(COUNT(DISTINCT {several}) <= 1)")
         found.group.blocks.append(select)
         handed = self._handed(

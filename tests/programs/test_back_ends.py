@@ -72,7 +72,8 @@ Zoë "Z"|1|12 May|snow; hail|1
 TABLES = {
     id: table(id, text)
     for id, text in {
-        "orders": ORDERS, "parts": PARTS, "race": RACE, "customers": CUSTOMERS, "budget": BUDGET, "talks": TALKS
+        "orders": ORDERS, "parts": PARTS, "race": RACE,
+        "customers": CUSTOMERS, "budget": BUDGET, "talks": TALKS,
     }.items()
 }  # fmt: skip
 RELATIONS = {id: relation_of(found, quantities_of(found)) for id, found in TABLES.items()}
@@ -112,7 +113,9 @@ PROGRAMS: dict[str, Any] = {
     "a negation as well": where("orders", {"op": "not", "condition": compare("=", "Status", "paid")}),
     "the missing": where("orders", {"op": "is_missing", "operand": column("Status")}),
     "a date from a day on": where("orders", compare(">=", "Ordered on", "2024-02-05")),
-    "a date within a month": where("orders", compare("=", "Ordered on", {"value": "2024-03", "type": "period"})),
+    "a date within a month": where(
+        "orders", compare("=", "Ordered on", {"value": "2024-03", "type": "period"})
+    ),
     "texts in any case": where("orders", compare("contains", "Customer", "AN")),
     "units of one column": sort("parts", "Length"),
     "a length in feet": where("parts", compare(">", "Length", {"value": "3", "unit": "FT"})),
@@ -144,17 +147,20 @@ PROGRAMS: dict[str, Any] = {
         "on": [{"left": column("Customer"), "right": column("Name")}],
     },
     "a union": {
-        "op": "union", "left": project(rows_of("orders"), "Customer"), "right": project(rows_of("customers"), "Name")
+        "op": "union", "left": project(rows_of("orders"), "Customer"),
+        "right": project(rows_of("customers"), "Name"),
     },
     "an intersection": {
         "op": "intersect", "left": project(rows_of("orders"), "Customer"),
         "right": project(rows_of("customers"), "Name"),
     },
     "those of the left side alone": {
-        "op": "except", "left": project(rows_of("customers"), "Name"), "right": project(rows_of("orders"), "Customer")
+        "op": "except", "left": project(rows_of("customers"), "Name"),
+        "right": project(rows_of("orders"), "Customer"),
     },
     "the next row": {
-        "op": "neighbours", "source": rows_of("orders"), "condition": compare("=", "Customer", "Lind"), "offset": 1
+        "op": "neighbours", "source": rows_of("orders"), "offset": 1,
+        "condition": compare("=", "Customer", "Lind"),
     },
     "the year of the most": limit(
         sort(
@@ -172,6 +178,8 @@ PROGRAMS: dict[str, Any] = {
     "days without a year": project(sort("talks", "Held", descending=False), "Speaker", "Held"),
     "an accent in another case": where("talks", compare("=", "Speaker", "łukasz")),
     "footnote marks": where("talks", compare("=", "Speaker", "O'Brien")),
+    "a count of numbers in texts": of("count", {"op": "number", "operand": column("Talks")}, "talks"),
+    "different texts among missing ones": of("count_distinct", "Status", "orders"),
     "quotes": where("talks", compare("contains", "Speaker", '"z"')),
 }  # fmt: skip
 

@@ -65,3 +65,8 @@ def test_combinations_are_numbered_in_order_of_appearance() -> None:
     first, second = np.array([5, 5, 0, 5]), np.array([1, -1, 1, 1])
     numbers, rows = combine_keys([first, second], 4)
     assert (numbers.tolist(), rows.tolist()) == ([0, 1, 2, 0], [0, 1, 2])
+
+
+def test_a_number_without_unit_ranks_among_those_of_the_columns_unit() -> None:
+    column = ColumnData.of([quantity(82, "PERCENT"), quantity(43), quantity(60, "PERCENT")])
+    assert ranks(column).tolist() == [2, 0, 1]

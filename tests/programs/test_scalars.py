@@ -102,3 +102,28 @@ def test_bounds() -> None:
         calculate(Operator.POWER, quantity(10), quantity(100000))
     with pytest.raises(UnitMismatchError, match="EUR cannot be added to USD"):
         calculate(Operator.ADD, quantity(1, "CCY_USD"), quantity(1, "CCY_EUR"))
+
+
+def test_seasons_come_one_after_the_other() -> None:
+    first, second = time("1995/1996"), time("1996/1997")
+    assert compare(Relator.LESS, first, second)
+    assert not compare(Relator.LESS, second, first)
+    assert compare(Relator.EQUAL, first, text("1995-96"))
+
+
+def test_days_without_a_year_sort_and_have_parts() -> None:
+    may, september = time("3 May"), time("September 12")
+    assert compare(Relator.LESS, may, september)
+    month = apply(Function.MONTH, september)
+    assert month is not None
+    assert month.value == 9
+    assert apply(Function.YEAR, september) is None
+    with pytest.raises(ProgramTypeError, match="without a year"):
+        calculate(Operator.SUBTRACT, september, may)
+
+
+def test_the_two_parts_of_a_cell() -> None:
+    cell = text("Clippard (14)")
+    parts = [apply(function, cell) for function in (Function.MAIN, Function.ASIDE)]
+    assert [part.value for part in parts if part] == ["Clippard", 14]
+    assert apply(Function.ASIDE, text("plain")) is None
