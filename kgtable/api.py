@@ -395,7 +395,7 @@ class KnowledgeGraph:
             retriever = retriever.with_model(llm, rerank=rerank)
         found = retriever.retrieve(question, k)
         times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
-        log.info("retrieved %d triples by %s: %s", len(found.triples), method, times)
+        log.info("retrieved %d triples by %s: %s", len(found.addresses), method, times)
         return found
 
     def rdf_of(self, triples: Sequence[ScoredTriple], format: str = "turtle") -> str:

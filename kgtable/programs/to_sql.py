@@ -63,7 +63,9 @@ from kgtable.programs.dimensions import (
     comparable,
     conversion,
     describe,
+    factors_of,
     multiply_units,
+    unit_of,
 )
 from kgtable.programs.executor import constant_datum, places_of
 from kgtable.programs.relation import Relation
@@ -695,7 +697,8 @@ class _Compiler:
             return ComputedValue(f"({_quotient(a, b)}{times})", "PERCENT" if share else "UNITLESS")
         a, b = self._number(left), self._number(right)
         if operator is Operator.POWER:
-            return ComputedValue(f"pow(CAST({a} AS DOUBLE), CAST({b} AS DOUBLE))", left.unit)
+            sql = f"pow(CAST({a} AS DOUBLE), CAST({b} AS DOUBLE))"
+            return ComputedValue(sql, _power_unit(left, right))
         power = 1 if operator is Operator.MULTIPLY else -1
         unit, factor = multiply_units(left.unit, right.unit, power)
         sql = f"(CAST({a} AS DOUBLE) * CAST({b} AS DOUBLE))" if power == 1 else _quotient(a, b)
@@ -863,6 +866,17 @@ def _lines(parts: Sequence[str]) -> str:
 def _quotient(a: str, b: str) -> str:
     zero = "error('division by zero')"
     return f"(CAST({a} AS DOUBLE) / CASE WHEN {b} = 0 THEN {zero} ELSE CAST({b} AS DOUBLE) END)"
+
+
+def _power_unit(base: SqlValue, exponent: SqlValue) -> str | None:
+    """The unit of a power; that of a quantity must be known when compiling."""
+    factors = factors_of(base.unit)
+    if not factors:
+        return base.unit
+    number = exponent.datum.number if isinstance(exponent, BoundConstant) else None
+    if number is None or number != number.to_integral_value():
+        raise ProgramCompilationError("SQL can raise a quantity to a whole constant only.")
+    return unit_of({name: power * int(number) for name, power in factors})
 
 
 def _times(factor: Fraction) -> str:

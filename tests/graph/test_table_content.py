@@ -16,7 +16,7 @@ from kgtable.ontology.annotate import annotate
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid
 from tests.graph.support import NAMES, grid, triples_of
-from tests.graph.test_reading_back import grids
+from tests.graph.test_table_decoder import grids
 
 ROWS = tuple(ContentRow(row, False, f"r{row}", None, ((0, CellContent(f"r{row}")),)) for row in range(7))
 CONTENT = TableContent("t", "Title", "", ("A", "B"), ("\ud800",), (("Name", "http://e/p"),), ROWS)

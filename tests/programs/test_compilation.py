@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import duckdb
 import pyoxigraph as ox
 import pytest
 
 from kgtable.answering.table_sources import quantities_of
 from kgtable.errors import ProgramCompilationError
-from kgtable.programs import Relation, parse_program, relation_of
+from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.to_sparql import compile_sparql
 from kgtable.programs.to_sql import compile_sql, load_tables, run_sql
 from tests.programs.back_ends import in_memory, in_sparql, in_sql, store_of
@@ -60,7 +62,9 @@ def test_constants_of_sql_are_parameters_and_numbers_exact(relations: dict[str, 
     query = compile_sql(parse_program(where("orders", compare("=", "Customer", "Lind"))), relations)
     assert "lind" not in query.text
     assert query.parameters == {"p1": "lind"}
-    assert str(run_sql(parse_program(of("max", "Amount (EUR)", "orders")), relations).rows[0][0]) == "70.00"
+    largest = run_sql(parse_program(of("max", "Amount (EUR)", "orders")), relations).rows[0][0]
+    assert isinstance(largest, Decimal)
+    assert largest == 70
     (orders,) = query.tables
     assert orders.meanings["Amount (EUR)"] == "Amount (EUR) (value)"
 
@@ -110,3 +114,12 @@ def test_what_sparql_cannot_say_is_refused(program: object, relations: dict[str,
     with pytest.raises(ProgramCompilationError, match="SPARQL has no"):
         compile_sparql(parse_program(program), relations)  # type: ignore[arg-type]
     assert run_sql(parse_program(program), relations).rows  # type: ignore[arg-type]
+
+
+def test_the_unit_of_a_power_is_that_of_the_executor(relations: dict[str, Relation]) -> None:
+    square = calc("power", lookup("Length", where("parts", compare("=", "Part", "Beam"))), 2)
+    program = parse_program(square)
+    (rows, units), result = in_sql(program, relations), run(program, relations)
+    assert result.value is not None
+    assert units == (result.value.unit,) == ("M2",)
+    assert rows == [(6.25,)]
