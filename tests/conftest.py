@@ -68,14 +68,3 @@ def folder(tmp_path: Path) -> Path:
 def graph_path(tmp_path: Path) -> Path:
     """Where a test may build a graph."""
     return tmp_path / "graph"
-
-
-_KNOWN = Path(__file__).with_name("known_failures.txt")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of `known_failures.txt` as expected failures: each is a defect that is still to be mended."""
-    known = tuple(_KNOWN.read_text(encoding="utf-8").split())
-    for item in items:
-        if item.nodeid.split("[")[0].startswith(known):
-            item.add_marker(pytest.mark.xfail(reason="listed in tests/known_failures.txt", strict=False))

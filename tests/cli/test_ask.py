@@ -60,8 +60,8 @@ def test_a_question_may_come_from_standard_input(kg: str) -> None:
 def test_json_is_one_object_of_the_fields_agreed_on(kg: str) -> None:
     found = json.loads(ask(kg, QUESTION, "--json").stdout)
     assert list(found) == [
-        "question", "answer", "value", "unit", "verified", "status", "confidence", "reasons", "citations",
-        "calculation", "program", "alternatives", "method", "model", "usage", "timings_ms",
+        "question", "answer", "value", "unit", "verified", "citations", "calculation", "method", "model",
+        "usage", "timings_ms", "status", "confidence", "reasons", "program", "alternatives",
     ]  # fmt: skip
     assert (found["answer"], found["value"], found["unit"]) == ("58,232", "58232", "KiloM")
     assert found["citations"][0]["cell"].endswith("/table/planets/cell/2/1")

@@ -82,7 +82,7 @@ def test_records_come_back_from_a_result() -> None:
     _, records = records_of(result)
     assert [record.scores for record in records] == [dict(record.scores) for record in RECORDS]
     for other in ({}, {"systems": []}, {"systems": [{"name": "x"}]}, {"systems": 3}):
-        with pytest.raises(UsageError, match="no result of kgtable eval"):
+        with pytest.raises(UsageError, match="not a result of kgtable eval"):
             records_of(other)
 
 

@@ -9,7 +9,7 @@ import kgtable
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.layout.regions import split_regions
 from kgtable.tables.model import Area, Grid, Row
-from tests.tables.structure.grids import grid
+from tests.tables.layout.grids import grid
 
 STACKED = "Fruit|Crates|Weight\nPlum|46|552\nPear|31|434\n||\nHelper|Hours|Paid\nAda|7.5|97.5\nBob|9|117"
 BESIDE = "Fruit|Weight||Helper|Paid\nPlum|552||Ada|97.5\nPear|434||Bob|117\nFig|12||Cy|5"
