@@ -24,6 +24,7 @@ from kgtable.programs.algebra import (
     ColumnRef,
     Compare,
     Constant,
+    Convert,
     Expression,
     Filter,
     GroupBy,
@@ -55,7 +56,7 @@ from kgtable.programs.linking import ColumnView, Links, index_of, stems_of
 from kgtable.programs.provenance import CellRole
 from kgtable.programs.reading import Question, consumed_cues, months, words_of_type
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import SCALES
+from kgtable.programs.scalars import SCALES, normal
 from kgtable.values.currencies import SCALE_WORDS
 
 MOST_ROWS = 50
@@ -134,6 +135,12 @@ class Coverage:
         rise = _asks_of_change(self.program.root, self.relations)
         if rise is not None:
             found.update(("change", "up" if rise else "down"))
+        if (
+            "share" in self.operators
+            and "ratio" not in self.operators
+            and "percent" not in self.question.cues
+        ):
+            found.discard("ratio")
         return frozenset(found)
 
     @cached_property
@@ -153,6 +160,10 @@ class Coverage:
         for cue, mask in question.cues.items():
             if cue in self.cues:
                 total |= mask
+        said = {normal(str(constant.value)) for constant, _ in _constants(self.program.root)}
+        for links in self.links:
+            for condition in links.conditions:
+                total |= condition.mask if condition.text and normal(condition.text) in said else 0
         for constant, parent in _constants(self.program.root):
             total |= self._constant(constant, parent)
         total |= self._rows_of_result() | self._limits() | self._units()
@@ -502,12 +513,24 @@ def _asks_of_change(root: Node, relations: Mapping[str, Relation]) -> bool | Non
     return (first > second) is (root.relator in _GREATER)
 
 
-def change_of(result: ProgramResult, relations: Mapping[str, Relation]) -> int | None:
-    """The direction of a change from the earlier to the later: 1, 0 or -1; None where none was computed."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The direction of a change from the earlier to the later (1, 0, -1), and whether a program subtracts
+    the later from the earlier, so that its result has the opposite sign."""
+
+    direction: int
+    reversed: bool = False
+
+
+def change_of(result: ProgramResult, relations: Mapping[str, Relation]) -> Change | None:
+    """The change from one period to another that a program computes; None where it computes none."""
     value = result.value
     number = value.number if value is not None else None
     node: Node = result.program.root
-    while isinstance(node, Arithmetic):
+    while isinstance(node, Arithmetic | Convert):
+        if isinstance(node, Convert):
+            node = node.operand
+            continue
         if node.operator in (Operator.SUBTRACT, Operator.PERCENT_CHANGE):
             break
         if node.operator not in (Operator.DIVIDE, Operator.MULTIPLY, Operator.SHARE):
@@ -520,5 +543,13 @@ def change_of(result: ProgramResult, relations: Mapping[str, Relation]) -> int |
     if not first or not second or first == second:
         return None
     if node.operator is Operator.SUBTRACT:
-        return sign if first > second else -sign
-    return sign if first < second else None
+        return Change(sign) if first > second else Change(-sign, True)
+    return Change(sign) if first < second else None
+
+
+def is_difference(program: Program) -> bool:
+    """Whether a program is a difference, converted or not."""
+    node: Node = program.root
+    while isinstance(node, Convert):
+        node = node.operand
+    return isinstance(node, Arithmetic) and node.operator is Operator.SUBTRACT

@@ -335,6 +335,8 @@ def _is_said_by(datum: Datum, stated: StatedNumber, unsigned: bool) -> bool:
     number = datum.number
     if number is None:
         return False
+    if stated.unit is None and stated.text == datum.text.strip():
+        return True
     power = SCALES.get(datum.scale or "ONE", 0)
     return agrees(stated, Fraction(number), power=power, unit=datum.unit, unsigned=unsigned)
 

@@ -15,7 +15,7 @@ from typing import cast
 
 from kgtable.answering.answer import Alternative, Citation
 from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
-from kgtable.answering.coverage import Coverage, change_of, extremes
+from kgtable.answering.coverage import Coverage, change_of, extremes, is_difference
 from kgtable.answering.evidence import Cell, Evidence
 from kgtable.answering.grounding import Facts, check_text, plain, speaks_of_falling, speaks_of_rising
 from kgtable.answering.program_answers import EvidenceRelations, citations_of, relations_of
@@ -37,10 +37,20 @@ from kgtable.programs.algebra import (
     tables_of,
     walk,
 )
+from kgtable.programs.dimensions import comparable
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.provenance import CellRole
 from kgtable.programs.reading import Question, adjectives
-from kgtable.programs.scalars import Datum, format_decimal, key_of, normal, quantity, text_of
+from kgtable.programs.scalars import (
+    Datum,
+    TimeSpan,
+    format_decimal,
+    key_of,
+    normal,
+    quantity,
+    text_of,
+    time_in,
+)
 
 MOST_READ = 2_000
 """Cells of a result that a text is checked against."""
@@ -52,17 +62,18 @@ RIVAL = 0.3
 RIVAL_TABLE = 0.05
 """The same for a program over other tables."""
 
-_ANY = frozenset({"number", "truth", "text"})
-_NUMBER = frozenset({"number"})
+_ANY = frozenset({"number", "truth", "text", "time", "name"})
+_NUMBER = frozenset({"number", "name"})
 _KINDS = {
     "yes_no": frozenset({"truth"}),
     "how_many": _NUMBER,
     "how_much": _NUMBER,
     "percent": _NUMBER,
-    "who": frozenset({"text"}),
-    "where": frozenset({"text"}),
+    "when": frozenset({"time", "number", "name"}),
+    "who": frozenset({"text", "name"}),
+    "where": frozenset({"text", "name"}),
 }
-"""The kinds of values that answer a question; programs that give others are no rivals of one that does."""
+"""The kinds of values that answer a question."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +241,8 @@ class _Judge:
         truth = any(isinstance(value.value, bool) for result in results for value in _values(result))
         if truth and all(isinstance(result.program.root, Compare) for result in results):
             return
-        changes = {change_of(result, self._relations) for result in results}
+        found = [change_of(result, self._relations) for result in results]
+        changes = {None if change is None else change.direction for change in found}
         wanted = {1} if rises else {-1}
         if (rises or falls) and not (rises and falls):
             if changes != wanted and not self._is_echo(text):
@@ -240,7 +252,7 @@ class _Judge:
         unsaid = comparative - asked
         if unsaid and not any(extremes(result.program) for result in results) and changes != wanted:
             self._doubts.append(f"The answer says {min(unsaid)!r}, which no program computed.")
-        self._check_presumed(changes)
+        self._check_presumed(results)
 
     def _is_echo(self, text: str) -> bool:
         """Whether each word of a direction is the question's own, and a program computed the answer."""
@@ -254,11 +266,24 @@ class _Judge:
             and not {"grew", "fell", "rose", "dropped", "increased", "decreased"} & words
         )
 
-    def _check_presumed(self, changes: set[int | None]) -> None:
-        """Note a change that goes the other way than the question takes for granted."""
+    def _check_presumed(self, results: Sequence[ProgramResult]) -> None:
+        """Note a change or difference that goes the other way than the question takes for granted."""
+        asked = Question.read(self._question)
         rises, falls = speaks_of_rising(self._question), speaks_of_falling(self._question)
-        if rises != falls and changes == {-1 if rises else 1}:
-            self._doubts.append("The question takes the opposite direction for granted.")
+        compared = any(not adjective.superlative for adjective, _ in asked.adjectives)
+        for result in results:
+            value, change = result.value, change_of(result, self._relations)
+            negative = value is not None and value.number is not None and value.number < 0
+            if change is not None and rises != falls and change.direction == (-1 if rises else 1):
+                self._doubts.append("The question takes the opposite direction for granted.")
+            elif (
+                change is not None and change.reversed and "change" in asked.cues and (negative or not falls)
+            ):
+                self._doubts.append("The program subtracts the later from the earlier.")
+            elif negative and change is None and compared and is_difference(result.program):
+                self._doubts.append(
+                    "The difference is negative, against what the question takes for granted."
+                )
 
     # The verdict
 
@@ -348,13 +373,16 @@ class _Judge:
         answer = answer_key(self._said)
         same = [other.confidence for other in others if answer_key(_values(other.result)) == answer]
         confidence = max(same, default=None)
-        kinds = _KINDS.get(asked.wh, _ANY)
-        if not {_kind(value) for value in self._said} <= kinds:
-            kinds = _ANY
+        kinds = {_kind(value) for value in self._said}
+        if not kinds <= _KINDS.get(asked.wh, _ANY):
+            kinds = set(_ANY)
+        units = {value.unit for value in self._said if value.number is not None}
         rivals = []
         for other in others:
             values = list(_values(other.result))
             if not {_kind(value) for value in values} <= kinds:
+                continue
+            if asked.wh == "how_many" and not all(comparable(v.unit, unit) for v in values for unit in units):
                 continue
             if answer_key(map(_absolute, values)) == answer_key(map(_absolute, self._said)):
                 continue
@@ -435,9 +463,19 @@ def _text_datum(cell: Cell) -> Datum:
 
 
 def _kind(value: Datum) -> str:
+    """What a value is to a question: a truth, a number, a time, the name of something, or a text."""
     if isinstance(value.value, bool) or normal(text_of(value)) in ("yes", "no"):
         return "truth"
-    return "number" if value.number is not None or text_of(value)[:1].isdigit() else "text"
+    if value.number is not None:
+        return "number"
+    if isinstance(value.value, TimeSpan):
+        return "time"
+    if value.kind is ValueKind.ENTITY:
+        return "name"
+    text = text_of(value)
+    if time_in(text) is not None:
+        return "time"
+    return "number" if text[:1].isdigit() else "text"
 
 
 def _programs(ranked: RankedAnswer) -> list[RankedProgram]:
