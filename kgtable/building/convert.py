@@ -275,10 +275,12 @@ class TableConversion:
 
         `contents` is where the content for an index goes, if it is wanted.
         """
-        self._grid = grid
+        mapping = settings.mapping
+        table = make_table(grid, mapping.layout(grid.id) if mapping is not None else None)
+        self._grid = table.grid
         self._scan = scan
         self._share = share
-        self._shape = TableShape(annotate(make_table(grid), settings.mapping), settings.names)
+        self._shape = TableShape(annotate(table, mapping), settings.names)
         self._writer = writer_for(settings.format, settings.names)
         self._contents = (
             None

@@ -173,7 +173,7 @@ def _bring_mapping_up_to_date(
     """Write the mapping if a build was killed before it could, or decisions were given explicitly."""
     summaries = by_name(catalogue.facts())
     if is_saved(place, edited, summaries):
-        return ()
+        return edited.mapping.unmatched(summaries, {table for s in summaries.values() for table in s.tables})
     return save_mapping(place, edited, summaries, propose(summaries))
 
 

@@ -63,7 +63,9 @@ def annotate(table: Table, mapping: UserMapping | None = None) -> AnnotatedTable
         names=names,
         styles=tuple(_styled(style, decided.get(index)) for index, style in enumerate(styles)),
         quantities=QuantityResolver(
-            table, {index: Override(decision.unit, decision.scale) for index, decision in decided.items()}
+            table,
+            {index: Override(decision.unit, decision.scale) for index, decision in decided.items()},
+            Override(*mapping.stated_unit(table.id)) if mapping is not None else None,
         ),
     )
 

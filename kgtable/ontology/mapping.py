@@ -25,6 +25,7 @@ from python_calamine import CalamineError, CalamineWorkbook
 
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
+from kgtable.tables.model import LayoutDecision
 from kgtable.values.units import find_unit, units
 
 NAME: Final = "column name"
@@ -32,6 +33,14 @@ ONLY_IN: Final = "only in"
 EDITABLE: Final = ("predicate", "unit", "scale", "datatype", "same as")
 FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, "units found", "tables")
 WIDTHS: Final = (40, 34, 16, 8, 10, 34, 20, 30, 40)
+
+TABLE: Final = "table"
+TABLE_EDITABLE: Final = (
+    "header rows", "label column", "skip rows", "note rows", "title", "unit", "scale"
+)  # fmt: skip
+TABLE_FIELDS: Final = (TABLE, *TABLE_EDITABLE)
+TABLE_SHEET: Final = "tables"
+"""The sheet of a mapping workbook that holds what is decided about tables."""
 
 _GUARDED = re.compile(r"[=+\-@\t\r']")
 _ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
@@ -73,17 +82,66 @@ def read_rows(path: Path) -> list[MappingRow]:
     return list(_rows(path.name, lines))
 
 
-def csv_bytes(rows: Iterable[Sequence[str]]) -> bytes:
-    """The rows, in the order of `FIELDS`, as a CSV file with its header."""
+def read_table_rows(path: Path) -> list[MappingRow]:
+    """What a mapping file says of tables: its sheet ``tables``, or a CSV file that begins with ``table``.
+
+    Raises `MappingError` where the file cannot be read, or names one table or pattern twice.
+    """
+    try:
+        if path.suffix.lower() in (".xlsx", ".xlsm", ".ods"):
+            lines = list(_spreadsheet_lines(path, TABLE_SHEET))
+        else:
+            lines = list(_csv_lines(path.read_bytes()))
+    except (OSError, csv.Error, CalamineError, ValueError) as error:
+        raise MappingError(
+            f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
+        ) from error
+    return _table_rows(path.name, lines) if _is_about_tables(lines) else []
+
+
+def _is_about_tables(lines: Sequence[tuple[int, list[str]]]) -> bool:
+    return bool(lines) and [cell.strip().casefold() for cell in lines[0][1]][:1] == [TABLE]
+
+
+def _table_rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> list[MappingRow]:
+    header = [cell.strip().casefold() for cell in lines[0][1]]
+    found: dict[str, MappingRow] = {}
+    for line, cells in lines[1:]:
+        values = {f: cell.strip() for f, cell in zip(header, cells, strict=False) if f in TABLE_FIELDS}
+        if not any(values.values()):
+            continue
+        row = MappingRow(values, name, line)
+        pattern = values[TABLE]
+        if not pattern:
+            raise MappingError(
+                f"{row.place(TABLE)}: there is no table.",
+                hint="Give a table's id, or a pattern such as sales*.",
+            )
+        if pattern in found:
+            raise MappingError(
+                f"{row.place(TABLE)}: '{pattern}' stands in line {found[pattern].line} already.",
+                hint="Remove one of the two.",
+            )
+        canonical = {
+            field: parse(text, row.place(field))
+            for field, parse in TABLE_PARSERS.items()
+            if (text := values.get(field, ""))
+        }
+        found[pattern] = MappingRow({**values, **canonical}, name, line)
+    return list(found.values())
+
+
+def csv_bytes(rows: Iterable[Sequence[str]], fields: Sequence[str] = FIELDS) -> bytes:
+    """The rows, in the order of `fields`, as a CSV file with its header."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(FIELDS)
+    writer.writerow(fields)
     writer.writerows([_guard(text) for text in row] for row in rows)
     return buffer.getvalue().encode()
 
 
-def xlsx_bytes(rows: Iterable[Sequence[str]]) -> bytes:
-    """The rows, in the order of `FIELDS`, as a workbook of one sheet with its header."""
+def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = ()) -> bytes:
+    """A workbook with a sheet of columns, in the order of `FIELDS`, and one of tables, of `TABLE_FIELDS`."""
     from openpyxl import Workbook  # slow to import, and only a build writes workbooks
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
@@ -95,12 +153,17 @@ def xlsx_bytes(rows: Iterable[Sequence[str]]) -> bytes:
     sheet.freeze_panes = "A2"
     for letter, width in zip("ABCDEFGHI", WIDTHS, strict=True):
         sheet.column_dimensions[letter].width = width
-    header = [WriteOnlyCell(sheet, field) for field in FIELDS]
-    for cell in header:
-        cell.font = Font(bold=True)
-    sheet.append(header)
-    for row in rows:
-        sheet.append([_spreadsheet_cell(sheet, text) for text in row])
+    about_tables = book.create_sheet(TABLE_SHEET)
+    about_tables.freeze_panes = "A2"
+    for letter in "ABCDEFGH":
+        about_tables.column_dimensions[letter].width = 40 if letter in "AF" else 16
+    for filled, fields, lines in ((sheet, FIELDS, rows), (about_tables, TABLE_FIELDS, tables)):
+        header = [WriteOnlyCell(filled, field) for field in fields]
+        for cell in header:
+            cell.font = Font(bold=True)
+        filled.append(header)
+        for line in lines:
+            filled.append([_spreadsheet_cell(filled, text) for text in line])
     buffer = io.BytesIO()
     book.save(buffer)
     return buffer.getvalue()
@@ -146,8 +209,11 @@ def _decoded(data: bytes) -> str:
         return data.decode("cp1252")
 
 
-def _spreadsheet_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    sheet = CalamineWorkbook.from_path(str(path)).get_sheet_by_index(0)
+def _spreadsheet_lines(path: Path, name: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    book = CalamineWorkbook.from_path(str(path))
+    if name is not None and name not in book.sheet_names:
+        return
+    sheet = book.get_sheet_by_index(0) if name is None else book.get_sheet_by_name(name)
     for line, row in enumerate(sheet.to_python(skip_empty_area=False), start=1):
         yield line, [_plain(cell) for cell in row]
 
@@ -247,6 +313,53 @@ def parse_datatype(text: str, place: str) -> str:
         ) from None
 
 
+_ROW_RANGE = re.compile(r"(\d{1,7})(?:\s*[-–:]\s*(\d{1,7}))?")
+
+
+def parse_row_list(text: str, place: str) -> str:
+    """Rows as a spreadsheet counts them, from 1: ``1-2; 7``, or ``none``. Raises `MappingError`."""
+    if text.casefold() in ("none", "0"):
+        return "none"
+    parts: list[str] = []
+    for part in re.split(r"[;,]", text):
+        match = _ROW_RANGE.fullmatch(part.strip())
+        if match is None or int(match[1]) < 1 or (match[2] and int(match[2]) < int(match[1])):
+            raise MappingError(
+                f"{place}: {text!r} are no rows.",
+                hint="Count from 1 as a spreadsheet does: 1, or 1-2; 7, or none.",
+            )
+        parts.append(match[1] if match[2] is None else f"{match[1]}-{match[2]}")
+    return "; ".join(parts)
+
+
+def row_indexes(text: str) -> tuple[int, ...]:
+    """The 0-based rows of what `parse_row_list` gave.
+
+    >>> row_indexes("1-2; 7"), row_indexes("none")
+    ((0, 1, 6), ())
+    """
+    found: set[int] = set()
+    for part in () if text in ("", "none") else text.split(";"):
+        first, _, last = part.strip().partition("-")
+        found.update(range(int(first) - 1, int(last or first)))
+    return tuple(sorted(found))
+
+
+def _as_it_stands(text: str, place: str) -> str:
+    return text
+
+
+TABLE_PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
+    "header rows": parse_row_list,
+    "label column": _as_it_stands,
+    "skip rows": parse_row_list,
+    "note rows": parse_row_list,
+    "title": _as_it_stands,
+    "unit": parse_unit,
+    "scale": parse_scale,
+}
+"""The reader of each column of what is decided about tables."""
+
 PARSERS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "predicate": parse_predicate,
     "unit": parse_unit,
@@ -292,9 +405,13 @@ class UserMapping:
 
     A restriction is a list of table ids, separated by semicolons, in which ``*`` and ``?`` stand for
     any text and any character; a row whose restriction fits a table wins over the row without one.
+    `tables` are the decisions about tables by id or pattern; an id wins over a pattern, a longer pattern
+    over a shorter one. `places` says in which file and line each of these stands.
     """
 
     edits: typing.Mapping[Key, typing.Mapping[str, str]] = field(default_factory=dict)
+    tables: typing.Mapping[str, typing.Mapping[str, str]] = field(default_factory=dict)
+    places: typing.Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
     def load(cls, path: Path) -> UserMapping:
@@ -304,7 +421,16 @@ class UserMapping:
         """
         if not path.is_file():
             raise MappingError(f"There is no mapping {path}.", hint="Give a CSV or XLSX file.")
-        return cls({row.key: decisions for row in checked(read_rows(path)) if (decisions := _decisions(row))})
+        rows = read_table_rows(path)
+        about_tables = {row.values[TABLE]: table_decisions(row) for row in rows}
+        places = {row.values[TABLE]: f"{row.path}, line {row.line}" for row in rows}
+        if path.suffix.lower() not in (".xlsx", ".xlsm", ".ods") and (rows or is_table_file(path)):
+            return cls({}, about_tables, places)
+        return cls(
+            {row.key: decisions for row in checked(read_rows(path)) if (decisions := _decisions(row))},
+            about_tables,
+            places,
+        )
 
     @cached_property
     def _by_name(self) -> dict[str, list[tuple[tuple[str, ...], ColumnMapping]]]:
@@ -321,25 +447,104 @@ class UserMapping:
                 return decision
         return None
 
+    def about_table(self, table_id: str) -> typing.Mapping[str, str]:
+        """What is decided about a table: field of `TABLE_EDITABLE` → text; empty where nothing is."""
+        fitting = [
+            pattern for pattern in self.tables if pattern == table_id or fnmatchcase(table_id, pattern)
+        ]
+        found: dict[str, str] = {}
+        for pattern in sorted(fitting, key=lambda pattern: (pattern == table_id, len(pattern), pattern)):
+            found.update(self.tables[pattern])
+        return found
+
+    def layout(self, table_id: str) -> LayoutDecision | None:
+        """What is decided about the rows, columns and title of a table."""
+        decided = self.about_table(table_id)
+        if not {"header rows", "label column", "skip rows", "note rows", "title"} & decided.keys():
+            return None
+        pattern = max(
+            (p for p in self.tables if p == table_id or fnmatchcase(table_id, p)),
+            key=lambda p: (p == table_id, len(p)),
+        )
+        header = decided.get("header rows")
+        return LayoutDecision(
+            None if header is None else row_indexes(header),
+            decided.get("label column"),
+            (*row_indexes(decided.get("skip rows", "")), *row_indexes(decided.get("note rows", ""))),
+            decided.get("title"),
+            self.places.get(pattern, "the mapping"),
+        )
+
+    def stated_unit(self, table_id: str) -> tuple[str | None, int | None]:
+        """The unit and the power of ten that are decided for a whole table, each None where it is left open."""
+        decided = self.about_table(table_id)
+        scale = decided.get("scale")
+        return decided.get("unit"), None if scale is None else SCALES[scale]
+
+    def unmatched(self, names: Iterable[str], tables: Iterable[str]) -> tuple[str, ...]:
+        """A message for each column name and each table of the mapping that there is none of."""
+        names, tables = sorted(set(names)), sorted(set(tables))
+        messages: list[str] = []
+        for name, only_in in sorted(self.edits):
+            if name not in names:
+                messages.append(
+                    f"The mapping names a column '{name}' that no table has.{_nearest(name, names)}"
+                )
+            for pattern in filter(None, map(str.strip, only_in.split(";"))):
+                messages += _no_table(pattern, tables)
+        for pattern in sorted(self.tables):
+            messages += _no_table(pattern, tables)
+        return tuple(dict.fromkeys(messages))
+
     def fingerprint(self, column_names: Iterable[str], table_id: str) -> str:
         """Equal for equal decisions about a table's columns: whether it must be converted again."""
         decisions = ((name, self.lookup(name, table_id)) for name in column_names)
         told = [(name, d.predicate, d.unit, d.scale, d.datatype) for name, d in decisions if d]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest() if told else ""
+        about_table = sorted(self.about_table(table_id).items())
+        if not about_table:
+            return hashlib.sha256(json.dumps(told).encode()).hexdigest() if told else ""
+        return hashlib.sha256(json.dumps([told, about_table]).encode()).hexdigest()
 
     def over(self, other: UserMapping) -> UserMapping:
         """This mapping's decisions, and the other's about what this one leaves open."""
         keys = {**other.edits, **self.edits}
-        return UserMapping({key: {**other.edits.get(key, {}), **self.edits.get(key, {})} for key in keys})
+        patterns = {**other.tables, **self.tables}
+        return UserMapping(
+            {key: {**other.edits.get(key, {}), **self.edits.get(key, {})} for key in keys},
+            {name: {**other.tables.get(name, {}), **self.tables.get(name, {})} for name in patterns},
+            {**other.places, **self.places},
+        )
 
     def to_json(self) -> list[Any]:
-        """The decisions as JSON lists."""
+        """The decisions about columns as JSON lists."""
         return [[*key, dict(sorted(values.items()))] for key, values in sorted(self.edits.items())]
 
     @classmethod
     def from_json(cls, data: Iterable[Any]) -> UserMapping:
         """The inverse of `to_json`."""
         return cls({(name, only_in): dict(values) for name, only_in, values in data})
+
+
+def is_table_file(path: Path) -> bool:
+    """Whether a CSV file is about tables: its first column is ``table``."""
+    return _is_about_tables(list(_csv_lines(path.read_bytes()))[:1])
+
+
+def table_decisions(row: MappingRow) -> dict[str, str]:
+    """What a row about tables decides."""
+    return {name: row.values[name] for name in TABLE_EDITABLE if row.values.get(name)}
+
+
+def _no_table(pattern: str, tables: Sequence[str]) -> list[str]:
+    if any(pattern == table or fnmatchcase(table, pattern) for table in tables):
+        return []
+    return [f"The mapping names a table '{pattern}' that is not there.{_nearest(pattern, tables)}"]
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    folded = {other.casefold(): other for other in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(repr(folded[match]) for match in near)}?" if near else ""
 
 
 def checked(rows: Iterable[MappingRow]) -> list[MappingRow]:

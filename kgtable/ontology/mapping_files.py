@@ -24,12 +24,17 @@ from kgtable.ontology.mapping import (
     NAME,
     ONLY_IN,
     SCALES,
+    TABLE,
+    TABLE_EDITABLE,
+    TABLE_FIELDS,
     Key,
     MappingRow,
     UserMapping,
     checked,
     csv_bytes,
     read_rows,
+    read_table_rows,
+    table_decisions,
     xlsx_bytes,
 )
 
@@ -76,7 +81,7 @@ def real_decisions(mapping: UserMapping, summaries: Mapping[str, Summary]) -> Us
         left = {field: text for field, text in decisions.items() if (field, text) != ("predicate", generated)}
         if left:
             kept[name, only_in] = left
-    return UserMapping(kept)
+    return UserMapping(kept, mapping.tables, mapping.places)
 
 
 def _found(summary: Summary) -> dict[str, str]:
@@ -103,7 +108,8 @@ def _table_list(tables: tuple[str, ...]) -> str:
     return named if len(tables) <= MOST_TABLES else f"{named}; … ({len(tables)} in all)"
 
 
-NAMES: Final = ("ontology.csv", "ontology.xlsx")
+TABLES: Final = "ontology.tables.csv"
+NAMES: Final = ("ontology.csv", "ontology.xlsx", TABLES)
 STATE: Final = "ontology.state.json"
 _VERSION: Final = 1
 
@@ -143,14 +149,34 @@ def load_edits(directory: Path) -> EditedMapping:
     state = _read_state(directory)
     digests = _digests(directory)
     edited = {name: digest for name, digest in digests.items() if digest not in state.digests.get(name, ())}
-    found = {name: _edits(directory / name, state) for name in edited}
+    tables, places = _edited_tables(directory, edited, state)
+    found = {name: _edits(directory / name, state) for name in edited if name != TABLES}
     mappings = list(found.values())
     if len(mappings) == 2 and mappings[0].edits != mappings[1].edits:
         # Saving a file again without a change, as spreadsheet programs do, is no edit.
         mappings = [mapping for mapping in mappings if mapping.edits != state.edits.edits]
         if len(mappings) == 2:
             raise _conflict(directory, mappings[0], mappings[1])
-    return EditedMapping(mappings[0] if mappings else state.edits, digests)
+    columns = mappings[0] if mappings else state.edits
+    return EditedMapping(UserMapping(columns.edits, tables, places), digests)
+
+
+def _edited_tables(
+    directory: Path, edited: Mapping[str, str], state: _State
+) -> tuple[dict[str, Mapping[str, str]], dict[str, str]]:
+    """The decisions about tables, of the file that was edited, and where each of them stands."""
+    rows = {name: read_table_rows(directory / name) for name in NAMES[1:] if name in edited}
+    found = {name: {row.values[TABLE]: table_decisions(row) for row in lines} for name, lines in rows.items()}
+    changed = {name: tables for name, tables in found.items() if tables != state.edits.tables}
+    if len(changed) == 2 and len({json.dumps(tables, sort_keys=True) for tables in changed.values()}) == 2:
+        raise MappingError(
+            f"{directory / NAMES[1]} and {TABLES} were both edited and say different things about tables.",
+            hint="Make them agree, or delete the one that is out of date.",
+        )
+    if not changed:
+        return dict(state.edits.tables), {}
+    name = min(changed)
+    return dict(changed[name]), {row.values[TABLE]: f"{name}, line {row.line}" for row in rows[name]}
 
 
 def is_saved(directory: Path, edited: EditedMapping, summaries: Mapping[str, Summary]) -> bool:
@@ -164,7 +190,7 @@ def is_saved(directory: Path, edited: EditedMapping, summaries: Mapping[str, Sum
     return (
         set(written) == set(NAMES)
         and written == edited.digests
-        and state.edits.edits == mapping.edits
+        and state.edits == mapping
         and state.generated == _generated_digest(summaries, mapping)
     )
 
@@ -190,29 +216,31 @@ def save_mapping(
     if _digests(directory) != edited.digests:
         return ("The mapping was edited during the build; the next build applies and updates it.",)
     mapping = real_decisions(edited.mapping, summaries)
+    ids = {table for summary in summaries.values() for table in summary.tables}
+    unmatched = mapping.unmatched(summaries, ids)
     rows = generated_rows(summaries, mapping, proposals or {})
     lines = [[row.get(field_, "") for field_ in FIELDS] for row in rows.values()]
-    written = {"ontology.csv": csv_bytes(lines)}
+    about_tables = [
+        [pattern, *(decided.get(field_, "") for field_ in TABLE_EDITABLE)]
+        for pattern, decided in sorted(mapping.tables.items())
+    ]
+    written = {"ontology.csv": csv_bytes(lines), TABLES: csv_bytes(about_tables, TABLE_FIELDS)}
     csv_digest = _digest(written["ontology.csv"])
     old = _read_state(directory)
     shown = {key: {name: row.get(name, "") for name in EDITABLE} for key, row in rows.items()}
     unchanged = csv_digest == edited.digests.get("ontology.csv") and "ontology.xlsx" in edited.digests
     generated = _generated_digest(summaries, mapping)
-    if (
-        unchanged
-        and old.shown == (shown,)
-        and old.edits.edits == mapping.edits
-        and old.generated == generated
-    ):
-        return ()
-    written["ontology.xlsx"] = xlsx_bytes(lines)
+    unchanged = unchanged and _digest(written[TABLES]) == edited.digests.get(TABLES)
+    if unchanged and old.shown == (shown,) and old.edits == mapping and old.generated == generated:
+        return unmatched
+    written["ontology.xlsx"] = xlsx_bytes(lines, about_tables)
     new = {name: _digest(data) for name, data in written.items()}
     both = {name: (*([edited.digests[name]] if name in edited.digests else []), new[name]) for name in NAMES}
     _write_state(directory, _State(both, (*old.shown[-1:], shown), mapping))
     for name, data in written.items():
         _replace(directory / name, data)
     _write_state(directory, _State({name: (new[name],) for name in NAMES}, (shown,), mapping, generated))
-    return ()
+    return unmatched
 
 
 def _edits(path: Path, state: _State) -> UserMapping:
@@ -268,7 +296,7 @@ def _read_state(directory: Path) -> _State:
         return _State(
             digests={name: tuple(digests) for name, digests in data["digests"].items()},
             shown=tuple({(name, only): texts for name, only, texts in rows} for rows in data["shown"]),
-            edits=UserMapping.from_json(data["edits"]),
+            edits=UserMapping(UserMapping.from_json(data["edits"]).edits, data.get("tables", {})),
             generated=str(data.get("generated", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -284,6 +312,7 @@ def _write_state(directory: Path, state: _State) -> None:
         "digests": state.digests,
         "edits": state.edits.to_json(),
         "generated": state.generated,
+        "tables": {pattern: dict(decided) for pattern, decided in sorted(state.edits.tables.items())},
         "shown": [[[*key, texts] for key, texts in rows.items()] for rows in state.shown],
     }
     _replace(directory / STATE, json.dumps(data, ensure_ascii=False).encode("utf-8"))

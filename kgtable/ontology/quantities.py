@@ -19,7 +19,7 @@ from kgtable.tables.model import Row, Table
 from kgtable.values.measures import Measure
 from kgtable.values.numbers import Number, scaled
 from kgtable.values.periods import find_period
-from kgtable.values.unit_phrases import FormatUnit, read_number_format
+from kgtable.values.unit_phrases import FormatUnit, UnitPhrase, read_number_format
 
 UNKNOWN = "UNITLESS"
 COUNTED = "NUM"
@@ -244,15 +244,21 @@ class RowContext(NamedTuple):
 class QuantityResolver:
     """Unit, scale and period of the numbers of one table; columns and groups are looked at once.
 
-    `overrides` maps a column's index to what a user's mapping says of it.
+    `overrides` maps a column's index to what a user's mapping says of it, `stated` is what it says of
+    the whole table.
     """
 
-    def __init__(self, table: Table, overrides: Mapping[int, Override] | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        overrides: Mapping[int, Override] | None = None,
+        stated: Override | None = None,
+    ) -> None:
         self._table = table
         self._formats = table.grid.formats
         self._parents = table.structure.parents
         self._overrides = overrides or {}
-        self._clues = TableClues(table)
+        self._clues = TableClues(table, UnitPhrase(stated.unit, stated.scale) if stated else None)
         self._contexts: dict[tuple[int, Clue | None, int | None, Clue | None], CellContext] = {}
         self._group_periods: dict[int, str | None] = {}
 

@@ -306,6 +306,7 @@ def _cells(table: Table) -> tuple[Decimal, ...]:
 
 
 _NOTHING = UnitPhrase()
+MAPPING = "mapping"
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,11 +492,14 @@ def _own_unit(name: str) -> bool:
 class TableClues:
     """The clues of one table: of its columns and groups, of its cells, and of what surrounds it."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, decided: UnitPhrase | None = None) -> None:
+        """`decided` is what a user's mapping says of the whole table; it goes before what texts say."""
         self._table = table
         structure = table.structure
         titles = [text for row in structure.titles for text in table.grid.head[row] if text.strip()]
         self.statements = table_statements(table.context, structure.corner, titles)
+        if decided is not None and decided != _NOTHING:
+            self.statements = (StatedUnit(decided, MAPPING), *self.statements)
         self.prints = column_prints(table)
         units = list(self._unit_texts())
         self.columns = tuple(
@@ -518,6 +522,8 @@ class TableClues:
         self.percent = self._stated_percent()
         self.currency, self.currency_from = self._find_currency()
         stated = unit_for_all(table.context, structure.corner, titles)
+        if decided is not None and _is_other_unit(decided):
+            stated = decided, MAPPING
         self.unit: UnitPhrase | None
         self.unit, self.unit_from = stated if stated else (None, "")
         self.unit_covers = self._covered_by_unit() if stated else frozenset[int]()

@@ -163,6 +163,22 @@ class Structure:
         return self.totals | self.of_which | self.footnotes
 
 
+@dataclass(frozen=True, slots=True)
+class LayoutDecision:
+    """What a user decided about the rows and columns of a table; None leaves it to be found.
+
+    `header` are the header rows (empty: there are none), `label_column` a column by its letters or its
+    name, `aside` the rows that are no data, `title` the table's title. `place` says where the decision
+    stands, for messages.
+    """
+
+    header: tuple[int, ...] | None = None
+    label_column: str | None = None
+    aside: tuple[int, ...] = ()
+    title: str | None = None
+    place: str = "the mapping"
+
+
 @dataclass(frozen=True)
 class Table:
     """A grid with its structure: what the ontology and the graph are made from."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
+from kgtable.errors import MappingError
 from kgtable.tables.layout.cell_roles import blank
 from kgtable.tables.layout.column_shapes import SAMPLE_ROWS, Profile, profile_rows
 from kgtable.tables.layout.groups import Groups, find_groups
-from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header
+from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header, is_unit_row
 from kgtable.tables.layout.header_paths import make_columns
 from kgtable.tables.layout.label_column import find_label_column, left_margin, with_margin, without_margin
 from kgtable.tables.layout.notes import find_footnotes, find_marks, find_parts
-from kgtable.tables.model import Grid, Structure, Table
+from kgtable.tables.model import Grid, LayoutDecision, Structure, Table
 
 
 def detect_structure(grid: Grid) -> Structure:
@@ -79,7 +82,7 @@ def _lowered(structure: Structure, top: int) -> Structure:
     )
 
 
-def _with_columns(grid: Grid, found: HeaderRows) -> Structure:
+def _with_columns(grid: Grid, found: HeaderRows, label_column: int | None = None) -> Structure:
     """The structure as far as the first rows show it: header, columns, and the one that names rows."""
     rows = grid.head
     names = [""] * grid.width
@@ -89,7 +92,8 @@ def _with_columns(grid: Grid, found: HeaderRows) -> Structure:
     sample = [
         row for row in rows[found.body_start : found.body_start + SAMPLE_ROWS] if not all(map(blank, row))
     ]
-    label_column = find_label_column(sample, grid.width, names)
+    if label_column is None:
+        label_column = find_label_column(sample, grid.width, names)
     columns = make_columns(rows, found, grid.width, label_column, grid.merged)
     corner = " ".join(
         filter(
@@ -112,10 +116,12 @@ def _with_columns(grid: Grid, found: HeaderRows) -> Structure:
     )
 
 
-def _with_body(grid: Grid, structure: Structure, found: HeaderRows, profile: Profile) -> Structure:
+def _with_body(
+    grid: Grid, structure: Structure, found: HeaderRows, profile: Profile, aside: Iterable[int] = ()
+) -> Structure:
     """The structure with what the body shows: groups, totals, parts of other rows, footnotes and marks."""
     body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
-    footnotes = find_footnotes(body, grid.width)
+    footnotes = find_footnotes(body, grid.width) | {row for row in aside if row in body}
     data = {index: row for index, row in body.items() if index not in footnotes}
     marks = find_marks(grid, structure.header, data.values(), footnotes)
     groups = find_groups(grid, found, data, structure.label_column, profile)
@@ -139,6 +145,61 @@ def _with_members(parts: frozenset[int], groups: Groups) -> frozenset[int]:
     return frozenset(found)
 
 
-def make_table(grid: Grid) -> Table:
-    """The grid with its structure."""
-    return Table(grid, detect_structure(grid))
+def make_table(grid: Grid, decision: LayoutDecision | None = None) -> Table:
+    """The grid with its structure, as found or as a user decided it.
+
+    Raises `MappingError` for a decision about rows or columns that the table does not have.
+    """
+    if decision is None:
+        return Table(grid, detect_structure(grid))
+    if decision.title is not None:
+        grid = replace(grid, context=replace(grid.context, title=decision.title))
+    return Table(grid, decided_structure(grid, decision))
+
+
+def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
+    """The structure that a user decided on; what is left open is found below and beside it."""
+    rows = len(grid.head)
+    for row in (*(decision.header or ()), *decision.aside):
+        if row >= rows and not grid.streamed:
+            raise MappingError(
+                f"{decision.place}: table {grid.id!r} has no row {row + 1}.", hint=f"Its last row is {rows}."
+            )
+    structure = detect_structure(grid)
+    if decision.header is None and decision.label_column is None and not decision.aside:
+        return structure
+    header = structure.header if decision.header is None else decision.header
+    start = structure.body_start if decision.header is None else max(header, default=-1) + 1
+    titles = (
+        structure.titles if decision.header is None else tuple(r for r in range(start) if r not in header)
+    )
+    units = frozenset(row for row in header if len(header) > 1 and is_unit_row(grid.head[row]))
+    found = HeaderRows(titles, header, units, start)
+    structure = _with_columns(grid, found)
+    if decision.label_column is not None:
+        label = _decided_column(grid, structure, decision)
+        structure = _with_columns(grid, found, label)
+    if grid.streamed:
+        return replace(structure, footnotes=frozenset(row for row in decision.aside if row >= start))
+    return _with_body(grid, structure, found, profile_rows(grid.head, grid.width), decision.aside)
+
+
+_LETTERS = re.compile(r"[A-Z]{1,3}")
+
+
+def _decided_column(grid: Grid, structure: Structure, decision: LayoutDecision) -> int:
+    wanted = (decision.label_column or "").strip()
+    names = [column.name for column in structure.columns]
+    if wanted in names:
+        return names.index(wanted)
+    if _LETTERS.fullmatch(wanted):
+        column = 0
+        for letter in wanted:
+            column = column * 26 + ord(letter) - ord("A") + 1
+        if column <= grid.width:
+            return column - 1
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    raise MappingError(
+        f"{decision.place}: table {grid.id!r} has no column {wanted!r}.",
+        hint=f"Did you mean {' or '.join(near)}?" if near else "Give its letter, such as B, or its name.",
+    )

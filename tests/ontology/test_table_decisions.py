@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+import kgtable
+from kgtable.errors import MappingError
+from kgtable.ontology.mapping import TABLE_FIELDS, UserMapping, row_indexes
+
+SALES = "Sales of May\nregion,net,gross\nNorth,5,6\nSouth,7,8\ndraft row,1,1\n"
+
+
+def folder_of(place: Path, **files: str) -> Path:
+    folder = place / "in"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / f"{name}.csv").write_text(text)
+    return folder
+
+
+def decide(place: Path, *rows: tuple[str, ...]) -> Path:
+    path = place / "decisions.csv"
+    lines = [",".join(TABLE_FIELDS), *(",".join(row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def values(kg: kgtable.KnowledgeGraph, table: str) -> dict[tuple[int, int], str]:
+    frame = kg.sparql(
+        "PREFIX qudt: <http://qudt.org/schema/qudt/> PREFIX kgt: <https://w3id.org/kgtable#> "
+        "SELECT ?c ?v ?u WHERE { GRAPH ?g { ?c qudt:numericValue ?v ; qudt:hasUnit ?u } FILTER(CONTAINS(STR(?g), '"
+        + table
+        + "')) }"
+    )
+    return {
+        tuple(map(int, str(cell).split("/cell/")[1].split("/"))): f"{value} {str(unit).rpartition('/')[2]}"
+        for cell, value, unit in frame.itertuples(index=False)
+    }
+
+
+def test_rows_are_counted_as_a_spreadsheet_does() -> None:
+    assert row_indexes("1-2; 7") == (0, 1, 6)
+
+
+def test_header_rows_notes_title_unit_and_scale_are_decided(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, sales=SALES)
+    mapping = decide(tmp_path, ("sal*", "2", "region", "5", "", "Sales", "EUR", "thousand"))
+    kg = kgtable.build(folder, tmp_path / "kg", embedding="none", mapping=mapping)
+    table = kg.tables["sales"].table
+    assert table.structure.header == (1,)
+    assert table.structure.footnotes == {4}
+    assert table.context.title == "Sales"
+    assert values(kg, "sales")[2, 1] in ("5000.0 CCY_EUR", "5000 CCY_EUR")
+
+
+def test_a_decision_survives_builds_and_can_be_edited_in_the_graph(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, sales=SALES)
+    kgtable.build(folder, tmp_path / "kg", embedding="none")
+    book = openpyxl.load_workbook(tmp_path / "kg" / "ontology.xlsx")
+    book["tables"].append(["sales", None, None, None, None, "Mine", "kg", None])
+    book.save(tmp_path / "kg" / "ontology.xlsx")
+    for _ in range(2):
+        kg = kgtable.build(folder, tmp_path / "kg", embedding="none")
+        assert kg.tables["sales"].table.context.title == "Mine"
+        assert set(text.split()[1] for text in values(kg, "sales").values()) == {"KiloGM"}
+    assert "sales,,,,,Mine,KiloGM," in (tmp_path / "kg" / "ontology.tables.csv").read_text()
+
+
+def test_an_id_wins_over_a_pattern() -> None:
+    mapping = UserMapping({}, {"a*": {"title": "one", "unit": "KiloGM"}, "ab": {"title": "two"}})
+    assert mapping.about_table("ab") == {"title": "two", "unit": "KiloGM"}
+    assert mapping.about_table("b") == {}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            ("sales", "one", "", "", "", "", "", ""),
+            "decisions.csv, line 2, column 'header rows': 'one' are no rows",
+        ),
+        (("sales", "", "", "", "", "", "quux", ""), "column 'unit': 'quux' is not a unit"),
+        (("sales", "99", "", "", "", "", "", ""), "decisions.csv, line 2: table 'sales' has no row 99"),
+        (("sales", "2", "regon", "", "", "", "", ""), "has no column 'regon'. Did you mean region?"),
+        (("", "2", "", "", "", "", "", ""), "there is no table"),
+    ],
+)
+def test_a_decision_that_makes_no_sense_is_refused(
+    tmp_path: Path, row: tuple[str, ...], message: str
+) -> None:
+    folder = folder_of(tmp_path, sales=SALES)
+    mapping = decide(tmp_path, row)
+    with pytest.raises(MappingError) as raised:
+        kgtable.build(folder, tmp_path / "kg", embedding="none", mapping=mapping)
+    assert message in str(raised.value)
+
+
+def test_names_that_match_nothing_are_told_with_the_nearest(tmp_path: Path) -> None:
+    mapping = UserMapping(
+        {("Revenu", ""): {"unit": "CCY_EUR"}, ("Cost", "sale"): {}}, {"stok*": {"unit": "KiloGM"}}
+    )
+    told = mapping.unmatched(["Revenue", "Cost"], ["sales", "stock"])
+    assert told == (
+        "The mapping names a table 'sale' that is not there. Did you mean 'sales'?",
+        "The mapping names a column 'Revenu' that no table has. Did you mean 'Revenue'?",
+        "The mapping names a table 'stok*' that is not there. Did you mean 'stock'?",
+    )
