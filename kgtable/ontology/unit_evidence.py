@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -18,6 +18,7 @@ from kgtable.values.text import without_marks
 from kgtable.values.unit_phrases import (
     UnitPhrase,
     is_bare_scale,
+    may_name_unit,
     parse_unit_phrase,
     parse_unit_text,
     without_exception,
@@ -147,6 +148,7 @@ def currency_of_texts(context: Context) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+_OPENS_FOR_ALL = re.compile(r"[(\[]|\bin ", re.IGNORECASE)
 _FOR_ALL = re.compile(r"(?:.*\bin |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
 
 
@@ -162,11 +164,15 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
         (context.title, "title"),
         *((text, "heading") for text in reversed(context.heading)),
     )
-    whole_corner = parse_unit_phrase(corner.strip(" ()[]").removeprefix("in ")) if len(corner) <= 40 else None
+    whole_corner = None
+    if 0 < len(corner) <= 40 and may_name_unit(corner):
+        whole_corner = parse_unit_phrase(corner.strip(" ()[]").removeprefix("in "))
     if whole_corner is not None and _is_other_unit(whole_corner):
         return whole_corner, "corner"
     for text, source in sources:
-        match = _FOR_ALL.fullmatch(text) if 0 < len(text) <= 300 else None
+        if not 0 < len(text) <= 300 or not (_OPENS_FOR_ALL.search(text) and may_name_unit(text)):
+            continue
+        match = _FOR_ALL.fullmatch(text)
         phrase = parse_unit_text(f"({match['unit']})") if match else None
         if match and phrase is not None and _is_other_unit(phrase) and match["unit"].strip() != text.strip():
             return phrase, source
@@ -233,7 +239,7 @@ _AMOUNT = re.compile(
 _AMOUNT_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
-def scale_of_amounts(table: Table, of_money: bool = False) -> int | None:
+def scale_of_amounts(table: Table, of_money: Callable[[], bool] = lambda: False) -> int | None:
     """The power of ten that makes cells agree with amounts in the text, or None where it is not clear.
 
     A cell agrees with an amount if it rounds to it at the amount's last printed digit. Amounts of fewer
@@ -241,10 +247,12 @@ def scale_of_amounts(table: Table, of_money: bool = False) -> int | None:
     Where none agree in a table `of_money` alone, the amounts tell by their size.
     """
     amounts = list(dict.fromkeys(_amounts(table.context)))[:MOST_AMOUNTS]
+    if len(amounts) < LEAST_MATCHES:
+        return None
     cells = _cells(table)
     precise = [(value, unit) for value, unit, digits in amounts if digits >= LEAST_DIGITS]
     scale = _scale_of_equals(precise, cells) if len(precise) >= LEAST_MATCHES else None
-    if scale is None and of_money:
+    if scale is None and of_money():
         return _scale_of_range([value for value, *_ in amounts], cells)
     return scale
 
@@ -515,7 +523,7 @@ class TableClues:
             (s for s in self.statements if s.phrase.scale is not None and not s.is_percent), None
         )
         if self.scale is None and not any(clue.phrase.scale for clues in self.columns for clue in clues):
-            power = scale_of_amounts(table, self._is_of_money())
+            power = scale_of_amounts(table, self._is_of_money)
             self.scale = StatedUnit(UnitPhrase(None, power), AMOUNTS) if power else None
         self.counts = next((s for s in self.statements if s.measure in {Measure.SHARES, Measure.COUNT}), None)
         self.share_scale = next((s for s in self.statements if s.phrase.share_scale is not None), None)

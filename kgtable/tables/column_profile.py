@@ -127,10 +127,10 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     orders = [_date_order(texts) for texts in samples]
     table_comma = True in commas and False not in commas
     table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
-    flagged = any(_has_flags(texts) for texts in samples)
+    flagged = any(map(_has_flags, samples))
     styles = []
     for column, texts, comma, order in zip(table.columns, samples, commas, orders, strict=True):
-        style = _profile(column, texts, column.index == table.structure.label_column)
+        style = _profile(column, texts, column.index == table.structure.label_column, flagged)
         numbers = replace(style.numbers, decimal_comma=table_comma if comma is None else comma)
         if flagged and not numbers.letter_marks and _prints_flags_alone(texts):
             numbers = replace(numbers, letter_marks=True)
@@ -173,12 +173,12 @@ def _body_rows(table: Table) -> Iterator[Row]:
             yield row
 
 
-def _profile(column: Column, texts: dict[str, int], is_label: bool) -> ColumnStyle:
+def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: bool) -> ColumnStyle:
     name = " ".join((column.path[-1] if column.path else "").split())
     numbers = NumberStyle(
         ranges=not is_label and not _has_scores(name, texts),
         numbered_marks=_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts),
-        letter_marks=_has_letter_marks(texts) or _has_flags(texts),
+        letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
         long_integers=_has_long_integers(texts),
     )
     identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
@@ -227,6 +227,8 @@ def _has_flags(texts: Iterable[str]) -> bool:
     Letters that may be units count only beside others, and where some figures have none.
     """
     flags = {match[1] for match in map(_FLAGGED.fullmatch, texts) if match}
+    if not flags:
+        return False
     plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
     letters = set("".join(flags))
     return (

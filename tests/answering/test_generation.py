@@ -91,8 +91,8 @@ def test_all_is_told_with_the_answer() -> None:
     assert (answer.status, answer.cells_read) == ("ambiguous", 1)
     assert answer.usage["requests"] == 1
     assert list(answer.to_json()) == [
-        "question", "answer", "value", "unit", "verified", "status", "confidence", "reasons", "citations",
-        "calculation", "program", "alternatives", "method", "model", "usage", "timings_ms",
+        "question", "answer", "value", "unit", "verified", "citations", "calculation", "method", "model",
+        "usage", "timings_ms", "status", "confidence", "reasons", "program", "alternatives",
     ]  # fmt: skip
     assert list(answer.to_json()["citations"][0]) == ["cell", "table", "row", "column", "text", "file"]
 

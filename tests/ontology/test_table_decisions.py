@@ -64,7 +64,7 @@ def test_a_decision_survives_builds_and_can_be_edited_in_the_graph(tmp_path: Pat
     for _ in range(2):
         kg = kgtable.build(folder, tmp_path / "kg", embedding="none")
         assert kg.tables["sales"].table.context.title == "Mine"
-        assert set(text.split()[1] for text in values(kg, "sales").values()) == {"KiloGM"}
+        assert {text.split()[1] for text in values(kg, "sales").values()} == {"KiloGM"}
     assert "sales,,,,,Mine,KiloGM," in (tmp_path / "kg" / "ontology.tables.csv").read_text()
 
 

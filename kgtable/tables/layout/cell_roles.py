@@ -111,6 +111,7 @@ _DASHES = re.compile(r"[$€£¥]?\s?\(?[-‐‑‒–—−]{1,3}\)?\s?%?")
 _YEAR = re.compile(
     r"(?:1[5-9]|20)\d\d(?:\.0)?(?:\s*(?:\((?:\d|[a-z])\)|\[\w{1,3}\]|[*†‡¹²³⁴-⁹]+|[AEPF]))?", re.ASCII
 )
+_UNIT_LIKE = re.compile(r"[^\W\d_]{2}|[^\w\s()\[\].,*†‡]|\b[gtmlkWV]\b")
 _YEAR_AND_UNIT = re.compile(
     r"(?:FY\s?)?(?P<year>(?:19|20)\d\d)(?:[-/–]\d{2,4})?\s*,?\s*(?P<unit>[^\d\s].*)", re.DOTALL
 )
@@ -155,7 +156,11 @@ def year_with_unit(text: str) -> str | None:
     ('2023', '2024', None)
     """
     match = _YEAR_AND_UNIT.fullmatch(text.strip()) if len(text) <= LONGEST_PHRASE else None
-    if match is None or not (is_unit(match["unit"]) or parse_unit_phrase(match["unit"].strip(" ()[]"))):
+    if (
+        match is None
+        or not _UNIT_LIKE.search(match["unit"])
+        or not (is_unit(match["unit"]) or parse_unit_phrase(match["unit"].strip(" ()[]")))
+    ):
         return None
     return match["year"]
 

@@ -75,11 +75,15 @@ def find_parts(body: Mapping[int, Row], label_column: int) -> frozenset[int]:
 
 def _only_text(row: Row) -> str | None:
     """The text of a row that holds one alone, once or in all its cells."""
-    columns = filled(row)
-    texts = {row[column].strip() for column in columns}
-    if len(texts) != 1 or (len(columns) > 1 and len(columns) < len(row)):
-        return None
-    return texts.pop()
+    found = ""
+    count = 0
+    for cell in row:
+        text = cell.strip() if cell else ""
+        if text and found and text != found:
+            return None
+        found = found or text
+        count += bool(text)
+    return found if count == 1 or (count and count == len(row)) else None
 
 
 def _below_last_blank(body: Mapping[int, Row], single: Mapping[int, str]) -> frozenset[int]:
