@@ -24,6 +24,7 @@ import kgtable
 from kgtable.errors import KgtableError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
+from kgtable.graph.table_source import TableReader
 from kgtable.programs.relation import Relation, relation_of
 
 TABLES = 6
@@ -50,6 +51,7 @@ class Workplace:
     def __init__(self, folder: Path, kg: Path) -> None:
         self.benchmark = Benchmark(folder)
         self.kg = kgtable.open(kg)
+        self._reader = TableReader(self.kg.store, self.kg.names)
         self.ids = set(self.kg.catalogue.tables)
         self._kept = kg.parent / f"{kg.name}.retrieved.json"
         self.retrieved: dict[str, list[Any]] = (
@@ -75,8 +77,7 @@ class Workplace:
     def relation(self, id: str) -> Relation:
         """A table of the graph as a relation."""
         if id not in self._relations:
-            source = self.kg._source
-            self._relations[id] = relation_of(source.table(id), source.quantities(id))
+            self._relations[id] = relation_of(self._reader.table(id), self._reader.quantities(id))
             if len(self._relations) > 3000:
                 self._relations.popitem(last=False)
         self._relations.move_to_end(id)

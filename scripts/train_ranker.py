@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix
 sys.path.insert(0, str(Path(__file__).parent))
 from eval_programs import Workplace, for_training
 
-from kgtable.programs import ranker, session
+from kgtable.programs import batch_execution, ranker
 from kgtable.programs.algebra import tables_of
 from kgtable.programs.reading import Question
 from kgtable.programs.scalars import format_decimal
@@ -97,7 +97,7 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
         verdicts: dict[tuple[str, ...], bool] = {}
         rows, right, keys = [], [], []
         for entry in executed:
-            texts = tuple(session.texts(entry.denotation))
+            texts = tuple(batch_execution.texts(entry.denotation))
             if texts not in verdicts:
                 values = [v for row in entry.denotation.rows for v in row if v is not None]
                 number = values[0].number if len(values) == 1 else None
@@ -251,7 +251,7 @@ def main() -> None:
             flush=True,
         )
     calibration = calibrate(groups, options.penalty, learned)
-    data = {"about": "RankerWeights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,  # noqa: E501
+    data = {"about": "Weights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,  # noqa: E501
             "splits": [f"{name} {split}, tables of even SHA-256" for name, split in SPLITS], "questions": len(groups),
             "calibration": calibration, "weights": dict(sorted(learned.items()))}  # fmt: skip
     options.out.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

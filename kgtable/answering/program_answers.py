@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from weakref import WeakKeyDictionary
 
 from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.answering.evidence import Cell, Evidence, TableSource
+from kgtable.errors import GraphClosedError
 from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import value_text
 from kgtable.programs.executor import ProgramResult, run
@@ -34,11 +35,12 @@ _KEPT_CELLS = 2_000_000
 class EvidenceRelations(Mapping[str, Relation]):
     """The tables of a source as relations, decoded when a program first reads them.
 
-    The relations read last are kept, up to a number of cells. May be used from several threads.
+    The relations read last are kept, up to a number of cells. May be used from several threads. The
+    source is not kept alive: who reads a table holds it.
     """
 
     def __init__(self, source: TableSource) -> None:
-        self._source = source
+        self._source = weakref.ref(source)
         self._kept: OrderedDict[str, Relation] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._lock = threading.RLock()
@@ -49,8 +51,11 @@ class EvidenceRelations(Mapping[str, Relation]):
             if id in self._kept:
                 self._kept.move_to_end(id)
                 return self._kept[id]
-            table = self._source.table(id)
-            found = self._kept[id] = relation_of(table, self._source.quantities(id))
+            source = self._source()
+            if source is None:
+                raise GraphClosedError("The graph of these tables was closed.", hint="Open it again.")
+            table = source.table(id)
+            found = self._kept[id] = relation_of(table, source.quantities(id))
             self._sizes[id] = len(table.grid.head) * len(table.columns)
             while len(self._kept) > 1 and sum(self._sizes.values()) > _KEPT_CELLS:
                 oldest, _ = self._kept.popitem(last=False)
@@ -64,7 +69,7 @@ class EvidenceRelations(Mapping[str, Relation]):
         return len(self._kept)
 
 
-_RELATIONS: WeakKeyDictionary[TableSource, EvidenceRelations] = WeakKeyDictionary()
+_RELATIONS: weakref.WeakKeyDictionary[TableSource, EvidenceRelations] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 

@@ -356,12 +356,12 @@ def parse_unit_phrase(text: str, name: str = "") -> UnitPhrase | None:
     if len(text) > LONGEST_PHRASE:
         return None
     text = " ".join(text.split())
-    if money := _money_per(text, name):
-        return money
     exceptions: frozenset[Measure] = frozenset()
     if match := _EXCEPTION.search(text):
         exceptions = _excepted(match["what"])
         text = text[: match.start()]
+    elif money := _money_per(text, name):
+        return money
     found, shares = UnitPhrase(), None
     for clause in _CLAUSE_END.split(text):
         if not clause.strip(" ()[]."):
