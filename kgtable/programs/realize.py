@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from kgtable.programs.algebra import (
@@ -111,7 +111,7 @@ _SETS = {
     SetOperator.INTERSECT: "{} that are also among {}",
     SetOperator.EXCEPT: "{} that are not among {}",
 }
-_CHOICES = {RowChoice.ALL: ", totals included", RowChoice.TOTALS: ", totals alone"}
+_CHOICES = {RowChoice.ALL: "totals included", RowChoice.TOTALS: "totals alone"}
 _PSEUDO = {"@row": "row number", "@group": "group", "@label": "label", "@table": "table"}
 _SCALES = {"T": " thousand", "M": " million", "B": " billion", "TN": " trillion"}
 
@@ -144,8 +144,8 @@ class _Words:
     def rows(self, node: Rows) -> str:
         """A relation as a noun phrase: what of it, then which rows."""
         match node:
-            case Project(source, columns, distinct):
-                return f"{'different ' if distinct else ''}{self._outputs(columns)}{self.which(source)}"
+            case Project(source, columns, _):
+                return f"{self._outputs(columns)}{self.which(source)}"
             case GroupBy(source, keys, measures):
                 named = self._outputs((*keys, *measures))
                 per = f" for each {self._outputs(keys)}" if keys else ""
@@ -158,17 +158,15 @@ class _Words:
         """Which rows, as it follows a noun: ``where Status is "paid" (3 rows)``."""
         words = self._which(node)
         size = self._sizes.get(node)
-        if size is None or not words or words.endswith(")"):
-            return words
-        return f"{words} ({size} {'row' if size == 1 else 'rows'})"
+        counted = size is not None and bool(words) and not words.endswith(")")
+        told = [f"{size} {'row' if size == 1 else 'rows'}"] if counted else []
+        told += sorted({_CHOICES[table.choice] for table in _read_by(node) if table.choice in _CHOICES})
+        return f"{words} ({', '.join(told)})" if told else words
 
     def _which(self, node: Rows) -> str:
         match node:
-            case TableRows(tables, _, choice):
-                extra = {RowChoice.ALL: ", totals included", RowChoice.TOTALS: ", totals alone"}.get(
-                    choice, ""
-                )
-                return (f" of {' and '.join(tables)}" if self._several else "") + extra
+            case TableRows(tables):
+                return f" of {' and '.join(tables)}" if self._several else ""
             case Filter(source, condition):
                 conditions = [condition]
                 while isinstance(source, Filter):
@@ -214,7 +212,7 @@ class _Words:
         then = f", then {self._keys(keys[1:])}" if len(keys) > 1 else ""
         number = "" if count == 1 else f"{count} "
         after = f" after the first {offset}" if offset else ""
-        return f"with the {number}{word} {key}{then}{after}{', ties included' if ties else ''}"
+        return f"with the {number}{word} {key}{then}{after}{'' if ties else ', the first of equals'}"
 
     def _keys(self, keys: tuple[SortKey, ...]) -> str:
         return ", then ".join(
@@ -236,7 +234,7 @@ class _Words:
                 self._naming.discard(normal(name))
                 return words
             case ColumnRef(name, table):
-                word = f"column {name}" if isinstance(name, int) else _PSEUDO.get(name, name)
+                word = f"the {_ordinal(name + 1)} column" if isinstance(name, int) else _PSEUDO.get(name, name)
                 return f"{table}.{word}" if table and self._aliases else word
             case Constant():
                 return _constant(node)
@@ -305,6 +303,20 @@ class _Words:
                 return f"{a} in percent of {b}"
             case Operator.PERCENT_CHANGE:
                 return f"percent change from {a} to {b}"
+
+
+def _read_by(node: Rows) -> Iterator[TableRows]:
+    """The tables whose rows a relation chooses from, without those that only its conditions read."""
+    match node:
+        case TableRows():
+            yield node
+        case SetOperation(_, left, right) | Join(left, right):
+            yield from _read_by(left)
+            yield from _read_by(right)
+        case Filter(source) | Limit(source) | Sort(source) | Neighbours(source) | Unpivot(source):
+            yield from _read_by(source)
+        case Unnest(source) | GroupBy(source) | Project(source):
+            yield from _read_by(source)
 
 
 def _relator(relator: Relator, right: Expression) -> str:

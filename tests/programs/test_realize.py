@@ -34,11 +34,11 @@ MISSING = {"op": "is_missing", "operand": column("x")}
         ),
         (
             project(limit(sort("peaks", "Height"), 3, ties=True), "Peak"),
-            "Peak with the 3 highest Height, ties included",
+            "Peak with the 3 highest Height",
         ),
         (
             project(limit(sort(group("orders", ["Customer"], n={"op": "count"}), "n")), "Customer"),
-            "Customer for each Customer with the highest number of rows",
+            "Customer for each Customer with the highest number of rows, the first of equals",
         ),
         (calc("percent_change", lookup("2021", PAID), 5),
          'percent change from (2021 where Status is "paid") to 5'),
