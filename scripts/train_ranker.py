@@ -5,7 +5,9 @@
 Training questions are those whose tables all have an even SHA-256 (see `eval_programs.is_even`): wtq
 ``squall``, and ``dev`` of spider, finqa, tatqa, hitab and everyday. A candidate is right when its answer is
 the gold answer and, where a benchmark names gold tables, it reads one of them. The objective is the
-marginal log likelihood of the right candidates (of abstaining, where none is right), with an L2 penalty.
+marginal log likelihood of the right candidates (of abstaining, where none is right), with an L2 penalty; a
+question weighs the less the more questions its benchmark has (by the square root). The confidence is a logistic
+model of whether the best answer is right, learned from answers of weights that did not see the question.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ SPLITS = (
     ("wtq", "squall"),
 )
 SEED = 20261122
-PENALTY = 0.005
+PENALTY = 0.002
+CONFIDENCE_PENALTY = 0.002
+FOLDS = 4
 LEAST = 4
 """Questions that a feature must occur in."""
 
@@ -148,6 +152,10 @@ def fit(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float
     sizes = np.diff(starts)
     owner = np.repeat(np.arange(len(sizes)), sizes)
 
+    sizes_of = Counter(group["id"].split("/")[0] for group in groups)
+    shares = np.array([sizes_of[group["id"].split("/")[0]] ** -0.5 for group in groups])
+    shares /= shares.mean()
+
     begin_w = np.array([start.get(name, 0.0) for name in names])
     prior = np.array([START.get(name, 0.0) for name in names])
 
@@ -158,12 +166,12 @@ def fit(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float
         total = np.add.reduceat(exp, begin)
         some = np.add.reduceat(exp * good, begin)
         value = (
-            -np.log(np.maximum(some, 1e-30) / total).sum() / len(sizes)
+            -(shares * np.log(np.maximum(some, 1e-30) / total)).sum() / len(sizes)
             + penalty * ((w - prior) @ (w - prior)) / 2
         )
         all_p = exp / total[owner]
         good_p = exp * good / np.maximum(some, 1e-30)[owner]
-        gradient = matrix.T @ (all_p - good_p) / len(sizes) + penalty * (w - prior)
+        gradient = matrix.T @ ((all_p - good_p) * shares[owner]) / len(sizes) + penalty * (w - prior)
         return value, gradient
 
     found = minimize(loss, begin_w, jac=True, method="L-BFGS-B", options={"maxiter": 300})
@@ -171,25 +179,63 @@ def fit(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float
     return {name: round(float(w), 4) for name, w in zip(names, found.x, strict=True) if abs(w) >= 0.005}
 
 
-def calibrate(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float]) -> dict[str, float]:
-    """Slope and offset from the probability of an answer to that of its being right, by two folds."""
-    random.Random(SEED).shuffle(list(groups))
-    logits, rights = [], []
-    for fold in (0, 1):
-        learned = fit([g for i, g in enumerate(groups) if i % 2 != fold], penalty, start)
-        for group in (g for i, g in enumerate(groups) if i % 2 == fold):
-            probability, right = best_answer(group, learned)
-            logits.append(float(np.log(max(probability, 1e-6) / max(1 - probability, 1e-6))))
-            rights.append(right)
-    x, y = np.array(logits), np.array(rights, dtype=float)
+def learn_confidence(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float]) -> dict[str, float]:
+    """Weights of the confidence: a logistic model of whether the best answer is right.
 
-    def loss(p: np.ndarray) -> float:
-        z = p[0] * x + p[1]
-        return float(np.mean(np.logaddexp(0, z) - y * z))
+    The answers it learns from are those of weights that did not see their questions.
+    """
+    rows: list[dict[str, float]] = []
+    rights, ids = [], []
+    for fold in range(FOLDS):
+        learned = fit([g for i, g in enumerate(groups) if i % FOLDS != fold], penalty, start)
+        known = ranker.RankerWeights(learned, {})
+        for group in (g for i, g in enumerate(groups) if i % FOLDS == fold and g["features"]):
+            scores = [known.score(row) for row in group["features"]]
+            found, best = ranker.confidence_features(
+                group["features"], scores, group["keys"], known.score(group["abstain"])
+            )
+            rows.append(found)
+            rights.append(bool(group["right"][best]))
+            ids.append(group["id"])
+    names = sorted({name for row in rows for name in row})
+    place = {name: index for index, name in enumerate(names)}
+    matrix = np.zeros((len(rows), len(names)))
+    for index, row in enumerate(rows):
+        for name, value in row.items():
+            matrix[index, place[name]] = value
+    spread = matrix.std(0)
+    spread[spread == 0] = 1.0
+    y = np.array(rights, dtype=float)
 
-    found = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead")
-    print(f"  two folds: accuracy {y.mean():.3f}, calibration {found.x.round(3)}")
-    return {"slope": round(float(found.x[0]), 4), "offset": round(float(found.x[1]), 4)}
+    def weights_of(chosen: np.ndarray) -> np.ndarray:
+        x, right = matrix[chosen] / spread, y[chosen]
+
+        def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+            z = x @ w
+            error = 1 / (1 + np.exp(-z)) - right
+            value = float(np.mean(np.logaddexp(0, z) - right * z)) + CONFIDENCE_PENALTY * float(w @ w) / 2
+            return value, x.T @ error / len(right) + CONFIDENCE_PENALTY * w
+
+        return minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x / spread
+
+    part = np.arange(len(rows)) % FOLDS
+    sure = np.zeros(len(rows))
+    for fold in range(FOLDS):
+        sure[part == fold] = 1 / (1 + np.exp(-(matrix[part == fold] @ weights_of(part != fold))))
+    for least in (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95):
+        chosen = sure >= least
+        by = Counter(id.split("/")[0] for id, take in zip(ids, chosen, strict=True) if take)
+        good = Counter(
+            id.split("/")[0] for id, take, ok in zip(ids, chosen, rights, strict=True) if take and ok
+        )
+        told = ", ".join(f"{name} {good[name]} of {count}" for name, count in sorted(by.items()))
+        share = y[chosen].mean() if chosen.any() else 0
+        print(f"  confidence >= {least}: {share:.3f} of {chosen.sum()} right ({told})")
+    for index in np.argsort(-sure)[:400]:
+        if not rights[index] and sure[index] >= 0.8:
+            print(f"    sure and wrong: {ids[index]} {sure[index]:.2f}")
+    learned = weights_of(part >= 0)
+    return {name: round(float(w), 4) for name, w in zip(names, learned, strict=True) if abs(w) >= 0.0005}
 
 
 def best_answer(group: dict[str, Any], learned: dict[str, float]) -> tuple[float, bool]:
@@ -250,10 +296,10 @@ def main() -> None:
             + ", ".join(f"{name} {np.mean(found):.3f}" for name, found in right.items()),
             flush=True,
         )
-    calibration = calibrate(groups, options.penalty, learned)
+    confidence = learn_confidence(groups, options.penalty, dict(START))
     data = {"about": "Weights of the ranker of programs; made by scripts/train_ranker.py.", "seed": SEED, "penalty": options.penalty,  # noqa: E501
             "splits": [f"{name} {split}, tables of even SHA-256" for name, split in SPLITS], "questions": len(groups),
-            "calibration": calibration, "weights": dict(sorted(learned.items()))}  # fmt: skip
+            "confidence": confidence, "weights": dict(sorted(learned.items()))}  # fmt: skip
     options.out.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -7,12 +7,11 @@ three words of a verdict mean is said in docs (grounded, ambiguous, verified).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgtable.errors import KgtableError, UnitMismatchError
-from kgtable.programs.algebra import Program
+from kgtable.programs.algebra import Program, ValueKind
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.grammar import Candidate
@@ -20,6 +19,8 @@ from kgtable.programs.ranker import (
     Executed,
     RankerWeights,
     abstention_features,
+    confidence_features,
+    confidence_of,
     execute,
     generate,
     probabilities,
@@ -28,7 +29,7 @@ from kgtable.programs.ranker import (
 )
 from kgtable.programs.reading import Question, consumed_cues
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import format_decimal
+from kgtable.programs.scalars import Datum, format_decimal
 from kgtable.programs.sources import ProgramSource
 
 MOST_TABLES = 8
@@ -36,8 +37,11 @@ MOST_ALTERNATIVES = 5
 VERIFIED_FROM = 0.70
 """The calibrated confidence from which an answer may be called verified."""
 
-RIVAL_WITHIN = 2.0
+RIVAL_WITHIN = 1.0
 """How far below the best score a program is still a rival, in natural logarithms of odds."""
+
+RIVAL_TABLE_WITHIN = 2.5
+"""The same for the same operator over other tables."""
 
 _TELLING = frozenset(
     ("negation", "average", "median", "difference", "percent", "ratio", "change", "next", "previous", "above_average",
@@ -163,7 +167,13 @@ def answer_by_programs(
     ranked = sorted(groups, key=lambda key: (-groups[key][0].score,))
     best = groups[ranked[0]][0]
     share = sums[ranked[0]]
-    confidence = _calibrated(share, known.calibration)
+    told, _ = confidence_features(
+        [executed.features for executed in found],
+        [executed.score for executed in found],
+        [executed.key for executed in found],
+        abstention,
+    )
+    confidence = confidence_of(told, known)
     rivals = [groups[key][0] for key in ranked[1:] if _is_rival(groups[key][0], best)]
     shown = [
         groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5
@@ -217,12 +227,6 @@ def _several(question: str, parts: Sequence[RankedAnswer]) -> RankedAnswer:
     )
 
 
-def _calibrated(probability: float, calibration: Mapping[str, float]) -> float:
-    bounded = min(max(probability, 1e-6), 1 - 1e-6)
-    logit = math.log(bounded / (1 - bounded))
-    return 1 / (1 + math.exp(-(calibration.get("slope", 1.0) * logit + calibration.get("offset", 0.0))))
-
-
 def _uncovered(question: Question, executed: Executed) -> int:
     return (question.content | executed.candidate.source.values) & ~executed.candidate.mask
 
@@ -232,7 +236,7 @@ def _is_rival(other: Executed, best: Executed) -> bool:
     if other.score < best.score - RIVAL_WITHIN:
         apart = other.candidate.source.ids != best.candidate.source.ids
         same_form = other.candidate.op == best.candidate.op
-        if not (apart and same_form and other.score > best.score - 2 * RIVAL_WITHIN):
+        if not (apart and same_form and other.score > best.score - RIVAL_TABLE_WITHIN):
             return False
     return other.features["uncovered"] <= best.features["uncovered"] + 1e-9
 
@@ -269,6 +273,14 @@ def _doubts(
         c.column == target.place and "not" not in c.kind for c in best.candidate.conditions
     ):
         doubts.append("The answer stands in a cell by which it was chosen.")
+    if op in ("count", "count_distinct", "sum", "mean") and best.features.get("c:beside"):
+        doubts.append("Other cells hold the same name beside others.")
+    if "how_long" in question.cues and any(
+        value.kind in (ValueKind.DATE, ValueKind.PERIOD) for value in _said(best)
+    ):
+        doubts.append("The answer is a date, where the question asks for a length.")
+    if op == "difference" and _goes_back(question):
+        doubts.append("The question goes from the later to the earlier.")
     if op == "count" and _counts_a_value(question, best):
         doubts.append("The rows have a quantity of their own, which a count leaves out.")
     if any(c.kind in ("partial",) and c.quality < 0.6 for c in best.candidate.conditions):
@@ -276,6 +288,16 @@ def _doubts(
     if confidence < VERIFIED_FROM:
         doubts.append("The reading of the question is not sure enough.")
     return doubts
+
+
+def _said(executed: Executed) -> list[Datum]:
+    return [value for row in executed.denotation.rows for value in row if value is not None]
+
+
+def _goes_back(question: Question) -> bool:
+    """Whether a question names two periods, the later first."""
+    named = [mention.lexical for mention in question.times if not mention.lexical.startswith("-")]
+    return len(named) == 2 and named[0] > named[1]
 
 
 def _counts_a_value(question: Question, best: Executed) -> bool:

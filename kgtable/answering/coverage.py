@@ -201,6 +201,19 @@ class Coverage:
                 found.append(question.words_of(mask))
         return tuple(dict.fromkeys(found))
 
+    @property
+    def unasked(self) -> tuple[str, ...]:
+        """The statistics that it computes and no word of the question asks for."""
+        cues = self.question.cues
+        found = {
+            node.function: name
+            for node in self.nodes
+            if isinstance(node, Aggregate)
+            for name in (_STATISTICS.get(node.function, ""),)
+            if name and name not in cues
+        }
+        return tuple(found.values())
+
     @cached_property
     def _constant_words(self) -> int:
         """Tokens that constants, columns and titles say, which are no operator words then."""
@@ -511,6 +524,10 @@ def _asks_of_change(root: Node, relations: Mapping[str, Relation]) -> bool | Non
     if not first or not second or first == second:
         return None
     return (first > second) is (root.relator in _GREATER)
+
+
+_STATISTICS = {AggregateFunction.MEAN: "average", AggregateFunction.MEDIAN: "median"}
+"""Aggregates that nobody means without a word for them, and the class of these words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,6 +351,8 @@ class _Judge:
                 self._doubts.append(
                     f"The program uses what the question does not say: {', '.join(foreign)[:200]}."
                 )
+            if coverage.unasked:
+                self._doubts.append(f"The question asks for no {' or '.join(coverage.unasked)}.")
             if best is None or coverage.count_left > best.count_left:
                 best = coverage
         if best is not None and best.left:

@@ -27,6 +27,9 @@ MOST_TARGETS = 5
 
 MOST_MEASURES = 3
 
+MOST_SHOWN = 5
+"""Columns that a question asks for at once."""
+
 AGGREGATES = {
     "sum": AggregateFunction.SUM,
     "mean": AggregateFunction.MEAN,
@@ -63,6 +66,8 @@ class Grammar:
         self.sortables = self._ranked([view for view in source.columns if view.sortable])
         self.targets = self._target_columns()
         self.keys = [view for view in self.targets if view.distinct < view.filled or view.label][:3]
+        self.best_targets = self._best([view for view in source.columns if not view.measure])
+        self.best_measures = self._best(self.measures)
         self.content = self.question.content | source.values
         focus = self.question.focus
         self.described = (
@@ -106,6 +111,11 @@ class Grammar:
             self.numeric_tokens |= number.mask
         for mention in self.question.times:
             self.numeric_tokens |= mention.mask
+
+    def _best(self, views: Sequence[ColumnView]) -> frozenset[int]:
+        """The places of the columns that the question names best; empty where it names none."""
+        best = max((self.source.link(view).score for view in views), default=0.0)
+        return frozenset(view.place for view in views if best and self.source.link(view).score == best)
 
     def _ranked(self, views: Sequence[ColumnView]) -> list[ColumnView]:
         hints = {
@@ -224,10 +234,14 @@ class Grammar:
                 features["t:overshadowed"] = 1.0
             if link.exact:
                 features["t:exact"] = 1.0
+            if link.score and target.place in self.best_targets:
+                features["t:best"] = 1.0
             if link.derived:
                 features["t:derived"] = 1.0
             if link.mask & question.focus:
                 features["t:focus"] = 1.0
+                if target.role is ColumnRole.IDENTIFIER:
+                    features["t:focus:id"] = 1.0
             elif question.focus and link.score:
                 features["t:unfocused"] = 1.0
             if target.label:
@@ -245,6 +259,10 @@ class Grammar:
             link = source.link(measure)
             covered |= self._by_column(measure)
             features["m:link"] = link.score
+            if link.exact:
+                features["m:exact"] = 1.0
+            if link.score and measure.place in self.best_measures:
+                features["m:best"] = 1.0
             if measure.place in source.overshadowed:
                 features["m:overshadowed"] = 1.0
             if link.derived:
@@ -280,6 +298,8 @@ class Grammar:
             features["sum:quantity"] = 1.0
         if measure is not None and source.link(measure).mask & question.focus:
             features["m:focus"] = 1.0
+        if any(condition in source.beside for condition in conditions.conditions):
+            features["c:beside"] = 1.0
         for name in also:
             features[name] = features.get(name, 0.0) + 1.0
         content = self.content
@@ -310,8 +330,12 @@ class Grammar:
         if left & question.names:
             features["uncovered:name"] = 1.0
         features["title"] = (source.title & content).bit_count() / total
+        if question.focus & source.title:
+            features["title:focus"] = 1.0
+        features["rare:covered"] = source.rarity.share(covered)
         if source.join is not None:
             features["join"] = 1.0
+            features.update(source.join.features)
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure)

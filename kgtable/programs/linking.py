@@ -320,6 +320,15 @@ def index_of(relation: Relation) -> TableIndex:
     return found
 
 
+_NOUNS = frozenset({"name"})
+"""Words without content in most questions that head columns all the same."""
+
+
+def _is_verb(said: Sequence[str], place: int) -> bool:
+    """Whether such a word opens an order, as in "name the three highest"."""
+    return place == 0 or (place == 1 and said[0] in ("please", "and"))
+
+
 class Links:
     """What one question names in one table."""
 
@@ -419,6 +428,8 @@ class Links:
             if tuple(said[start : start + size]) == tuple(stems):
                 token = self.question.tokens[start]
                 if size > 1 or (start > 0 and token.text[:1].isupper()) or len(token.text) == 1:
+                    return True
+                if token.stem in _NOUNS and not _is_verb(said, start):
                     return True
         return False
 
@@ -920,6 +931,8 @@ def _same_period(header: str, said: str) -> bool:
         return True
     year = re.search(r"(?:19|20)\d\d", header)
     if said.isdigit() and year is not None and year[0] == said:
+        if re.search(r"(?:19|20)\d\d\D+(?:19|20)\d\d$", header):
+            return False
         return (
             "Q" not in header and "H" not in header and not header.startswith("P3M")
         ) or header.startswith("FY")

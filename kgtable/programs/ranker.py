@@ -26,7 +26,7 @@ from kgtable.programs.linking import Links, index_of, stems_of
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, key_of, text_of
-from kgtable.programs.sources import ProgramSource, joins_of
+from kgtable.programs.sources import ProgramSource, Rarity, joins_of
 from kgtable.resources import PACKAGE
 
 EXECUTED = 60
@@ -49,10 +49,10 @@ class Executed:
 
 @dataclass(frozen=True)
 class RankerWeights:
-    """The learned weights by feature, and the parameters of the calibration."""
+    """The learned weights by feature: of the ranker, and of the confidence in the answer that it puts first."""
 
     features: Mapping[str, float]
-    calibration: Mapping[str, float]
+    confidence: Mapping[str, float]
 
     def score(self, features: Mapping[str, float]) -> float:
         """The weighted sum of features."""
@@ -64,7 +64,7 @@ class RankerWeights:
 def weights() -> RankerWeights:
     """The weights that kgtable ships."""
     data: dict[str, Any] = json.loads((PACKAGE / "programs" / "ranker.json").read_text(encoding="utf-8"))
-    return RankerWeights(data["weights"], data["calibration"])
+    return RankerWeights(data["weights"], data["confidence"])
 
 
 def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> list[ProgramSource]:
@@ -74,7 +74,15 @@ def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> 
         ProgramSource((Links(question, index_of(relation)),), score / best if best > 0 else 0.0, rank)
         for rank, (relation, score) in enumerate(tables)
     ]
-    return [*sources, *joins_of(sources), *_parts(question, sources)]
+    masks = [source.touched for source in sources]
+    content = question.content
+    for source in sources:
+        content |= source.values
+    rarity = Rarity(content, masks)
+    found = [*sources, *joins_of(sources), *_parts(question, sources)]
+    for source in found:
+        source.rarity = rarity
+    return found
 
 
 _WHOLES: dict[tuple[int, ...], Relation] = {}
@@ -113,6 +121,9 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Can
             "table:score": source.score,
             "table:first": float(source.rank == 0),
             "table:rank": min(source.rank, 8) / 8,
+            "table:gap": math.log(max(source.score, 0.01)),
+            "table:rare": source.rarity.share(source.touched),
+            "table:near": source.rarity.share(source.near),
         }
         for candidate in own:
             candidate.features.update(rival)
@@ -166,6 +177,91 @@ def probabilities(found: Sequence[Executed], abstention: float) -> float:
     for executed, weight in zip(found, weights_, strict=True):
         executed.probability = weight / total
     return none / total
+
+
+NEAR = 2.0
+"""How far below the best score another answer still counts as near, in natural logarithms of odds."""
+
+_FARTHEST = 6.0
+_TOLD = frozenset(
+    ("uncovered", "uncovered:n", "uncovered:name", "uncovered:number", "covered", "cue:left", "cue:left:superlative",
+     "cue:left:negation", "t:link", "t:focus", "t:unfocused", "t:label", "t:condition", "t:id", "t:overshadowed",
+     "m:link", "m:unlinked", "m:focus", "m:hint", "m:only", "m:overshadowed", "rare:covered", "table:rare",
+     "table:score", "table:first", "table:gap", "title", "title:focus", "join", "parts", "described", "c:dominated",
+     "c:n=1", "c:n=2", "c:n=3", "c:all", "c:several", "c:beside",
+     "m:exact", "m:best", "t:exact", "t:best", "d:many:singular", "d:echo", "d:everything", "d:zero",
+     "d:negative")
+)  # fmt: skip
+"""Features of the answer's program that tell how sure it is."""
+
+
+def confidence_features(
+    rows: Sequence[Mapping[str, float]],
+    scores: Sequence[float],
+    keys: Sequence[object],
+    abstention: float,
+) -> tuple[dict[str, float], int]:
+    """What tells whether the answer with the highest score is right.
+
+    Args:
+        rows: the features of the executed candidates.
+        scores: their scores.
+        keys: equal for equal answers.
+        abstention: the score of giving no answer.
+
+    Returns:
+        The features for the logistic model of the confidence, and the place of the best candidate: the share
+        of the probability that its answer has, its lead over other answers (over all, over those of other
+        tables, and over those that leave no more words out), and features of its program.
+    """
+    order = sorted(range(len(rows)), key=lambda place: -scores[place])
+    best = order[0]
+    top = max(scores[best], abstention)
+    odds = [math.exp(score - top) for score in scores]
+    total = sum(odds) + math.exp(abstention - top)
+    mine = rows[best]
+    others = [place for place in order if keys[place] != keys[best]]
+
+    def lead(places: Sequence[int]) -> float:
+        return min(scores[best] - scores[places[0]], _FARTHEST) if places else _FARTHEST
+
+    def table(place: int) -> tuple[float, float]:
+        return rows[place].get("table:rank", 0.0), rows[place].get("join", 0.0)
+
+    near = {keys[place] for place in others if scores[place] > scores[best] - NEAR}
+    found = {
+        "always": 1.0,
+        "share": _logit(sum(odd for odd, key in zip(odds, keys, strict=True) if key == keys[best]) / total),
+        "none": _logit(math.exp(abstention - top) / total),
+        "lead": lead(others),
+        "lead:other table": lead([place for place in others if table(place) != table(best)]),
+        "lead:same table": lead([place for place in others if table(place) == table(best)]),
+        "lead:covered": lead([p for p in others if rows[p]["uncovered"] <= mine["uncovered"] + 1e-9]),
+        "near": min(len(near), 5) / 5,
+    }
+    qualities = []
+    for name, value in mine.items():
+        if name in _TOLD and value:
+            found[name] = value
+        elif name.startswith("op="):
+            found[f"op={name[3:].partition('/')[0]}"] = 1.0
+        elif name.startswith("c:") and name.endswith(":q"):
+            found[f"has {name[2:-2]}"] = 1.0
+            qualities.append(value / max(mine.get(name[:-2], 1.0), 1.0))
+    if qualities:
+        found["quality"] = min(qualities)
+    return found, best
+
+
+def confidence_of(features: Mapping[str, float], known: RankerWeights) -> float:
+    """The probability that an answer with these features is right, between 0 and 1."""
+    score = sum(known.confidence.get(name, 0.0) * value for name, value in features.items())
+    return 1 / (1 + math.exp(-max(min(score, 30.0), -30.0)))
+
+
+def _logit(probability: float) -> float:
+    bounded = min(max(probability, 1e-6), 1 - 1e-6)
+    return math.log(bounded / (1 - bounded))
 
 
 def abstention_features(found: Sequence[Executed]) -> dict[str, float]:

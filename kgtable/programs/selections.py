@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kgtable.programs.algebra import (
@@ -31,11 +31,14 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Candidate, Grammar
+from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_SHOWN, MOST_TARGETS, Candidate, Grammar
 from kgtable.programs.linking import ColumnView
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.sources import ConditionSet, condition_set
+
+LEAST_DERIVED = 0.45
+"""From which score on a column that is named by a related word is shown beside others."""
 
 
 class Selections(Grammar):
@@ -64,11 +67,8 @@ class Selections(Grammar):
         ):
             for view in targets[:limit]:
                 yield self.make("select", Project(rows, (Named(view.ref),), True), conditions, target=view)
-        linked = [
-            view for view in targets if source.link(view).exact and source.link(view).mask & ~conditions.mask
-        ]
-        linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
-        if 2 <= len(linked) <= 5:
+        linked = self._shown(targets, conditions.mask)
+        if len(linked) >= 2:
             columns = tuple(Named(view.ref) for view in linked)
             yield self.make(
                 "select/columns", Project(rows, columns), conditions, target=linked[0], others=linked
@@ -81,6 +81,12 @@ class Selections(Grammar):
                     yield self.make(
                         "sorted", Project(ordered, (Named(view.ref),)), conditions, target=view, measure=by
                     )
+                shown = self._shown(targets, conditions.mask)
+                if len(shown) >= 2:
+                    yield self.make(
+                        "sorted/columns", Project(ordered, tuple(Named(view.ref) for view in shown)),
+                        conditions, target=shown[0], measure=by, others=shown,
+                    )  # fmt: skip
         yield self.make("count", Aggregate(AggregateFunction.COUNT, None, rows), conditions)
         if question.wh in ("how_many", "other", "what_is", "list") or "how_many" in self.cues:
             for view in targets[:4]:
@@ -88,6 +94,56 @@ class Selections(Grammar):
                     root = Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref, rows)
                     yield self.make("count_distinct", root, conditions, target=view)
         yield from self._aggregates(rows, conditions)
+
+    def _shown(self, views: Sequence[ColumnView], taken: int) -> list[ColumnView]:
+        """The columns that a question names in full by tokens of their own, in its order; none where too many.
+
+        `taken` are the tokens that conditions account for.
+        """
+        link = self.source.link
+        said = {token.stem for token in self.question.tokens}
+        named = [
+            view
+            for view in views
+            if (link(view).exact or (link(view).derived and link(view).score >= LEAST_DERIVED))
+            and link(view).mask & ~taken
+            and (not view.key_words or view.key_words & said)
+        ]
+        named.sort(key=lambda view: (link(view).mask & -link(view).mask, view.place))
+        apart: list[ColumnView] = []
+        for view in named:
+            mask = link(view).mask
+            inside = any(mask & link(other).mask == mask != link(other).mask for other in named)
+            if not inside and not any(mask == link(other).mask for other in apart):
+                apart.append(view)
+        return apart if len(apart) <= MOST_SHOWN else []
+
+    def _aggregates_apart(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
+        """Several aggregates of different columns, each word of one with the next column that is named."""
+        words = [(name, mask) for name, cue in (("mean", "average"), ("sum", "total"), ("median", "median"))
+                 if (mask := self.cues.get(cue, 0))]  # fmt: skip
+        words += [
+            ("max" if adjective.sign > 0 else "min", token) for adjective, token in self.question.adjectives
+        ]
+        named = self._shown([view for view in self.source.columns if view.measure], conditions.mask)
+        found: list[tuple[int, str, ColumnView]] = []
+        for name, mask in words:
+            after = [view for view in named if self.source.link(view).mask > mask & -mask]
+            if after:
+                found.append((mask & -mask, name, after[0]))
+        found.sort(key=lambda entry: entry[0])
+        if (
+            len({(name, view.place) for _, name, view in found}) < 2
+            or len({v.place for _, _, v in found}) < 2
+        ):
+            return
+        measures = tuple(
+            Named(Aggregate(AGGREGATES[name], view.ref), f"{name} {view.place}") for _, name, view in found
+        )
+        yield self.make(
+            "aggregates/columns", GroupBy(rows, (), measures), conditions, measure=found[0][2],
+            mask=Question._all(mask for _, mask in words), others=[view for _, _, view in found],
+        )  # fmt: skip
 
     def _aggregates(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
         question, cues = self.question, self.cues
@@ -127,6 +183,8 @@ class Selections(Grammar):
                     measure=view,
                     mask=adjectives | cues.get("average", 0) | cues.get("total", 0),
                 )
+        if "and" in cues:
+            yield from self._aggregates_apart(rows, conditions)
         dates = [view for view in self.sortables if view.temporal][:2]
         if cues.keys() & {"difference", "how_long", "days_between"} and (
             signs >= {1, -1} or cues.keys() >= {"first", "last"}
@@ -186,6 +244,24 @@ class Selections(Grammar):
                     if name in ("early", "late")
                     else 0
                 )
+                shown = self._shown(
+                    [v for v in source.columns if v.place not in conditions.columns], conditions.mask
+                )
+                if len(shown) >= 2:
+                    best = Limit(order, count) if count > 1 else Limit(order, 1, ties=True)
+                    yield self.make(
+                        "top/columns" if count > 1 else "extreme/columns",
+                        Project(best, tuple(Named(view.ref) for view in shown)),
+                        conditions, target=shown[0], measure=by,
+                        mask=mask | (count_mask if count > 1 else 0), others=shown,
+                    )  # fmt: skip
+                    unsorted = [view for view in shown if view.place != by.place]
+                    if 2 <= len(unsorted) < len(shown):
+                        yield self.make(
+                            "extreme/columns", Project(best, tuple(Named(view.ref) for view in unsorted)),
+                            conditions, target=unsorted[0], measure=by,
+                            mask=mask | (count_mask if count > 1 else 0), others=unsorted,
+                        )  # fmt: skip
                 for view in targets:
                     if view.place == by.place:
                         continue
@@ -258,6 +334,14 @@ class Selections(Grammar):
                     if name == "count":
                         value = Project(Limit(order, 1), (Named(ColumnRef("value")),))
                         yield self.make("group_extreme/value", value, conditions, target=key, mask=mask)
+                    if "and" in cues:
+                        both = Project(
+                            Limit(order, 1, ties=True), (Named(ColumnRef("key")), Named(ColumnRef("value")))
+                        )
+                        yield self.make(
+                            f"group_extreme/{name}/both", both, conditions, target=key, measure=measure,
+                            mask=mask | cues["and"],
+                        )  # fmt: skip
                 if "each" in cues:
                     yield self.make(f"group/{name}", grouped, conditions, target=key, measure=measure)
                     swapped = Project(grouped, (Named(ColumnRef("value")), Named(ColumnRef("key"))))
@@ -372,7 +456,7 @@ class Selections(Grammar):
         if "negation" not in cues or source.join is None:
             return
         nothing = condition_set([])
-        keys = source.join
+        keys = source.join.left, source.join.right
         for place in (0, 1):
             own, other = source.links[place], source.links[1 - place]
             own_id, other_id = own.index.id, other.index.id

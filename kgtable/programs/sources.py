@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,16 +28,41 @@ from kgtable.programs.scalars import text_of
 
 _KEY_HEADER = re.compile(r"(?i)(?:^|[\W_])(?:id|code|key|sku)(?:$|[\W_])|[a-z]I[dD]\b|(?i:\w+_id\b)")
 
-_KEYS: dict[tuple[str, str, int, int], tuple[ColumnRef, ColumnRef] | None] = {}
+KEY_WORDS = frozenset({"id", "code", "key", "sku", "number", "no"})
+_KEYS: dict[tuple[str, str, int, int], TableKey | None] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class TableKey:
+    """The columns by which two tables join, and what speaks for it."""
+
+    left: ColumnRef
+    right: ColumnRef
+    features: Mapping[str, float]
+
+
+class Rarity:
+    """How telling each token of a question is: the fewer of the tables have it, the more."""
+
+    def __init__(self, content: int, masks: Sequence[int]) -> None:
+        self._weights = {}
+        for place in range(content.bit_length()):
+            if content >> place & 1:
+                have = sum(mask >> place & 1 for mask in masks)
+                self._weights[place] = math.log((len(masks) + 1) / (have + 0.5))
+        self._total = sum(self._weights.values()) or 1.0
+
+    def share(self, mask: int) -> float:
+        """The weight of some tokens, in shares of the weight of all."""
+        return sum(weight for place, weight in self._weights.items() if mask >> place & 1) / self._total
 
 
 class ProgramSource:
     """One table, or two joined by a key, as the grammar sees it."""
 
-    def __init__(
-        self, links: Sequence[Links], score: float, rank: int, join: tuple[ColumnRef, ColumnRef] | None = None
-    ) -> None:
+    def __init__(self, links: Sequence[Links], score: float, rank: int, join: TableKey | None = None) -> None:
         self.links = tuple(links)
+        self.rarity = Rarity(0, ())
         self.score, self.rank, self.join = score, rank, join
         self.question: Question = links[0].question
         columns: list[ColumnView] = []
@@ -53,7 +79,9 @@ class ProgramSource:
         self.conditions = tuple(conditions)
         self.title = 0
         self.values = 0
+        self.near = 0
         for part in links:
+            self.near |= part.near
             self.title |= part.title
             self.values |= part.values
 
@@ -85,7 +113,18 @@ class ProgramSource:
         ]
         if self.join is None:
             return tables[0]
-        return Join(tables[0], tables[1], (KeyPair(*self.join),))
+        return Join(tables[0], tables[1], (KeyPair(self.join.left, self.join.right),))
+
+    @cached_property
+    def touched(self) -> int:
+        """The tokens that its titles, headers or cells have."""
+        total = self.title | self.values
+        for link in self.column_links:
+            total |= link.mask
+        for condition in self.conditions:
+            if condition.kind in ("exact", "partial", "contains", "several", "group"):
+                total |= condition.mask
+        return total
 
     def link(self, view: ColumnView) -> ColumnLink:
         """How the question names a column."""
@@ -99,6 +138,16 @@ class ProgramSource:
             place
             for place, link in enumerate(links)
             if link.mask and any(o.mask & link.mask == link.mask and o.score > link.score for o in links)
+        )
+
+    @cached_property
+    def beside(self) -> tuple[Condition, ...]:
+        """Conditions of a whole cell whose text other cells of the column hold among other words."""
+        longer = [c for c in self.conditions if c.kind == "contains"]
+        return tuple(
+            c
+            for c in self.conditions
+            if c.kind == "exact" and any(o.column == c.column and o.mask & c.mask == c.mask for o in longer)
         )
 
     @cached_property
@@ -163,12 +212,8 @@ def joins_of(sources: Sequence[ProgramSource]) -> Iterator[ProgramSource]:
             continue
         key = shared_key(one.links[0].index, other.links[0].index)
         if key is not None:
-            left, right = key
             yield ProgramSource(
-                (one.links[0], other.links[0]),
-                min(one.score, other.score),
-                max(one.rank, other.rank),
-                (left, right),
+                (one.links[0], other.links[0]), min(one.score, other.score), max(one.rank, other.rank), key
             )
 
 
@@ -177,7 +222,7 @@ def _spoken(source: ProgramSource) -> bool:
     return linked or any(c.quality >= 0.6 for c in source.conditions) or bool(source.title)
 
 
-def shared_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRef] | None:
+def shared_key(left: TableIndex, right: TableIndex) -> TableKey | None:
     """The columns by which two tables can be joined: values that one nearly contains, unique on one side."""
     kept = left.id, right.id, id(left.relation), id(right.relation)
     if kept not in _KEYS:
@@ -187,8 +232,9 @@ def shared_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRe
     return _KEYS[kept]
 
 
-def _find_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRef] | None:
-    best: tuple[float, ColumnRef, ColumnRef] | None = None
+def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
+    best: tuple[float, TableKey] | None = None
+    kin = _kinship(left, right)
     if [view.stems for view in left.columns] == [view.stems for view in right.columns]:
         return None
     for one in left.columns:
@@ -219,10 +265,32 @@ def _find_key(left: TableIndex, right: TableIndex) -> tuple[ColumnRef, ColumnRef
             numeric = all(text.isdigit() for text in list(first)[:20])
             if numeric and not (same or keyed):
                 continue
-            score = share + same + 0.5 * bool(keyed) + 0.3 * (one.kind is not ValueKind.QUANTITY)
+            named = _names(one, right) or _names(other, left)
+            score = (
+                share + same + 0.8 * named + 0.5 * bool(keyed) + 0.3 * (one.kind is not ValueKind.QUANTITY)
+            )
             if best is None or score > best[0]:
-                best = score, one.ref, other.ref
-    return None if best is None else best[1:]
+                told = {"join:same": float(same), "join:named": float(named), "join:kin": kin,
+                        "join:share": share, "join:numeric": float(numeric)}  # fmt: skip
+                best = score, TableKey(one.ref, other.ref, told)
+    return None if best is None else best[1]
+
+
+def _kinship(left: TableIndex, right: TableIndex) -> float:
+    """How much of the shorter of two table ids is how the other begins, word by word."""
+    one, other = (re.findall(r"[^\W_]+", index.id.casefold()) for index in (left, right))
+    common = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        common += 1
+    return common / max(min(len(one), len(other)), 1)
+
+
+def _names(view: ColumnView, other: TableIndex) -> bool:
+    """Whether a column's header names the other table, as foreign keys do: ``member_id`` of ``members``."""
+    words = {stem for stem in view.stems if stem not in KEY_WORDS and len(stem) > 2}
+    return bool(words) and words <= other.id_stems
 
 
 def _texts(index: TableIndex, view: ColumnView) -> frozenset[str]:

@@ -135,7 +135,7 @@ def test_answers_that_are_not_grounded(
         ("Which port has the fewest ships?", "Fjell", MOST, [], "Not accounted for: fewest"),
         ("Which port has the most ships?", "Fjell", None, ["T2.r2.c0"], "Not accounted for: most"),
         ("Which port has the most ships?", "Fjell", None, ["T2.r2.c0", "T2.r2.c2"], "nothing computed it"),
-        ("What is the number of ships?", "34.3", {"op": "mean", "argument": {"column": "Ships"}, "rows": "T2"}, [], "Another reading"),  # noqa: E501
+        ("What is the number of ships?", "34.3", {"op": "mean", "argument": {"column": "Ships"}, "rows": "T2"}, [], "asks for no average"),  # noqa: E501
         ("How many lighthouses has Skarv?", "31", None, ["T2.r1.c2"], "Not found in the table: lighthouses"),
         ("How many ships does Skarv not have?", "31", None, ["T2.r1.c2"], "not"),
         ("How many ships has Fjell?", "Fjell", None, ["T2.r2.c0"], "another kind of answer"),
