@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import kgtable
 from kgtable.building.convert import TableConversion
 from kgtable.errors import StorageError
 from kgtable.graph.table_encoder import TableShape
+from kgtable.ontology.mapping import read_rows
 from kgtable.tables import loader
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits
@@ -124,3 +126,19 @@ def test_a_full_disk_is_no_fault_of_the_file(
     monkeypatch.setattr(TableConversion, "__iter__", refuse)
     with pytest.raises(StorageError, match="No space"):
         kgtable.convert(tables, tmp_path / "out.ttl")
+
+
+def test_control_characters_in_names_of_tables_and_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "b.json").write_text('{"k\\u0002": [{"a\\u001b[31m": 1}], "l": [{"b\\ufffe": 2}]}')
+    (folder / "c.csv").write_text("x\x0c,y\n1,2\n", encoding="utf-8")
+    if sys.platform != "win32":
+        (folder / "a\x01\n.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    with kgtable.build(folder, tmp_path / "kg", embedding="none") as graph:
+        assert set(graph.tables) >= {"b#k\x02", "b#l", "c"}
+        assert graph.built is not None
+        assert graph.built.messages == ()
+    for name in ("ontology.csv", "ontology.xlsx"):
+        rows = read_rows(tmp_path / "kg" / name)
+        assert "b#k\x02" in [row.values["tables"] for row in rows]
