@@ -575,7 +575,7 @@ class KnowledgeGraph:
         out = Path(out)
         ids = self._ids(table)
         if (format or out.suffix.lstrip(".") or "csv").lower() in ("csv", "text/csv"):
-            as_file = out.suffix.lower() == ".csv" or (table is not None and bool(out.suffix))
+            as_file = out.exists() or out.suffix.lower() == ".csv" or (table is not None and bool(out.suffix))
             if not as_file or out.is_dir():
                 return write_csv_folder(self.store, ids, self.names, out)
             if len(ids) != 1:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
+import secrets
 import shutil
+import stat
 import sys
 import weakref
 from collections.abc import Iterator
@@ -15,6 +18,9 @@ from typing import IO
 from kgtable.errors import GraphLockedError, StorageError
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_LONGEST_PART = 120
+_DESCRIPTORS = ("/dev/fd/", "/dev/std", "/proc/")
+"""How names of files that are open begin, such as /dev/stdout."""
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -176,18 +182,71 @@ def remove_unread(folder: Path) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file that replaces `path` only when the block ends without an error."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with storage_errors(path):
-            with temporary.open("wb") as handle:
+    """Write a file that replaces `path` only when the block ends without an error.
+
+    A link is followed, and a file that is there keeps its mode and owner. What is no regular file (a
+    device, a pipe) is written to as it is, piece by piece. Raises `StorageError`.
+    """
+    with storage_errors(path):
+        before = _status(path)
+        if before is not None and not _can_be_replaced(path, before):
+            with _PassingWriter(io.FileIO(path, "w")) as through:
+                yield through
+            return
+        target = Path(os.path.realpath(path))
+        temporary = _temporary_beside(target)
+        try:
+            with open(_create(temporary, before), "wb") as handle:
                 yield handle
                 handle.flush()
                 os.fsync(handle.fileno())
-            temporary.replace(path)
-            sync_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+            temporary.replace(target)
+            sync_folder(target.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+class _PassingWriter(io.BufferedWriter):
+    """Writes to a device or a pipe; there is no going back in it, whatever the system says of it."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What is at the path, links followed; None where nothing is."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _can_be_replaced(path: Path, status: os.stat_result) -> bool:
+    """Whether another file may take the name: not that of a device, a pipe or an open descriptor."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    return not os.path.abspath(path).startswith(_DESCRIPTORS)
+
+
+def _temporary_beside(path: Path) -> Path:
+    """A name in the same folder that nothing has; `GraphDirectory` knows such names by their form."""
+    name = os.fsdecode(os.fsencode(path.name)[:_LONGEST_PART])
+    return path.with_name(f".{name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+
+
+def _create(path: Path, like: os.stat_result | None) -> int:
+    """Open a new file for writing; with the mode and, where allowed, the owner of another one."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    if like is None:
+        return os.open(path, flags, 0o666)
+    descriptor = os.open(path, flags, 0o600)
+    if sys.platform != "win32":
+        with suppress(PermissionError):
+            os.fchown(descriptor, like.st_uid, like.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+    return descriptor
 
 
 def sync_folder(path: Path) -> None:

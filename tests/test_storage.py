@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,90 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
             assert path.read_bytes() == b"before"
         assert reader.read() == b"before"
     assert path.read_bytes() == b"after"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    with whole_file(path) as handle:
+        handle.write(data)
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    before = os.stat(os.devnull)
+    with whole_file(Path(os.devnull)) as handle:
+        assert not handle.seekable()
+        handle.write(b"x")
+    assert os.stat(os.devnull).st_ino == before.st_ino
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no FIFOs")
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        write_whole(pipe, b"a" * 100_000)
+        assert read.result() == b"a" * 100_000
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs /dev/fd")
+def test_an_open_file_by_its_descriptor(tmp_path: Path) -> None:
+    with (tmp_path / "open").open("w+b") as file:
+        write_whole(Path(f"/dev/fd/{file.fileno()}"), b"text")
+        assert file.read() == b"text"
+    assert [path.name for path in tmp_path.iterdir()] == ["open"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_followed(there: bool, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    file, link = tmp_path / "folder" / "file", tmp_path / "link"
+    if there:
+        file.write_bytes(b"before")
+    link.symlink_to("folder/file")
+    write_whole(link, b"after")
+    assert link.is_symlink()
+    assert file.read_bytes() == b"after"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder", "link"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_to_itself_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("a")
+    with pytest.raises(StorageError):
+        write_whole(tmp_path / "a", b"x")
+    assert (tmp_path / "a").is_symlink()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
+def test_a_file_keeps_its_mode(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.write_bytes(b"before")
+    path.chmod(mode)
+    with whole_file(path) as handle:
+        [draft] = [entry for entry in tmp_path.iterdir() if entry != path]
+        assert draft.stat().st_mode & 0o777 == mode
+        handle.write(b"after")
+    assert path.stat().st_mode & 0o777 == mode
+    assert path.read_bytes() == b"after"
+
+
+def test_a_file_with_a_long_name(tmp_path: Path) -> None:
+    path = tmp_path / ("ü" * 125 + ".ttl")
+    write_whole(path, b"x")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_threads_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with whole_file(path) as one, whole_file(path) as other:
+        one.write(b"one")
+        other.write(b"other")
+    assert path.read_bytes() == b"one"
     assert list(tmp_path.iterdir()) == [path]
 
 

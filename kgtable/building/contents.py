@@ -15,6 +15,7 @@ from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import PART_ROWS, ContentRow, TableContent
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
+from kgtable.storage import storage_errors
 
 
 class ContentWriter:
@@ -35,7 +36,8 @@ class ContentWriter:
         """Write what has been added; to be called once more after the last row."""
         content = replace(self._content, rows=tuple(self._rows))
         for text in content.to_parts(with_head=self._with_head):
-            self._out.write(f"{json.dumps(content.id)}\t{text}\n")
+            with storage_errors("the contents of the tables"):
+                self._out.write(f"{json.dumps(content.id)}\t{text}\n")
         self._rows.clear()
         self._with_head = False
 

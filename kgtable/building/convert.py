@@ -31,7 +31,7 @@ from kgtable.process_settings import ProcessSetting
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
 from kgtable.tables.layout.detect import make_table
-from kgtable.tables.limits import ReadLimits, content_size
+from kgtable.tables.limits import ReadLimits, content_size, each_of, faults_of
 from kgtable.tables.loader import read_file
 from kgtable.tables.model import Grid, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
@@ -147,7 +147,7 @@ def _split(file: TableFile, digest: str, parts: int, limits: ReadLimits) -> Spli
         sha256 = digest if digest and file.sidecar is None else hash_file(file)
         streamed = file.suffix in DELIMITED and content_size(file, limits) > limits.stream_above
         return SplitFile(sha256, scan_delimited(file, limits, parts) if streamed else None)
-    except (TableError, OSError):
+    except Exception:  # the job that reads the file tells what is wrong with it
         return None
 
 
@@ -233,12 +233,14 @@ def write_job(
         try:
             for grid in _grids(file, digest, job.known, settings.limits):
                 scan = None if job.known is None else job.known.scan
-                conversion = TableConversion(grid, settings, job.share, scan, contents)
+                with faults_of(file):
+                    conversion = TableConversion(grid, settings, job.share, scan, contents)
                 if output.tell() > beginning:
                     output.write(conversion.between)
-                for piece in conversion:
-                    output.write(piece.encode("utf-8"))
-                tables.append(conversion.record())
+                for piece in each_of(file, map(str.encode, conversion)):
+                    output.write(piece)
+                with faults_of(file):
+                    tables.append(conversion.record())
         except TableError as caught:
             error = str(caught)
             tables.clear()

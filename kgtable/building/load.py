@@ -111,6 +111,8 @@ def _store_errors(path: Path, read: Path) -> Iterator[None]:
         with storage_errors(path):
             yield
     except RuntimeError as error:
+        if type(error) is not RuntimeError:  # such as a RecursionError: not of Oxigraph
+            raise
         raise StorageError(
             f"The store in {read} is damaged: {error}.", hint="Build the graph again in an empty directory."
         ) from error

@@ -22,6 +22,7 @@ from kgtable.cli.common import (
     note,
     presentation_option,
     prompt_option,
+    text_output,
 )
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import UsageError
@@ -88,17 +89,18 @@ def retrieve(
         def found(text: str) -> Retrieval:
             return graph.retrieve(text, k, method, llm=llm, rerank=rerank)
 
-        with click.open_file(output, "w", encoding="utf-8") as out:
-            if questions is not None:
+        if questions is not None:
+            with text_output(output) as write:
                 for piece in batch(questions, format or "jsonl", found, explain=explain):
-                    out.write(piece)
-                return
-            text = sys.stdin.read() if question == "-" else str(question)
-            retrieval = found(text.strip())
-            out.write(printed(retrieval, format or "table", graph, explain=explain))
-            if not retrieval.triples:
-                note("Nothing in the graph fits the question.")
-                sys.exit(NOTHING_FOUND)
+                    write(piece)
+            return
+        text = sys.stdin.read() if question == "-" else str(question)
+        retrieval = found(text.strip())
+        with text_output(output) as write:
+            write(printed(retrieval, format or "table", graph, explain=explain))
+    if not retrieval.triples:
+        note("Nothing in the graph fits the question.")
+        sys.exit(NOTHING_FOUND)
 
 
 def printed(retrieval: Retrieval, format: str, graph: KnowledgeGraph, *, explain: bool = False) -> str:
@@ -144,7 +146,7 @@ def _question(line: str, number: int, file: str) -> tuple[str, str]:
     try:
         given = json.loads(line)
         question = given["question"]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(
             f'{file}, line {number}: not a JSON object with a "question".',
             hint='Each line is like {"id": "1", "question": "…"}.',

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 from kgtable.errors import KgtableError, UsageError
 from kgtable.graph.remote.dialects import DIALECTS
 from kgtable.graph.writers import Format
+from kgtable.storage import whole_file
 
 FORMATS = ", ".join(Format)
 """The names of the RDF formats, for help texts."""
@@ -37,6 +38,23 @@ def note(text: str) -> None:
     """Print a remark on standard error, unless the command is quiet."""
     if verbosity() >= 0:
         click.echo(text, err=True)
+
+
+@contextmanager
+def text_output(output: str) -> Iterator[Callable[[str], None]]:
+    """A function that writes text to the file of ``--output``, or to standard output for ``-``.
+
+    The file appears when the block ends without an error.
+    """
+    if output == "-":
+        yield lambda text: click.echo(text, nl=False)
+        return
+    with whole_file(Path(output)) as handle:
+        yield lambda text: _written(handle, text)
+
+
+def _written(handle: IO[bytes], text: str) -> None:
+    handle.write(text.encode("utf-8", "surrogatepass"))
 
 
 def _set_verbosity(context: click.Context, option: click.Parameter, value: int) -> None:

@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING
 
 from kgtable.graph.store import TripleStore
 from kgtable.graph.table_source import read_table
-from kgtable.graph.terms import Namespaces, encode
-from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, writer_for
+from kgtable.graph.terms import Blocks, Namespaces, Term, encode
+from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, whole_document
 from kgtable.storage import storage_errors, whole_file
 from kgtable.tables.model import Table
 
@@ -28,18 +28,17 @@ def write_rdf(
     store: TripleStore, tables: Iterable[str], names: Namespaces, format: Format, *, description: bool = True
 ) -> Iterator[str]:
     """The graphs of the tables, and the default graph unless `description` is false, piece by piece."""
-    writer = writer_for(format, names)
-    yield writer.start()
-    between = ""
+    return whole_document(format, names, _graphs(store, tables, names, description=description))
+
+
+def _graphs(
+    store: TripleStore, tables: Iterable[str], names: Namespaces, *, description: bool
+) -> Iterator[tuple[Term | None, Blocks]]:
     for id in tables:
         iri = names.table_iri(id)
-        yield between
-        yield from writer.graph(f"<{iri}>", table_blocks(store.graph(iri)))
-        between = writer.between
+        yield f"<{iri}>", table_blocks(store.graph(iri))
     if description:
-        yield between
-        yield from writer.graph(None, plain_blocks(collect(store.graph(None))))
-    yield writer.end()
+        yield None, plain_blocks(collect(store.graph(None)))
 
 
 def to_dataset(store: TripleStore, tables: Iterable[str], names: Namespaces) -> rdflib.Dataset:

@@ -367,6 +367,20 @@ def writer_for(format: Format, names: Namespaces) -> Writer:
             return LineWriter(with_graphs=format is Format.NQUADS)
 
 
+def whole_document(
+    format: Format, names: Namespaces, graphs: Iterable[tuple[Term | None, Blocks]]
+) -> Iterator[str]:
+    """A document of graphs with their names (None for the default graph), piece by piece."""
+    writer = writer_for(format, names)
+    yield writer.start()
+    between = ""
+    for name, blocks in graphs:
+        yield between
+        yield from writer.graph(name, blocks)
+        between = writer.between
+    yield writer.end()
+
+
 _Key: TypeAlias = tuple[int, ...]
 
 _POSITION = re.compile(r"/(heading|before|after|paragraph|column|row|cell)/([0-9]{1,9})(?:/([0-9]{1,9}))?>")

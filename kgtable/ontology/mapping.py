@@ -21,8 +21,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from python_calamine import CalamineError, CalamineWorkbook
-
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
 from kgtable.tables.model import LayoutDecision
@@ -44,6 +42,8 @@ TABLE_SHEET: Final = "tables"
 
 _GUARDED = re.compile(r"[=+\-@\t\r']")
 _ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+_NOT_IN_XML = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+"""What XML cannot hold, and the carriage return, which it takes for a line end."""
 _SPREADSHEET_LIMIT: Final = 32_000
 
 
@@ -75,7 +75,7 @@ def read_rows(path: Path) -> list[MappingRow]:
             lines = list(_spreadsheet_lines(path))
         else:
             lines = list(_csv_lines(path.read_bytes()))
-    except (OSError, csv.Error, CalamineError, ValueError) as error:
+    except (OSError, csv.Error, ValueError) as error:
         raise MappingError(
             f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
         ) from error
@@ -92,7 +92,7 @@ def read_table_rows(path: Path) -> list[MappingRow]:
             lines = list(_spreadsheet_lines(path, TABLE_SHEET))
         else:
             lines = list(_csv_lines(path.read_bytes()))
-    except (OSError, csv.Error, CalamineError, ValueError) as error:
+    except (OSError, csv.Error, ValueError) as error:
         raise MappingError(
             f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
         ) from error
@@ -171,6 +171,7 @@ def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = 
 
 def _spreadsheet_cell(sheet: Any, text: str) -> Any:
     text = _ESCAPE_LIKE.sub("_x005F_", text[:_SPREADSHEET_LIMIT])
+    text = _NOT_IN_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
     if _GUARDED.match(text) is None:
         return text
     from openpyxl.cell import WriteOnlyCell
@@ -210,18 +211,17 @@ def _decoded(data: bytes) -> str:
 
 
 def _spreadsheet_lines(path: Path, name: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    book = CalamineWorkbook.from_path(str(path))
-    if name is not None and name not in book.sheet_names:
-        return
-    sheet = book.get_sheet_by_index(0) if name is None else book.get_sheet_by_name(name)
-    for line, row in enumerate(sheet.to_python(skip_empty_area=False), start=1):
-        yield line, [_plain(cell) for cell in row]
+    from kgtable.tables.limits import ReadLimits  # large libraries, and only an edited workbook is read
+    from kgtable.tables.readers.spreadsheet import PasswordNeededError, read_sheets
 
-
-def _plain(cell: object) -> str:
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)
+    path.stat()
+    try:
+        sheets = list(read_sheets(path, ReadLimits()))
+    except PasswordNeededError as error:
+        raise ValueError("it is protected by a password") from error
+    found = [sheet for sheet in sheets if name is None or sheet.name == name]
+    for line, row in enumerate(found[0].rows if found else (), start=1):
+        yield line, list(row)
 
 
 def _rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> Iterator[MappingRow]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kgtable.errors import MappingError, OntologyError
+from kgtable.errors import MappingError, OntologyError, StorageError
 from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
 from kgtable.ontology.mapping import (
     EDITABLE,
@@ -37,6 +36,7 @@ from kgtable.ontology.mapping import (
     table_decisions,
     xlsx_bytes,
 )
+from kgtable.storage import whole_file
 
 MOST_TABLES: Final = 20
 """Tables named in a row before the rest is only counted."""
@@ -319,16 +319,11 @@ def _write_state(directory: Path, state: _State) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    beside = path.with_name(f".{path.name}.new")
     try:
-        with beside.open("wb") as file:
+        with whole_file(path) as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
+    except StorageError as error:
         raise OntologyError(
-            f"{path} cannot be written: {error}.",
+            f"{path} cannot be written: {error.__cause__ or error.message}.",
             hint="Close it in the spreadsheet program, or free some space, and build again.",
         ) from error

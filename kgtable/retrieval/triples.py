@@ -13,7 +13,7 @@ from kgtable.graph.table_content import FoundCell, TableContent
 from kgtable.graph.table_decoder import TEXT
 from kgtable.graph.table_source import AT_ONCE, TableReader
 from kgtable.graph.terms import KGT, RDF, RDFS, CellAddress, Namespaces
-from kgtable.graph.writers import Format, table_blocks, writer_for
+from kgtable.graph.writers import Format, table_blocks, whole_document
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.postings import Floats, Integers
 from kgtable.resources import read_shipped
@@ -98,12 +98,11 @@ def described_rdf(
     by_table: dict[str, list[ScoredTriple]] = defaultdict(list)
     for triple in triples:
         by_table[triple.table].append(triple)
-    writer = writer_for(format, names)
-    pieces = [writer.start()]
-    for table, of_table in by_table.items():
-        blocks = table_blocks(_said(store, names, of_table))
-        pieces += writer.graph(f"<{names.table_iri(table)}>", blocks)
-    return "".join((*pieces, writer.end()))
+    graphs = (
+        (f"<{names.table_iri(table)}>", table_blocks(_said(store, names, of_table)))
+        for table, of_table in by_table.items()
+    )
+    return "".join(whole_document(format, names, graphs))
 
 
 def _said(store: TripleStore, names: Namespaces, triples: Sequence[ScoredTriple]) -> Iterator[ox.Triple]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, cast
+from typing import IO, TypeVar, cast
 
-from kgtable.errors import EmptyTableError, UnreadableTableError
+from kgtable.errors import EmptyTableError, KgtableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 
+log = logging.getLogger(__name__)
+
 MEBIBYTE = 1 << 20
+_LONGEST_REASON = 200
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,41 @@ def read_bytes(file: TableFile, limits: ReadLimits) -> bytes:
             "the file is empty.", path=file.relative, hint="Remove it, or put a table into it."
         )
     return content
+
+
+@contextmanager
+def faults_of(file: TableFile) -> Iterator[None]:
+    """Turn whatever goes wrong with one file, in a library or here, into an `UnreadableTableError`.
+
+    Errors of kgtable stay what they are: those of the file, and those of the output.
+    """
+    try:
+        yield
+    except KgtableError:
+        raise
+    except MemoryError as error:
+        raise unreadable(file, error, "It needs more memory than there is; split it.") from error
+    except RecursionError as error:
+        raise unreadable(file, ValueError("it is nested too deeply"), "Does it hold a table?") from error
+    except OSError as error:
+        raise unreadable(file, error) from error
+    except Exception as error:
+        log.debug("%s cannot be read", file.relative, exc_info=True)
+        named = ValueError(f"{type(error).__name__}: {str(error)[:_LONGEST_REASON]}")
+        raise unreadable(file, named, "Is it damaged? Save it anew, or as CSV.") from error
+
+
+def each_of(file: TableFile, items: Iterable[_Item]) -> Iterator[_Item]:
+    """The items, under `faults_of` while each is made but not while it is used."""
+    with faults_of(file):
+        iterator = iter(items)
+    while True:
+        with faults_of(file):
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+        yield item
 
 
 def unreadable(file: TableFile, error: BaseException, hint: str = "") -> UnreadableTableError:

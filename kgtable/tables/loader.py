@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kgtable.errors import NoTableError, TableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
 from kgtable.tables.layout.regions import split_regions
-from kgtable.tables.limits import ReadLimits, unreadable
+from kgtable.tables.limits import ReadLimits, faults_of
 from kgtable.tables.model import Context, Grid, Notice
 from kgtable.tables.sidecar import merge_contexts, read_sidecar
 from kgtable.values.text import sound_text
@@ -55,14 +55,13 @@ def read_file(
     `sha256` is the file's hash and `scan` a look over a delimited file, where they are known already.
     Raises `TableError` where the file cannot be read or holds no table.
     """
-    limits = limits or ReadLimits()
-    try:
-        grids = _reader(file)(file, limits) if scan is None else [scan.grid()]
-        sha256 = sha256 or hash_file(file)
-    except OSError as error:
-        raise unreadable(file, error) from error
-    except MemoryError as error:
-        raise unreadable(file, error, "It needs more memory than there is; split it.") from error
+    with faults_of(file):
+        return _read(file, limits or ReadLimits(), sha256, scan)
+
+
+def _read(file: TableFile, limits: ReadLimits, sha256: str, scan: DelimitedScan | None) -> list[Grid]:
+    grids = _reader(file)(file, limits) if scan is None else [scan.grid()]
+    sha256 = sha256 or hash_file(file)
     if not grids:
         raise NoTableError("it holds no table.", path=file.relative, hint="Remove it, or put one into it.")
     ids, grids = _divided(file, grids)

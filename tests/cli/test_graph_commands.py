@@ -3,8 +3,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
@@ -235,3 +237,36 @@ def test_push_connect_and_ask_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     gone = run("sparql", "ASK {}", "--kg", far, code=2)
     assert "Error:" in gone.stderr
     assert "cannot be reached" in gone.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize("command", ["convert", "report", "export", "export-csv", "retrieve"])
+def test_outputs_go_through_pipes_links_and_devices(
+    command: str, folder: Path, kg: str, tmp_path: Path
+) -> None:
+    commands = {
+        "convert": ("convert", folder, "-f", "turtle", "--workers", "1", "-o"),
+        "report": ("build", folder, "--kg", kg, "--embedding", "none", "--workers", "1", "--report"),
+        "export": ("export", "--kg", kg, "-f", "trig", "-o"),
+        "export-csv": ("export", "--kg", kg, "--table", "planets", "-f", "csv", "-o"),
+        "retrieve": ("retrieve", "Saturn", "--kg", kg, "-f", "csv", "-o"),
+    }
+    file, link = tmp_path / "out.csv", tmp_path / "link.csv"
+    run(*commands[command], file)
+    expected = file.read_bytes()
+    file.write_bytes(b"before")
+    file.chmod(0o600)
+    link.symlink_to(file)
+    run(*commands[command], link)
+    assert link.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.read_bytes() == expected
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        run(*commands[command], pipe)
+        assert read.result() == expected
+    assert pipe.is_fifo()
+    run(*commands[command], os.devnull)
+    assert not Path(os.devnull).is_file()

@@ -20,6 +20,7 @@ from kgtable.ontology.mapping import (
     parse_scale,
     parse_unit,
     read_rows,
+    read_table_rows,
     xlsx_bytes,
 )
 
@@ -32,6 +33,7 @@ HOSTILE = [
     "'=a",
     "''=a",
     "a_x000a_b",
+    "a\x01\x1bb\rc\x7f",
     'a "b", c;d',
     "Größe €",
     "\U0001f680",
@@ -61,6 +63,21 @@ def test_any_text_comes_back_from_csv(tmp_path: Path, names: list[str]) -> None:
     path = tmp_path / "m.csv"
     path.write_bytes(csv_bytes(map(line, names)))
     assert [row.values[NAME] for row in read_rows(path)] == names
+
+
+def test_text_that_no_workbook_can_hold_is_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "m.xlsx"
+    path.write_bytes(xlsx_bytes([line("a\ud800\ufffe")]))
+    assert [row.values[NAME] for row in read_rows(path)] == ["a_xD800__xFFFE_"]
+
+
+def test_a_cell_far_away_is_one_clear_error(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["XFD1048576"] = "column name", "x"
+    book.save(tmp_path / "m.xlsx")
+    for read in (read_rows, read_table_rows):
+        with pytest.raises(MappingError, match="cannot be read"):
+            read(tmp_path / "m.xlsx")
 
 
 def test_no_formula_is_written(tmp_path: Path) -> None:

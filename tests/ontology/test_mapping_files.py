@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> Non
     (tmp_path / "ontology.csv").mkdir()
     with pytest.raises(OntologyError, match="cannot be written"):
         build(tmp_path)
-    assert not list(tmp_path.glob(".*.new"))
+    assert not list(tmp_path.glob(".*.tmp"))
 
 
 SALES_WITH_GAP = ColumnFact("t1", 1, "Sales", "hasSales", {QUANTITY: 2, MISSING: 1}, {"CCY_USD": 2}, {6: 2})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +16,14 @@ from kgtable.tables.readers.encoding import BinaryContentError, Encoding, detect
 from kgtable.tables.sidecar import context_from
 from kgtable.values.text import sound_text
 
+MOST_LEVELS = 200
+"""Levels of nesting in a value; deeper ones are for no table, and each costs room on Python's stack."""
+
 _NO_RECORDS = "Tables in JSON are arrays of objects, objects of arrays, or lines of objects."
+
+
+class _NestingError(ValueError):
+    """A value is nested deeper than `MOST_LEVELS`."""
 
 
 class _Number(str):
@@ -37,7 +45,8 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     repeated: set[str] = set()
     try:
         document = _parser(repeated)(text)
-    except RecursionError as error:
+        tables = [table for table in _tables(document) if any(table.rows)]
+    except (RecursionError, _NestingError) as error:
         raise UnreadableTableError(
             "it is nested too deeply.", path=file.relative, hint=_NO_RECORDS
         ) from error
@@ -46,7 +55,6 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
             return [_read_lines(file, encoding, limits)]
         message = f"no sound JSON: {error.msg} in line {error.lineno}, character {error.colno}."
         raise UnreadableTableError(message, path=file.relative, hint="Is it complete?") from error
-    tables = [table for table in _tables(document) if any(table.rows)]
     if not tables:
         raise NoTableError("the JSON holds no records.", path=file.relative, hint=_NO_RECORDS)
     notices = (*_encoding_notice(file, encoding), *_repeated_notice(file, repeated))
@@ -141,15 +149,32 @@ def _text(value: object) -> str:
     return sound_text(value if isinstance(value, str) else _json(value))
 
 
-def _json(value: object) -> str:
-    """JSON text without spaces, numbers as they were printed."""
+def _json(value: object, level: int = 0) -> str:
+    """JSON text without spaces, numbers as they were printed. Raises `_NestingError`."""
+    if level > MOST_LEVELS:
+        raise _NestingError
     if isinstance(value, _Number):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_json(key)}:{_json(item)}" for key, item in value.items()) + "}"
+        return "{" + ",".join([f"{_json(key)}:{_json(item, level + 1)}" for key, item in value.items()]) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_json, value)) + "]"
+        return "[" + ",".join([_json(item, level + 1) for item in value]) + "]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def _is_nested_too_deeply(line: str, value: object) -> bool:
+    if line.count("[") + line.count("{") <= MOST_LEVELS:
+        return False
+    level = [value]
+    for _ in range(MOST_LEVELS + 2):
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner += item.values()
+            elif isinstance(item, list):
+                inner += item
+        level = inner
+    return bool(level)
 
 
 def _parser(repeated: set[str]) -> Callable[[str], object]:
@@ -158,7 +183,8 @@ def _parser(repeated: set[str]) -> Callable[[str], object]:
     def as_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         members = dict(pairs)
         if len(members) < len(pairs):
-            repeated.update(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+            counts = Counter(key for key, _ in pairs)
+            repeated.update(key for key, count in counts.items() if count > 1)
         return members
 
     decoder = json.JSONDecoder(
@@ -222,9 +248,10 @@ def _line_records(file: TableFile, encoding: Encoding, repeated: set[str]) -> It
                 if not line.strip():
                     continue
                 try:
-                    yield number, parse(line)
+                    value = parse(line)
                 except (ValueError, RecursionError):
-                    yield number, None
+                    value = None
+                yield number, None if _is_nested_too_deeply(line, value) else value
     except (OSError, EOFError) as error:
         raise unreadable(file, error) from error
 

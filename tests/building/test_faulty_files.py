@@ -1,0 +1,144 @@
+"""Whatever goes wrong with one file, the others are built and one warning names it."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kgtable
+from kgtable.building.convert import TableConversion
+from kgtable.errors import StorageError
+from kgtable.graph.table_encoder import TableShape
+from kgtable.ontology.mapping import read_rows
+from kgtable.tables import loader
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.limits import ReadLimits
+from kgtable.tables.model import Grid, Row, Source
+
+NESTED = {
+    "deep.json": '[{"a": ' + "[" * 330 + "]" * 330 + "}]",
+    "objects.json": '[{"a": ' + '{"b": ' * 330 + "1" + "}" * 331 + "]",
+    "deep.jsonl": '{"a": ' + "[" * 330 + "]" * 330 + "}\n",
+    "deeper.json": "[" * 100_000,
+}
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "a.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    (folder / "z.csv").write_text("x,y\n3,4\n", encoding="utf-8")
+    return folder
+
+
+def check(tables: Path, tmp_path: Path, name: str, words: str) -> None:
+    """Build and convert name the file and hold the other two tables."""
+    report = kgtable.convert(tables, tmp_path / "out.ttl")
+    assert [table.id for table in report.tables] == ["a", "z"]
+    assert len(report.errors) == 1
+    assert report.errors[0].startswith(f"{name}: ")
+    assert words in report.errors[0]
+    with kgtable.build(tables, tmp_path / "kg", embedding="none") as graph:
+        assert list(graph.tables) == ["a", "z"]
+        assert graph.built is not None
+        assert graph.built.conversion.errors == report.errors
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_json_that_is_nested_deeply(name: str, tables: Path, tmp_path: Path) -> None:
+    (tables / name).write_text(NESTED[name], encoding="utf-8")
+    check(tables, tmp_path, name, "no line" if name.endswith("l") else "nested too deeply")
+
+
+def test_json_nested_less_deeply_is_read_whatever_the_stack(tables: Path, tmp_path: Path) -> None:
+    text = "[" * 150 + "]" * 150
+    (tables / "b.json").write_text(f'[{{"a": {text}}}]', encoding="utf-8")
+    (tables / "c.jsonl").write_text(f'{{"a": {text}}}\n{{"a": {text * 2}}}\n', encoding="utf-8")
+
+    def read(depth: int) -> list[tuple[Row, ...]]:
+        if depth:
+            return read(depth - 1)
+        return [tuple(found.rows) for found in loader.read_folder(tables) if isinstance(found, Grid)]
+
+    assert read(300)[1:3] == [(("a",), (text,)), (("a",), (text,))]
+
+
+class Rows:
+    """Rows that fail on the way, as those of a library may."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __iter__(self) -> Iterator[Row]:
+        yield ("x", "y")
+        yield from [("1", "2")] * 20_000
+        raise self.error
+
+
+ERRORS = [
+    RecursionError("maximum recursion depth exceeded"),
+    MemoryError(),
+    ZeroDivisionError("division by zero"),
+    AssertionError(),
+    UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"),
+    OSError(errno.EIO, "Input/output error"),
+    StopIteration("stopped"),
+    RuntimeError("the library gave up"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("stage", ["reading", "streaming", "encoding"])
+def test_any_error_of_one_file(
+    stage: str, error: Exception, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tables / "b.md").write_text("| a | b |\n|---|---|\n| 1 | 2 |\n", encoding="utf-8")
+
+    def read(file: TableFile, limits: ReadLimits) -> list[Grid]:
+        if stage == "reading":
+            raise error
+        rows = Rows(error) if stage == "streaming" else [("a", "b"), ("1", "2")]
+        return [Grid(file.id, Source(file.relative), rows, 2)]  # type: ignore[arg-type]
+
+    made = TableShape.description
+
+    def describe(shape: TableShape) -> object:
+        if stage == "encoding" and shape.graph.endswith("/b>"):
+            raise error
+        return made(shape)
+
+    monkeypatch.setattr("kgtable.tables.readers.markdown.read_markdown", read)
+    monkeypatch.setattr(TableShape, "description", describe)
+    check(tables, tmp_path, "b.md", "")
+
+
+def test_a_full_disk_is_no_fault_of_the_file(
+    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(conversion: TableConversion) -> Iterator[str]:
+        raise StorageError("No space left to write the contents of the tables.")
+
+    monkeypatch.setattr(TableConversion, "__iter__", refuse)
+    with pytest.raises(StorageError, match="No space"):
+        kgtable.convert(tables, tmp_path / "out.ttl")
+
+
+def test_control_characters_in_names_of_tables_and_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "b.json").write_text('{"k\\u0002": [{"a\\u001b[31m": 1}], "l": [{"b\\ufffe": 2}]}')
+    (folder / "c.csv").write_text("x\x0c,y\n1,2\n", encoding="utf-8")
+    if sys.platform != "win32":
+        (folder / "a\x01\n.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    with kgtable.build(folder, tmp_path / "kg", embedding="none") as graph:
+        assert set(graph.tables) >= {"b#k\x02", "b#l", "c"}
+        assert graph.built is not None
+        assert graph.built.messages == ()
+    for name in ("ontology.csv", "ontology.xlsx"):
+        rows = read_rows(tmp_path / "kg" / name)
+        assert "b#k\x02" in [row.values["tables"] for row in rows]
