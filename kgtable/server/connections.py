@@ -18,6 +18,8 @@ from kgtable.server.problems import Problem, busy
 
 LINGER_SECONDS = 2.0
 """How long the rest of a refused body is read and thrown away, so that the client sees the answer."""
+MOST_DRAINED = 1 << 20
+"""A connection whose refused body is longer than this is closed, not kept for the next request."""
 
 
 def peer_of(client: tuple[str, int] | None) -> str:
@@ -62,7 +64,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head, self._begun, self._advanced, self._over = True, False, False, False
         self._late: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
-        self._quiet = self._size = 0
+        self._quiet = self._size = self._drained = 0
+        self._draining = False
         self._peer: str | None = None
         self._refusal: Problem | None = None
 
@@ -102,6 +105,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._advanced = False
         super().data_received(data)
         self._quiet = 0 if self._advanced else self._quiet + len(data)
+        if self._draining:
+            self._drained += len(data)
+            if self._drained > MOST_DRAINED:
+                self.linger()
+                return
         if self._quiet > self.limits.head_bytes + (len(self.url) if self._begun else 0):
             self._refuse(_too_large(self.limits))
         elif self._head and self._late is None and (self._begun or not self._advanced):
@@ -147,13 +155,20 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head, self._begun, self._advanced = True, False, True
         self.cycle.more_body = False
         super().on_message_complete()
+        if self._draining:
+            self._draining = False
+            self._disarm()
+            super().on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Close the connection where the request was answered before its body had come."""
+        """Go on to the next request; where the body of this one has not come, when it has."""
         if self.cycle.more_body and self.cycle.response_complete and not self.transport.is_closing():
-            self.linger()
-            return
-        super().on_response_complete()
+            self._draining, self._drained = True, 0
+            self._disarm()
+            self._late = self.loop.call_later(LINGER_SECONDS, self.linger)
+            self.flow.resume_reading()
+        else:
+            super().on_response_complete()
 
     def linger(self) -> None:
         """Throw away what still comes for a while, then close."""

@@ -100,7 +100,7 @@ def test_a_kept_connection_ends_when_nothing_comes(bounded: Running) -> None:
         assert received(connection).count(b"HTTP/1.1 200") == 1
     with closing(connect(bounded)) as connection:
         for _ in range(3):
-            connection.sendall(HEAD + b"\r\n")
+            connection.sendall(HEAD.replace(b"GET", b"HEAD") + b"\r\n")
             assert b"200" in connection.recv(65_536)
         connection.sendall(b"GET /hea")
         assert status(received(connection)) == 408
@@ -143,3 +143,11 @@ def test_trailers_are_no_headers(bounded: Running) -> None:
     answer = sent(bounded, trailer, b"Content-Type: application/json\r\nConnection: close\r\n\r\n")
     assert status(answer) == 415
     assert status(sent(bounded, trailer, b"X: 1\r\n" * 100)) in (415, 431)
+
+
+def test_a_small_body_that_comes_after_its_answer_leaves_the_connection_open(bounded: Running) -> None:
+    with closing(connect(bounded)) as connection:
+        connection.sendall(HEAD.replace(b"GET", b"HEAD") + b"Content-Length: 6\r\n\r\n")
+        assert status(connection.recv(65_536)) == 200
+        connection.sendall(b"broken" + HEAD + b"Connection: close\r\n\r\n")
+        assert status(received(connection)) == 200
