@@ -66,6 +66,13 @@ from kgtable.server.options import DefaultGraph
     help="Queries that run side by side.  [default: two for each processor]",
 )
 @click.option(
+    "--connections",
+    default=128,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Connections one address may keep open.",
+)
+@click.option(
     "--access-log/--no-access-log",
     default=True,
     help="Write one JSON object for each request to standard output.",

@@ -31,6 +31,26 @@ class ServerLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Limits of connections and of the heads of requests: times in seconds, sizes in bytes.
+
+    A head has at most `headers` headers of `head_bytes` together, an address of `url_bytes`, and arrives
+    within `head_seconds`. A connection without a request, or whose client takes nothing of an answer, ends
+    after `idle_seconds`; at most `pipelined` requests wait in one. `of_peer` connections of one address are
+    open at a time, `total` of all.
+    """
+
+    head_bytes: int = 64 << 10
+    headers: int = 100
+    url_bytes: int = 4 * MEBIBYTE
+    head_seconds: float = 10.0
+    idle_seconds: int = 30
+    pipelined: int = 64
+    of_peer: int = 128
+    total: int = 512
+
+
+@dataclass(frozen=True, slots=True)
 class Lanes:
     """How many requests run and wait at the same time.
 
@@ -67,5 +87,6 @@ class ServerSettings:
     loads: tuple[str, ...] = ()
     limits: ServerLimits = field(default_factory=ServerLimits)
     lanes: Lanes = field(default_factory=Lanes)
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     answer_cache: int = 32 * MEBIBYTE
     access_log: bool = True

@@ -29,8 +29,14 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 def header_map(scope: Scope) -> dict[bytes, bytes]:
     """Headers by lower-case name; values of a repeated header joined by commas."""
     headers: dict[bytes, bytes] = {}
+    repeated: dict[bytes, list[bytes]] = {}
     for name, value in scope["headers"]:
-        headers[name] = headers[name] + b", " + value if name in headers else value
+        if name in headers:
+            repeated.setdefault(name, [headers[name]]).append(value)
+        else:
+            headers[name] = value
+    for name, values in repeated.items():
+        headers[name] = b", ".join(values)
     return headers
 
 

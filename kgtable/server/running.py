@@ -16,7 +16,15 @@ from kgtable.building.generations import POINTER
 from kgtable.building.pipeline import start_empty
 from kgtable.errors import ServerError, UsageError
 from kgtable.server.app import Server
-from kgtable.server.options import MEBIBYTE, DefaultGraph, Lanes, ServerLimits, ServerSettings
+from kgtable.server.connections import protocol_with
+from kgtable.server.options import (
+    MEBIBYTE,
+    ConnectionLimits,
+    DefaultGraph,
+    Lanes,
+    ServerLimits,
+    ServerSettings,
+)
 from kgtable.server.security import is_loopback
 from kgtable.server.state import GraphFolder, ServerState, StoreSource
 
@@ -85,15 +93,18 @@ def run(
 
 def make_server(app: Server) -> uvicorn.Server:
     """Make the HTTP server around the application."""
+    limits = app.state.settings.connections
     return uvicorn.Server(
         uvicorn.Config(
             app,
+            http=protocol_with(limits),
+            ws="none",
             proxy_headers=False,
             access_log=False,
             log_level="error",
             server_header=False,
             lifespan="on",
-            timeout_keep_alive=30,
+            timeout_keep_alive=limits.idle_seconds,
             timeout_graceful_shutdown=GRACE_SECONDS,
             backlog=1_024,
         )
@@ -120,6 +131,7 @@ def serve(
     memory: int = 1_024,
     result_size: int = 64,
     workers: int | None = None,
+    connections: int = 128,
     access_log: bool = False,
     say: Callable[[str], object] = _to_standard_error,
 ) -> None:
@@ -129,8 +141,8 @@ def serve(
     ``own``. `cors` are web origins that may call the server, `allow_hosts` further names it answers to,
     `allow_services` and `allow_loads` the IRIs that SERVICE and LOAD may name. A query may take `timeout`
     seconds and `memory` MiB, a result `result_size` MiB; `workers` queries run side by side, None for two
-    for each processor. `access_log` writes a JSON object for each request to standard output; `say` gets
-    lines for the person who started it.
+    for each processor. One address may keep `connections` open. `access_log` writes a JSON object for each
+    request to standard output; `say` gets lines for the person who started it.
 
     Raises `ServerError` if it cannot, `UsageError` for another default graph, and what opening the graph
     raises.
@@ -149,6 +161,7 @@ def serve(
         loads=tuple(allow_loads),
         limits=ServerLimits(query_seconds=timeout, memory=memory * MEBIBYTE, result=result_size * MEBIBYTE),
         lanes=Lanes() if workers is None else Lanes(fast=workers),
+        connections=ConnectionLimits(of_peer=connections, total=max(512, connections)),
         access_log=access_log,
     )
     serve_directory(Path(directory), settings, log=sys.stdout, say=say)

@@ -1,0 +1,276 @@
+"""Limits of connections: size, number and time of request headers, idle clients, connections of one peer.
+
+The checks of the application come after uvicorn has read a request's head. What a client can do before that,
+and after its answer, is bounded here, in the protocol itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections import Counter
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from kgtable.server.options import ConnectionLimits
+from kgtable.server.problems import Problem, busy
+
+LINGER_SECONDS = 2.0
+"""How long the rest of a refused body is read and thrown away, so that the client sees the answer."""
+MOST_DRAINED = 1 << 20
+"""A connection whose refused body is longer than this is closed, not kept for the next request."""
+
+
+def peer_of(client: tuple[str, int] | None) -> str:
+    """What counts as one peer: an IPv4 address, or the 64 bits of an IPv6 network.
+
+    >>> peer_of(("192.0.2.7", 5000)), peer_of(("2001:db8::1", 5000)), peer_of(None)
+    ('192.0.2.7', '2001:db8::', '')
+    """
+    if client is None:
+        return ""
+    host = client[0].partition("%")[0]
+    if ":" not in host:
+        return host
+    try:
+        address = ipaddress.IPv6Address(host)
+    except ValueError:
+        return host
+    return str(address.ipv4_mapped or ipaddress.IPv6Address(int(address) >> 64 << 64))
+
+
+def protocol_with(limits: ConnectionLimits) -> type[asyncio.Protocol]:
+    """The protocol with these limits, which counts the connections of one server."""
+    return type("LimitedProtocol", (BoundedProtocol,), {"limits": limits, "peers": Counter()})
+
+
+class _RefusedRequestError(Exception):
+    """Ends parsing; the refusal is in the protocol."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with limits: 431, 414 and 408 for heads of requests, 503 for too many connections.
+
+    `_head` is whether the head of a request is awaited, `_late` the timer that ends it; `_quiet` are the
+    bytes received since the parser last made something of them.
+    """
+
+    limits: ConnectionLimits
+    peers: Counter[str]
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._head, self._begun, self._advanced, self._over = True, False, False, False
+        self._late: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
+        self._quiet = self._size = self._drained = 0
+        self._draining = False
+        self._peer: str | None = None
+        self._refusal: Problem | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count the connection; refuse it where there are too many."""
+        super().connection_made(transport)
+        peer, limits = peer_of(self.client), self.limits
+        if len(self.connections) > 2 * limits.total:
+            self._over = True
+            transport.abort()
+            return
+        full = self.peers.total() >= limits.total
+        if full or self.peers[peer] >= limits.of_peer:
+            where = "." if full else " from your address."
+            self._refuse(busy(f"There are too many connections{where}", 5))
+            return
+        self._peer = peer
+        self.peers[peer] += 1
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection and its timers."""
+        super().connection_lost(exc)
+        self._over = True
+        self._disarm()
+        if self._stalled is not None:
+            self._stalled.cancel()
+        if self._peer is not None:
+            self.peers[self._peer] -= 1
+            if not self.peers[self._peer]:
+                del self.peers[self._peer]
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what arrived, as long as it makes progress."""
+        if self._over:
+            return
+        self._advanced = False
+        super().data_received(data)
+        self._quiet = 0 if self._advanced else self._quiet + len(data)
+        if self._draining:
+            self._drained += len(data)
+            if self._drained > MOST_DRAINED:
+                self.linger()
+                return
+        if self._quiet > self.limits.head_bytes + (len(self.url) if self._begun else 0):
+            self._refuse(_too_large(self.limits))
+        elif self._head and self._late is None and (self._begun or not self._advanced):
+            self._await_head()
+
+    def on_message_begin(self) -> None:
+        """Note that a request begins."""
+        super().on_message_begin()
+        self._begun, self._advanced, self._size = True, True, 0
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        super().on_url(url)
+        if len(self.url) > self.limits.url_bytes:
+            detail = f"The address is longer than {self.limits.url_bytes:,} bytes."
+            self._give_up(Problem("address-too-long", detail, {"limit": self.limits.url_bytes}))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take one header; trailers are counted and dropped."""
+        self._size += len(name) + len(value) + 4
+        if self._size > self.limits.head_bytes or len(self.headers) >= self.limits.headers:
+            self._give_up(_too_large(self.limits))
+        if self._head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Take a complete head; a body that may follow is read to its end, or the connection closed."""
+        self._head, self._advanced = False, True
+        self._disarm()
+        if len(self.pipeline) >= self.limits.pipelined:
+            self._give_up(Problem("busy", "Too many requests are waiting in this connection."))
+        super().on_headers_complete()
+        if any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers):
+            self.cycle.transport = cast(asyncio.Transport, _LingeringTransport(self.transport, self))
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._advanced = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Note the end of a request."""
+        self._head, self._begun, self._advanced = True, False, True
+        self.cycle.more_body = False
+        super().on_message_complete()
+        if self._draining:
+            self._draining = False
+            self._disarm()
+            super().on_response_complete()
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request; where the body of this one has not come, when it has."""
+        if self.cycle.more_body and self.cycle.response_complete and not self.transport.is_closing():
+            self._draining, self._drained = True, 0
+            self._disarm()
+            self._late = self.loop.call_later(LINGER_SECONDS, self.linger)
+            self.flow.resume_reading()
+        else:
+            super().on_response_complete()
+
+    def linger(self) -> None:
+        """Throw away what still comes for a while, then close."""
+        if self._over:
+            return
+        self._over = True
+        self._disarm()
+        self.flow.resume_reading()
+        self._late = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def eof_received(self) -> None:
+        """Close when the client is done."""
+        if self._over:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Watch a client that does not take its answer."""
+        super().pause_writing()
+        if self._stalled is None:
+            self._watch_writing()
+
+    def _watch_writing(self) -> None:
+        before = self.transport.get_write_buffer_size()
+        self._stalled = self.loop.call_later(self.limits.idle_seconds, self._check_writing, before)
+
+    def _check_writing(self, before: int) -> None:
+        self._stalled = None
+        left = self.transport.get_write_buffer_size()
+        if left >= before > 0:
+            self.transport.abort()
+        elif left:
+            self._watch_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what the parser cannot read or a limit ended."""
+        self._refuse(self._refusal or Problem("bad-request", msg))
+
+    def _await_head(self) -> None:
+        if not self._over:
+            self._late = self.loop.call_later(self.limits.head_seconds, self._head_is_late)
+
+    def _head_is_late(self) -> None:
+        self._late = None
+        detail = f"The head of the request took longer than {self.limits.head_seconds:g} seconds."
+        self._refuse(Problem("request-timeout", detail))
+
+    def _disarm(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _give_up(self, problem: Problem) -> None:
+        self._refusal = problem
+        raise _RefusedRequestError
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer and close; only close where an answer is under way already."""
+        if self._over or self.transport.is_closing():
+            return
+        self.headers = []
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._over = True
+            self.transport.close()
+            return
+        body = problem.body()
+        lines = [
+            b"content-type: application/problem+json\r\n",
+            b"content-length: %d\r\n" % len(body),
+            b"cache-control: no-store\r\n",
+            *(f"{name}: {value}\r\n".encode("latin-1") for name, value in problem.headers.items()),
+            b"connection: close\r\n\r\n",
+        ]
+        self.transport.write(b"".join([STATUS_LINE[problem.status], *lines, body]))
+        self.linger()
+
+
+class _LingeringTransport:
+    """The transport of a request with a body: closing it before the body has come lets the client read."""
+
+    __slots__ = ("_protocol", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, protocol: BoundedProtocol) -> None:
+        self._transport, self._protocol = transport, protocol
+
+    def write(self, data: bytes) -> None:
+        """See `asyncio.Transport.write`."""
+        self._transport.write(data)
+
+    def is_closing(self) -> bool:
+        """See `asyncio.Transport.is_closing`."""
+        return self._transport.is_closing()
+
+    def close(self) -> None:
+        """Close at once where the request was read, else after a while."""
+        if self._protocol.cycle.more_body:
+            self._protocol.linger()
+        else:
+            self._transport.close()
+
+
+def _too_large(limits: ConnectionLimits) -> Problem:
+    detail = f"The headers are more than {limits.headers}, or longer than {limits.head_bytes:,} bytes."
+    return Problem("headers-too-large", detail, {"limit": limits.head_bytes})
