@@ -234,7 +234,9 @@ class _Words:
                 self._naming.discard(normal(name))
                 return words
             case ColumnRef(name, table):
-                word = f"the {_ordinal(name + 1)} column" if isinstance(name, int) else _PSEUDO.get(name, name)
+                word = (
+                    f"the {_ordinal(name + 1)} column" if isinstance(name, int) else _PSEUDO.get(name, name)
+                )
                 return f"{table}.{word}" if table and self._aliases else word
             case Constant():
                 return _constant(node)
