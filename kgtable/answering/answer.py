@@ -79,6 +79,7 @@ class Alternative:
     value: str | None = None
     unit: str | None = None
     calculation: str | None = None
+    program: Program | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As ``ask --json`` prints it."""
@@ -88,6 +89,7 @@ class Alternative:
             "value": self.value,
             "unit": self.unit,
             "calculation": self.calculation,
+            "program": None if self.program is None else program_to_json(self.program),
             "citations": [citation.to_json() for citation in self.citations],
         }
 

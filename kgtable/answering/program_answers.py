@@ -138,7 +138,9 @@ def _selected_first(reads: Sequence[CellRead]) -> list[CellRead]:
 def _alternative(other: RankedProgram, evidence: Evidence) -> Alternative:
     citations, _ = citations_of([other.result], evidence)
     derivation = other.result.derivation
-    return Alternative(other.text, other.tables[0], citations, other.value, other.unit, derivation)
+    return Alternative(
+        other.text, other.tables[0], citations, other.value, other.unit, derivation, other.program
+    )
 
 
 def read_cells(result: ProgramResult, evidence: Evidence) -> tuple[Cell, ...]:
