@@ -50,13 +50,17 @@ from kgtable.version import __version__
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation
+    from kgtable.answering.program_runs import ProgramRun
     from kgtable.api import KnowledgeGraph, build, connect, convert, open, validate
+    from kgtable.programs.algebra import Program
     from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
     from kgtable.server.running import serve
 
 _MODULES = {
     **dict.fromkeys(("KnowledgeGraph", "build", "connect", "convert", "open", "validate"), "kgtable.api"),
     **dict.fromkeys(("Answer", "Citation"), "kgtable.answering.answer"),
+    "Program": "kgtable.programs.algebra",
+    "ProgramRun": "kgtable.answering.program_runs",
     **dict.fromkeys(("Retrieval", "ScoredTable", "ScoredTriple"), "kgtable.retrieval.result"),
     "serve": "kgtable.server.running",
 }
@@ -89,8 +93,10 @@ __all__ = [
     "MissingExtraError",
     "NoTableError",
     "OntologyError",
+    "Program",
     "ProgramCompilationError",
     "ProgramError",
+    "ProgramRun",
     "ProgramSyntaxError",
     "ProgramTypeError",
     "QueryError",

@@ -50,10 +50,12 @@ if TYPE_CHECKING:
 
     from kgtable.answering.answer import Answer
     from kgtable.answering.ask import Asker
+    from kgtable.answering.program_runs import Engine, GraphPrograms, ProgramRun
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
     from kgtable.ontology.mapping import UserMapping
+    from kgtable.programs.algebra import Program
     from kgtable.retrieval.registry import Retrievers
 
 log = logging.getLogger(__name__)
@@ -276,7 +278,7 @@ class KnowledgeGraph:
             self._closed = True
             self._kept_asker = None
         store: TripleStore | None = self.__dict__.pop("store", None)
-        for name in ("catalogue", "ontology", "retrievers", "reader"):
+        for name in ("catalogue", "ontology", "retrievers", "reader", "_programs"):
             self.__dict__.pop(name, None)
         if store is not None:
             store.close()
@@ -522,6 +524,49 @@ class KnowledgeGraph:
         asker = await asyncio.to_thread(self._asker, "ask_async", llm, options)
         return await asker.ask_async(question, on_text=on_text)
 
+    def run(
+        self,
+        program: Program | str | MappingOf[str, Any],
+        *,
+        engine: str = "memory",
+        most: int | None = None,
+    ) -> ProgramRun:
+        """The result of a program over tables of the graph, with the cells that were read.
+
+        `program` is a `kgtable.programs.Program`, its JSON as text, or what that was decoded to; tables
+        are named by their ids, see ``docs/programs.md``. `engine` computes the values: ``memory``,
+        ``sparql`` (the compiled query on the graph's store, also a connected one) or ``sql`` (DuckDB).
+        `most` is how many rows are kept, None for 1,000.
+
+        Raises leaves of `ProgramError`, with the place in the program, `UsageError` for an unknown engine,
+        `MissingExtraError`, `QueryError`, `RemoteStoreError`.
+        """
+        self._check_open()
+        from kgtable.answering.program_runs import MOST_ROWS, read_given
+
+        kept = MOST_ROWS if most is None else most
+        check_arguments("run", {"engine": engine, "most": kept})
+        return self._programs.run(read_given(program), _engine(engine), most=kept)
+
+    def compile(self, program: Program | str | MappingOf[str, Any], language: str = "sparql") -> str:
+        """A program as a query: ``sparql`` for the graph's store, which `sparql` runs as it is, or ``sql``.
+
+        Raises leaves of `ProgramError`: `ProgramCompilationError` for what the language cannot say.
+        """
+        self._check_open()
+        check_arguments("compile", {"language": language})
+        from kgtable.answering.program_runs import Engine, read_given
+
+        if language not in (Engine.SPARQL, Engine.SQL):
+            raise UsageError(f"Programs are not compiled to {language!r}.", hint="Use sparql or sql.")
+        return self._programs.compiled(read_given(program), Engine(language))
+
+    @cached_property
+    def _programs(self) -> GraphPrograms:
+        from kgtable.answering.program_runs import GraphPrograms
+
+        return GraphPrograms(self.reader, self.store, self.catalogue.tables)
+
     def _asker(self, call: str, llm: LLM | None, options: dict[str, Any]) -> Asker:
         """What answers under these settings; kept for the next question under the same."""
         self._check_open()
@@ -669,6 +714,15 @@ class KnowledgeGraph:
         info = self.info()
         facts = ", ".join(f"{info[name]:,} {name}" for name in ("tables", "rows", "cells") if name in info)
         return f"<p><b>{html.escape(info['path'])}</b>: {facts}</p>{self.tables._repr_html_()}"
+
+
+def _engine(name: str) -> Engine:
+    from kgtable.answering.program_runs import Engine
+
+    try:
+        return Engine(name)
+    except ValueError:
+        raise UsageError(f"There is no engine {name!r}.", hint=f"Use one of {', '.join(Engine)}.") from None
 
 
 def _given(**options: Any) -> dict[str, Any]:

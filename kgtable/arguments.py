@@ -30,6 +30,7 @@ _TABLE = ArgumentRule((Mapping,), "a mapping")
 RULES: Mapping[str, ArgumentRule] = {
     **dict.fromkeys(("question", "query", "url"), replace(_TEXT, required=True)),
     **dict.fromkeys(("directory", "path"), replace(_PATH, required=True)),
+    **dict.fromkeys(("engine", "language"), replace(_TEXT, required=True)),
     "k": _WHOLE,
     "most": replace(_WHOLE, required=True),
     "workers": replace(_WHOLE, required=True, least=1),

@@ -174,6 +174,9 @@ class ProgramError(KgtableError):
         super().__init__(message, hint=hint)
         self.path = path
 
+    def __str__(self) -> str:
+        return f"At {self.path}: {super().__str__()}" if self.path else super().__str__()
+
 
 class ProgramSyntaxError(ProgramError):
     """JSON that is no program: an unknown operator or field, a wrong type, or beyond the limits."""

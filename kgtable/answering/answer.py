@@ -79,6 +79,7 @@ class Alternative:
     value: str | None = None
     unit: str | None = None
     calculation: str | None = None
+    program: Program | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As ``ask --json`` prints it."""
@@ -88,6 +89,7 @@ class Alternative:
             "value": self.value,
             "unit": self.unit,
             "calculation": self.calculation,
+            "program": None if self.program is None else program_to_json(self.program),
             "citations": [citation.to_json() for citation in self.citations],
         }
 
@@ -225,19 +227,28 @@ def headline(answer: Answer) -> str:
     >>> headline(Answer("?", "109.6", "109600000", "CCY_USD"))
     '109.6 (million USD)'
     """
-    numbers = list(stated_numbers(answer.text))
-    if answer.value is None or len(numbers) != 1:
-        return answer.text
-    number, unit = numbers[0], unit_word(answer.unit)
+    return with_measure(answer.text, answer.value, answer.unit)
+
+
+def with_measure(text: str, value: str | None, unit: str | None) -> str:
+    """A text that gives one number, with what it does not say of the number's scale and unit behind it.
+
+    >>> with_measure("12.5%", "12.5", "PERCENT"), with_measure("58,232", "58232", "KiloM")
+    ('12.5%', '58,232 (km)')
+    """
+    numbers = list(stated_numbers(text))
+    if value is None or len(numbers) != 1:
+        return text
+    number, word = numbers[0], unit_word(unit)
     scale = ""
     if number.power is None and not number.percent and number.value:
-        ratio = Fraction(answer.value) / number.value
+        ratio = Fraction(value) / number.value
         scale = next(
             (word for word, power in zip(SCALE_WORDS.values(), _POWERS, strict=True) if ratio == power), ""
         )
-    said = answer.text.casefold()
-    missing = [word for word in (scale, unit) if word and word.casefold() not in said]
-    return f"{answer.text} ({' '.join(missing)})" if missing else answer.text
+    said = text.casefold()
+    missing = [word for word in (scale, word) if word and word.casefold() not in said]
+    return f"{text} ({' '.join(missing)})" if missing else text
 
 
 def as_text(answer: Answer) -> str:
@@ -250,15 +261,23 @@ def as_text(answer: Answer) -> str:
 
 def evidence_text(answer: Answer) -> str:
     """What an answer rests on: calculation, cited cells as a small table, verdict, other tables' answers."""
-    parts = [f"  = {_cut(answer.calculation, _WIDEST_CALCULATION)}"] if answer.calculation else []
-    if answer.citations:
-        parts += ["", _aligned([_HEADINGS, *evidence_rows(answer.citations[:_MOST_ROWS])])]
-        more = max(len(answer.citations), answer.cells_read) - _MOST_ROWS
-        parts += [f"  … and {more:,} more cells"] if more > 0 else []
+    parts = computed_text(answer.calculation, answer.citations, answer.cells_read)
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
     parts += [used] if (used := usage_text(answer)) else []
     parts += _others(answer)
     return "\n".join(parts)
+
+
+def computed_text(
+    calculation: str | None, citations: Sequence[Citation], cells_read: int, most: int = _MOST_ROWS
+) -> list[str]:
+    """The lines that tell how something was computed and from which cells."""
+    parts = [f"  = {_cut(calculation, _WIDEST_CALCULATION)}"] if calculation else []
+    if citations:
+        parts += ["", aligned([_HEADINGS, *evidence_rows(citations[:most])])]
+        more = max(len(citations), cells_read) - most
+        parts += [f"  … and {more:,} more cells"] if more > 0 else []
+    return parts
 
 
 def _others(answer: Answer) -> list[str]:
@@ -343,7 +362,7 @@ def _escaped(text: str) -> str:
     return plain
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
+def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows as columns of even width; long texts are cut with an ellipsis."""
     short = [[_cut(" ".join(text.split())) for text in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(*short, strict=True)]

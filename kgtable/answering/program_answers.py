@@ -14,9 +14,7 @@ from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.answering.evidence import Cell, Evidence, TableSource
 from kgtable.errors import GraphClosedError
-from kgtable.programs.algebra import Program
-from kgtable.programs.batch_execution import value_text
-from kgtable.programs.executor import ProgramResult, run
+from kgtable.programs.executor import ProgramResult
 from kgtable.programs.provenance import CellRead
 from kgtable.programs.relation import Relation, relation_of
 
@@ -125,40 +123,6 @@ def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
     )
 
 
-def run_program(program: Program, source: TableSource, cite: Evidence) -> Answer:
-    """Execute a program that a person wrote, as an answer without a question.
-
-    Raises leaves of `ProgramError` for a program without meaning, `GraphNotFoundError` for an unknown table.
-    """
-    result = run(program, relations_of(source))
-    citations, count = citations_of([result], cite)
-    value = result.value
-    return Answer(
-        question="",
-        text=result_text(result),
-        value=None if value is None or value.number is None else f"{value.number:f}",
-        unit=None if value is None or value.number is None else value.unit,
-        grounded=True,
-        reasons=("The program was executed.",),
-        citations=citations,
-        calculation=result.derivation,
-        program=program,
-        cells_read=count,
-        method="program",
-        model="",
-    )
-
-
-def result_text(result: ProgramResult, most: int = 1_000) -> str:
-    """The values of a result as one text, rows separated by "; " and values of a row by ", "."""
-    rows = (
-        ", ".join(value_text(value) for value in row if value is not None)
-        for row in islice(result.rows(), most)
-    )
-    text = "; ".join(filter(None, rows))
-    return f"{text}; … ({len(result):,} rows)" if len(result) > most else text
-
-
 def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[tuple[Citation, ...], int]:
     """The first cells that programs read, the results' own first, and how many there are in all."""
     reads = [read for result in results for read in islice(result.cells(), COUNTED_CELLS)]
@@ -174,7 +138,9 @@ def _selected_first(reads: Sequence[CellRead]) -> list[CellRead]:
 def _alternative(other: RankedProgram, evidence: Evidence) -> Alternative:
     citations, _ = citations_of([other.result], evidence)
     derivation = other.result.derivation
-    return Alternative(other.text, other.tables[0], citations, other.value, other.unit, derivation)
+    return Alternative(
+        other.text, other.tables[0], citations, other.value, other.unit, derivation, other.program
+    )
 
 
 def read_cells(result: ProgramResult, evidence: Evidence) -> tuple[Cell, ...]:

@@ -424,6 +424,7 @@ class _Judge:
             None if number is None else format_decimal(number),
             None if number is None or value is None else value.unit,
             result.derivation,
+            result.program,
         )
 
     def _named_by_the_model(self, results: Sequence[ProgramResult]) -> tuple[Alternative, ...]:

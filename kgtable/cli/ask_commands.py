@@ -24,6 +24,8 @@ from kgtable.cli.common import (
     prompt_option,
     text_output,
 )
+from kgtable.cli.program_texts import compiled
+from kgtable.cli.program_texts import shown as shown_program
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import UsageError
 
@@ -195,7 +197,7 @@ def _table(retrieval: Retrieval) -> Iterator[str]:
         yield "  ".join(words) + "\n"
 
 
-SHOWN = ("prompt", "triples", "sparql")
+SHOWN = ("program", "sparql", "prompt", "triples", "queries")
 
 
 @click.command(cls=Command)
@@ -214,7 +216,13 @@ SHOWN = ("prompt", "triples", "sparql")
 @prompt_option
 @click.option("--trace", type=click.Path(path_type=Path), help="Write each prompt and reply to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
-@click.option("--show", type=click.Choice(SHOWN), multiple=True, help="Show what the answer was made from.")
+@click.option(
+    "--show",
+    type=click.Choice(SHOWN),
+    multiple=True,
+    help="Show the answer's program as JSON or SPARQL, the prompt, the triples found or the queries that found "
+    "them; repeatable.",
+)
 def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options: Any) -> None:
     """Answer a question, citing the cells it rests on.
 
@@ -227,14 +235,16 @@ def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options
     with kgtable.open(kg) as graph:
         if as_json:
             answer = graph.ask(asked, **options)
-            click.echo(json.dumps(answer.to_json(), ensure_ascii=False))
+            added = {"sparql": _sparql(answer, graph)} if "sparql" in show else {}
+            click.echo(json.dumps({**answer.to_json(), **added}, ensure_ascii=False))
         elif sys.stdout.isatty():
             answer = _stream(graph, asked, options)
         else:
             answer = graph.ask(asked, **options)
             click.echo(as_text(answer))
         for name in show:
-            click.echo(f"\n{name}:\n{shown(answer, name)}", err=as_json)
+            if not (as_json and name in ("program", "sparql")):  # which the JSON has
+                click.echo(f"\n{name}:\n{shown(answer, name, graph)}", err=as_json)
     if not answer.found:
         sys.exit(NOTHING_FOUND)
 
@@ -259,10 +269,19 @@ def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> An
     return answer
 
 
-def shown(answer: Answer, name: str) -> str:
-    """What an answer was made from: its prompt, its triples by score, or the queries that found them."""
+def _sparql(answer: Answer, graph: KnowledgeGraph) -> str | None:
+    """The query that the answer's program becomes; None where there is none."""
+    return None if answer.program is None else compiled(graph, answer.program, "sparql")[0]
+
+
+def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
+    """What an answer was made from: its program, its prompt, its triples by score, or what found them."""
     from kgtable.answering.context import local_name, one_line
 
+    if name in ("program", "sparql"):
+        if answer.program is None:
+            return "No program: the answer was not computed by a single one."
+        return shown_program(graph, answer.program, name)
     if name == "prompt":
         return answer.prompt or "No prompt: no language model was asked."
     if answer.retrieval is None:

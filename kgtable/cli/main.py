@@ -25,6 +25,7 @@ MODULES = {
     "info": "graph_commands",
     "push": "graph_commands",
     "retrieve": "ask_commands",
+    "run": "run_command",
     "serve": "serve_command",
     "sparql": "graph_commands",
     "validate": "graph_commands",

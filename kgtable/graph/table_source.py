@@ -14,6 +14,7 @@ import pyoxigraph as ox
 
 from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
+from kgtable.graph.stored_tables import as_stored
 from kgtable.graph.table_content import CellContent, FoundCell, TableContent
 from kgtable.graph.table_decoder import (
     GROUP,
@@ -31,6 +32,7 @@ from kgtable.graph.table_decoder import (
     text_of,
 )
 from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.resources import read_shipped
 from kgtable.tables.model import Position, Table
 
@@ -86,6 +88,10 @@ class TableReader:
     def content(self, id: str) -> TableContent:
         """The texts and values of all its cells; they are not kept."""
         return self._statements(id).content()
+
+    def annotated(self, id: str) -> AnnotatedTable:
+        """The whole table with the predicates and styles that it was stored with."""
+        return as_stored(self._whole(id))
 
     def frame(self, id: str) -> TableFrame:
         """The table without the rows of its body that are no groups; the whole one where it was read."""

@@ -61,7 +61,10 @@ def annotate(table: Table, mapping: UserMapping | None = None) -> AnnotatedTable
         predicates=_predicates(columns, decided),
         generated=predicate_names(columns),
         names=names,
-        styles=tuple(_styled(style, decided.get(index)) for index, style in enumerate(styles)),
+        styles=tuple(
+            styled(style, decided[index].datatype if index in decided else None)
+            for index, style in enumerate(styles)
+        ),
         quantities=QuantityResolver(
             table,
             {index: Override(decision.unit, decision.scale) for index, decision in decided.items()},
@@ -87,15 +90,16 @@ def _predicates(columns: tuple[Column, ...], decided: Mapping[int, ColumnMapping
     return distinct_names(given)
 
 
-def _styled(style: ColumnStyle, decision: ColumnMapping | None) -> ColumnStyle:
-    if decision is None or decision.datatype is None:
+def styled(style: ColumnStyle, datatype: str | None) -> ColumnStyle:
+    """The style under a datatype of a mapping: text, number, date, year, boolean or duration."""
+    if datatype is None:
         return style
     return replace(
         style,
-        is_identifier=decision.datatype == "text",
-        is_year=decision.datatype == "year",
-        is_boolean=decision.datatype == "boolean",
-        is_duration=decision.datatype == "duration",
-        is_clock=style.is_clock and decision.datatype == "date",
+        is_identifier=datatype == "text",
+        is_year=datatype == "year",
+        is_boolean=datatype == "boolean",
+        is_duration=datatype == "duration",
+        is_clock=style.is_clock and datatype == "date",
         cache={},
     )

@@ -472,6 +472,27 @@ def walk(node: Node) -> Iterator[Node]:
         pending.extend(reversed(list(children(current))))
 
 
+def place_of(root: Node, wanted: Node) -> str:
+    """Where a node stands in a tree, as errors tell it; "" where it is not there.
+
+    >>> rows = TableRows(("t",))
+    >>> place_of(Aggregate(AggregateFunction.COUNT, None, Limit(rows)), rows)
+    'root.rows.source'
+    """
+    pending: list[tuple[str, object]] = [("root", root)]
+    while pending:
+        path, part = pending.pop()
+        if part is wanted:
+            return path
+        if isinstance(part, tuple):
+            pending.extend((f"{path}[{index}]", item) for index, item in enumerate(part))
+        elif isinstance(part, Named | SortKey):
+            pending.append((path, part.expression))
+        elif isinstance(part, Rows | Expression | KeyPair):
+            pending.extend((f"{path}.{field.name}", getattr(part, field.name)) for field in fields(part))  # type: ignore[arg-type]
+    return ""
+
+
 def tables_of(program: Program) -> tuple[str, ...]:
     """The ids of all tables that a program reads, each once, in the order of their first mention."""
     found: dict[str, None] = {}

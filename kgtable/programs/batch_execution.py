@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from kgtable.errors import KgtableError
 from kgtable.programs.algebra import Node, Program, Rows, ValueKind
+from kgtable.programs.dimensions import EXACT
 from kgtable.programs.executor import _Executor, _Frame, _Sight
 from kgtable.programs.relation import ColumnData, Relation
 from kgtable.programs.scalars import Datum, format_decimal, text_of
@@ -91,7 +92,10 @@ def value_text(value: Datum) -> str:
     if value.kind is ValueKind.DURATION or value.unit == "SEC":
         return _clock(number)
     power, word = _SCALE_POWERS.get(value.scale or "", (0, ""))
-    plain = format_decimal(round(number.scaleb(-power), 6))
+    shown = EXACT.scaleb(number, -power)
+    if int(shown.as_tuple().exponent) < -6:
+        shown = EXACT.quantize(shown, Decimal("1e-6"))
+    plain = format_decimal(shown)
     return f"{plain}{'%' if value.unit == 'PERCENT' else ''}{' ' + word if word else ''}"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz, process
 
-from kgtable.errors import EvaluationError, ProgramTypeError
+from kgtable.errors import EvaluationError, ProgramError, ProgramTypeError
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
@@ -50,6 +50,7 @@ from kgtable.programs.algebra import (
     Unnest,
     Unpivot,
     ValueKind,
+    place_of,
 )
 from kgtable.programs.column_math import (
     BareNumber,
@@ -165,6 +166,15 @@ def run(program: Program, relations: Mapping[str, Relation]) -> ProgramResult:
     """
     check(program, relations)
     executor = _Executor(relations)
+    try:
+        return _run(program, executor)
+    except ProgramError as error:
+        if not error.path and executor.failed is not None:
+            error.path = place_of(program.root, executor.failed)
+        raise
+
+
+def _run(program: Program, executor: _Executor) -> ProgramResult:
     root = program.root
     if isinstance(root, Rows):
         frame = executor.rows(root)
@@ -288,13 +298,19 @@ class _Executor:
     def __init__(self, relations: Mapping[str, Relation]) -> None:
         self._relations = relations
         self.sizes: dict[Node, int] = {}
+        self.failed: Node | None = None
+        """The innermost node whose execution failed."""
         self._parts: dict[tuple[str, ...], BoundTable] = {}
 
     # Relations
 
     def rows(self, node: Rows) -> _Frame:
         """Execute a relation."""
-        frame = self._rows(node)
+        try:
+            frame = self._rows(node)
+        except ProgramError:
+            self.failed = self.failed or node
+            raise
         self.sizes[node] = frame.size
         return frame
 
@@ -532,6 +548,15 @@ class _Executor:
         self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None = None
     ) -> Vector:
         """The value of an expression for each row of a frame, or one value."""
+        try:
+            return self._expression(node, frame, sight, group)
+        except ProgramError:
+            self.failed = self.failed or node
+            raise
+
+    def _expression(
+        self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None
+    ) -> Vector:
         match node:
             case ColumnRef():
                 if group is not None:

@@ -78,7 +78,11 @@ class GraphRows:
         self._context, self.relation, self.choice = context, relation, node.choice
         self.rows = relation.select(node.choice)
         self._annotated = [context.annotated(table) for table in relation.tables]
-        if any(table.grid.merged for table in relation.tables):
+        if any(
+            area.bottom >= table.structure.body_start
+            for table in relation.tables
+            for area in table.grid.merged
+        ):
             raise ProgramCompilationError("SPARQL cannot say rows whose cells are merged.")
         names = context.names
         self.row = context.variable("row" if not node.alias else f"{node.alias} row")

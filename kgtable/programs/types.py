@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rapidfuzz import fuzz, process
+
 from kgtable.errors import (
     ProgramError,
     ProgramTypeError,
@@ -217,8 +219,13 @@ def bind(node: TableRows, relations: Mapping[str, Relation]) -> BoundTable:
         raise UnknownTableError("No table is named.")
     for id in node.tables:
         if id not in relations:
-            known = ", ".join(map(repr, list(relations)[:8]))
-            raise UnknownTableError(f"There is no table {id!r}.", hint=f"There are: {known}.")
+            known = list(relations)
+            near = [
+                match[0] for match in process.extract(id, known, scorer=fuzz.WRatio, limit=3) if match[1] > 50
+            ]
+            listed = ", ".join(map(repr, near or known[:8]))
+            hint = f"{'Near are' if near else 'There are'}: {listed}." if known else ""
+            raise UnknownTableError(f"There is no table {id!r}.", hint=hint)
     parts = [relations[id] for id in node.tables]
     relation = parts[0] if len(parts) == 1 else Relation.concatenate(parts)
     return BoundTable(node.name, relation, node.choice)

@@ -9,10 +9,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kgtable.answering.answer import Answer
+from kgtable.answering.answer import Answer, with_measure
+from kgtable.answering.context import unit_word
 from kgtable.answering.program_answers import RULES
 from kgtable.api import KnowledgeGraph
-from kgtable.errors import GraphNotFoundError, KgtableError, LLMError, QueryError, RetrievalError, UsageError
+from kgtable.errors import (
+    GraphNotFoundError,
+    KgtableError,
+    LLMError,
+    ProgramCompilationError,
+    QueryError,
+    RetrievalError,
+    UsageError,
+)
+from kgtable.programs.algebra import Program
 from kgtable.resources import read_shipped
 from kgtable.server import neighbourhood, overview, table_windows
 from kgtable.server.execution import OPENING_PAUSES
@@ -41,7 +51,7 @@ def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     answer = graph.ask(job["question"], on_text=lambda text: tell("text", {"text": text}), **options)
     for line in _steps(answer):
         tell("step", {"text": line})
-    return {**answer.to_json(), **_details(answer)}
+    return {**answer.to_json(), **_details(answer, graph)}
 
 
 def _steps(answer: Answer) -> list[str]:
@@ -55,22 +65,19 @@ def _steps(answer: Answer) -> list[str]:
     return lines
 
 
-def _details(answer: Answer) -> dict[str, Any]:
-    """The details that the page shows beside an answer: reasons, prompt, triples, tables, queries."""
+def _details(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
+    """The details that the page shows beside an answer: units in words, prompt, triples, tables, queries."""
     found = answer.retrieval
     trace: Mapping[str, Any] = {} if found is None else found.trace
     triples = () if found is None else found.triples[:SHOWN_TRIPLES]
     return {
         "offline": answer.model == RULES,
-        "reasons": list(answer.reasons),
+        **_reading(answer.text, answer.value, answer.unit, answer.program, graph),
+        "cells_read": answer.cells_read,
         "reasoning": answer.reasoning,
         "prompt": answer.prompt[:LONGEST_PROMPT],
         "alternatives": [
-            {
-                "answer": other.text,
-                "table": other.table,
-                "citations": [citation.to_json() for citation in other.citations],
-            }
+            {**other.to_json(), **_reading(other.text, other.value, other.unit, other.program, graph)}
             for other in answer.alternatives
         ],
         "triples": [triple._asdict() for triple in triples],
@@ -81,6 +88,25 @@ def _details(answer: Answer) -> dict[str, Any]:
             "queries": [*_cited_query(answer), *(() if found is None else found.queries)],
         },
     }
+
+
+def _reading(
+    text: str, value: str | None, unit: str | None, program: Program | None, graph: KnowledgeGraph
+) -> dict[str, Any]:
+    """An answer or alternative in words: with unit and scale, the unit's name, and its program as SPARQL."""
+    return {
+        "headline": with_measure(text, value, unit) or None,
+        "unit_label": unit_word(unit) or None,
+        "sparql": None if program is None else _sparql(program, graph),
+    }
+
+
+def _sparql(program: Program, graph: KnowledgeGraph) -> str | None:
+    """The query that a program becomes; None where SPARQL cannot say it."""
+    try:
+        return graph.compile(program)
+    except ProgramCompilationError:
+        return None
 
 
 def _cited_query(answer: Answer) -> list[str]:

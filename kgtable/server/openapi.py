@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kgtable.answering.answer import Status
 from kgtable.config import DEFAULT_K
 from kgtable.version import __version__
 
@@ -23,6 +24,14 @@ def _array(items: Any) -> dict[str, Any]:
 
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+_CITATIONS = _array(_object(cell=_TEXT, table=_TEXT, row=_WHOLE, column=_WHOLE, text=_TEXT, file=_TEXT))
+_PROGRAM = {
+    "type": ["object", "null"],
+    "description": "The program that computed it, as `kgtable run` takes it; `calculation` says it in words, "
+    "`sparql` as a query.",
+}
 
 
 def _parameter(name: str, schema: Any, about: str, *, required: bool = False, where: str = "query") -> Any:
@@ -155,14 +164,35 @@ SCHEMAS: dict[str, Any] = {
         "additionalProperties": False,
         "properties": {"question": _QUESTION, "method": _METHOD, "k": _range(1, 11_000, 300)},
     },
+    "Reading": _object(
+        answer=_TEXT,
+        headline=_MAYBE_TEXT,
+        table=_TEXT,
+        value=_MAYBE_TEXT,
+        unit=_MAYBE_TEXT,
+        unit_label=_MAYBE_TEXT,
+        calculation=_MAYBE_TEXT,
+        program=_PROGRAM,
+        sparql=_MAYBE_TEXT,
+        citations=_CITATIONS,
+    ),
     "Answer": _object(
         question=_TEXT,
         answer=_MAYBE_TEXT,
         value=_MAYBE_TEXT,
         unit=_MAYBE_TEXT,
         verified={"type": "boolean"},
-        citations=_array(_object(cell=_TEXT, table=_TEXT, row=_WHOLE, column=_WHOLE, text=_TEXT, file=_TEXT)),
+        status={"enum": [status.value for status in Status]},
+        confidence={"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        reasons=_TEXTS,
+        headline=_MAYBE_TEXT,
+        unit_label=_MAYBE_TEXT,
         calculation=_MAYBE_TEXT,
+        program=_PROGRAM,
+        sparql=_MAYBE_TEXT,
+        citations=_CITATIONS,
+        cells_read=_WHOLE,
+        alternatives=_array(_ref("Reading")),
         method=_TEXT,
         model=_MAYBE_TEXT,
         usage={"type": "object"},

@@ -36,6 +36,7 @@ TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
     "info": ((Graph.info,), {}),
     "push": ((Graph.push,), {}),
     "retrieve": ((Graph.retrieve,), {"model": "llm", "base_url": "llm"}),
+    "run": ((Graph.run,), {}),
     "serve": ((kgtable.serve,), {}),
     "sparql": ((Graph.sparql, Graph.sparql_text), {}),
     "validate": ((kgtable.validate, Graph.validate), {}),

@@ -199,12 +199,11 @@ def test_pages_fit_and_complain_of_nothing(browser: Browser, name: str, width: i
 def test_a_question_lights_the_cell_it_is_answered_from(browser: Browser) -> None:
     browser.open("/")
     browser.find("#question").send_keys("What was the revenue of Laboratory in 2024?", Keys.ENTER)
-    answer = browser.find("#answer-text")
-    browser.wait(lambda: answer.text == "812,400")
-    assert "Verified" in browser.find("#answer .badge").text
+    browser.wait(lambda: browser.find("#answer-text").text == "812,400 (thousand EUR)")
     assert "without a language model" in browser.find("#answer").text
-    lit = browser.find('[data-table="halden-segments"] .lit')
-    assert (lit.text, lit.get_attribute("data-cell")) == ("812,400", "2,1")
+    browser.find('[data-table="halden-segments"] .lit')
+    lit = {cell.get_attribute("data-cell"): cell.text for cell in browser.all(".lit")}
+    assert lit["2,1"] == "812,400"
     for summary in browser.all("#way summary"):
         summary.click()
     assert "SELECT" in browser.find("#way pre.code").text
@@ -216,6 +215,97 @@ def test_a_question_lights_the_cell_it_is_answered_from(browser: Browser) -> Non
         browser.driver.save_screenshot(str(Path(folder) / "answer.png"))
     browser.open("/?q=qwertz+yxcvb")
     browser.wait(lambda: "Nothing in the tables answers this" in browser.find("#answer").text)
+
+
+def test_a_verified_answer_says_so_and_how_it_was_computed(browser: Browser) -> None:
+    browser.open("/?q=Which+port+had+the+highest+fees+in+2023%3F")
+    browser.wait(lambda: browser.find("#answer-text").text == "Norrvik")
+    badge = browser.find("#answer .badge")
+    assert (badge.text, badge.get_attribute("data-status")) == ("✓ Verified", "verified")
+    assert "highest 2023 Fees" in browser.find("#words").text
+
+
+AMBIGUOUS = "/?q=What+was+the+total+revenue+in+2023%3F"
+
+
+def test_an_ambiguous_answer_offers_its_readings_as_buttons(browser: Browser) -> None:
+    browser.open(AMBIGUOUS)
+    browser.wait(lambda: browser.find("#answer-text").text == "1,562.0 (million USD)")
+    badge = browser.find("#answer .badge")
+    assert (badge.text, badge.get_attribute("data-status")) == ("Ambiguous", "ambiguous")
+    assert "Confidence" in browser.find("#answer .status").text
+    assert "Another reading fits about as well" in browser.find("#answer .reasons").text
+    assert '"Total revenue"' in browser.find("#words").text
+    choices = browser.all(".choice")
+    assert [choice.get_attribute("aria-pressed") for choice in choices][:2] == ["true", "false"]
+    other = next(choice for choice in choices if "halden-segments" in choice.text)
+    assert other.text.startswith("1431300 thousand (EUR)")
+    other.click()
+    browser.wait(lambda: browser.all('[data-table="halden-segments"] .lit'))
+    assert browser.find("#answer-text").text == "1431300 thousand (EUR)"
+    assert browser.find("#answer .badge").text == "Another reading"
+    assert browser.find("#words").text == "sum of 2023"
+    assert [cell.text for cell in browser.all(".cited bdi")] == [
+        "“760,100”",
+        "“330,700”",
+        "“224,300”",
+        "“116,200”",
+    ]
+    assert not browser.all('[data-table="norrvik-income-statement"]')
+    choices[0].click()
+    browser.wait(lambda: browser.all('[data-table="norrvik-income-statement"] .lit'))
+    assert browser.find("#answer .badge").text == "Ambiguous"
+
+
+def test_no_code_of_a_unit_is_shown_to_readers(browser: Browser) -> None:
+    for question in ("What+was+the+total+revenue+in+2023%3F", "What+is+the+Height+of+Skarv+Point%3F"):
+        browser.open(f"/?q={question}")
+        browser.find("#way")
+        browser.find("#answer .lit")
+        shown = browser.find("#answer .card").text
+        assert "CCY_" not in shown
+        assert "UNITLESS" not in shown
+
+
+def test_the_program_is_shown_and_opens_as_sparql_in_the_editor(browser: Browser) -> None:
+    browser.open(AMBIGUOUS)
+    browser.find("#sparql")
+    next(part for part in browser.all("#reading summary") if part.text == "Program").click()
+    assert '"table": "norrvik-income-statement"' in browser.find("#reading pre.code").text
+    browser.find("#sparql").click()
+    browser.find("#editor .CodeMirror")
+    assert "table/norrvik-income-statement" in browser.wait(
+        lambda: browser.script("window.kgtableEditor?.getTab().getQuery()")
+    )
+    browser.find(".yasqe_queryButton").click()
+    browser.wait(lambda: "1562000000" in browser.find(".yasr_results").text)
+
+
+def test_without_an_answer_the_nearest_readings_are_offered(browser: Browser) -> None:
+    browser.open("/?q=How+many+moons+of+Jupiter+were+found+by+Galileo+in+1610+in+Norrvik%3F")
+    browser.wait(lambda: browser.find("#answer .badge").text == "No answer")
+    assert "Nothing in the tables answers this" in browser.find("#answer-text").text
+    choice = browser.find(".choice")
+    assert choice.get_attribute("aria-pressed") == "false"
+    choice.click()
+    browser.wait(lambda: browser.find("#answer .badge").text == "Another reading")
+    assert browser.find(".choice").get_attribute("aria-pressed") == "true"
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (390, False), (390, True)])
+def test_an_answer_with_choices_fits_the_page(browser: Browser, width: int, dark: bool) -> None:
+    browser.resize(width, 850, dark=dark)
+    try:
+        browser.open(AMBIGUOUS)
+        browser.find("#answer .lit")
+        assert browser.script("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        assert browser.complaints() == []
+        folder = os.environ.get("KGTABLE_SCREENSHOTS")
+        if folder:
+            colours = "dark" if dark else "light"
+            browser.driver.save_screenshot(str(Path(folder) / f"choices-{width}-{colours}.png"))
+    finally:
+        browser.resize(1280, 900)
 
 
 def test_the_way_to_an_answer_is_edited_and_run_again(browser: Browser) -> None:

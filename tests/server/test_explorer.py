@@ -66,6 +66,26 @@ def events(server: Running, question: str) -> list[tuple[str, Any]]:
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
+def test_an_answer_carries_its_status_its_program_and_its_readings(exploring: Running) -> None:
+    found = exploring.client.post("/api/ask", json={"question": "What was the total revenue in 2023?"}).json()
+    assert (found["status"], found["verified"]) == ("ambiguous", False)
+    assert 0 < found["confidence"] < 1
+    assert found["reasons"]
+    assert (found["headline"], found["unit_label"]) == ("1,562.0 (million USD)", "USD")
+    assert found["program"]["op"]
+    assert "Total revenue" in found["calculation"]
+    rows = exploring.query(found["sparql"]).json()["results"]["bindings"]
+    assert [next(iter(row.values()))["value"] for row in rows] == ["1562000000"]
+    other = next(other for other in found["alternatives"] if other["table"] == "halden-segments")
+    assert (other["headline"], other["unit_label"]) == ("1431300 thousand (EUR)", "EUR")
+    assert other["calculation"] == "sum of 2023"
+    assert [cell["text"] for cell in other["citations"]] == ["760,100", "330,700", "224,300", "116,200"]
+    rows = exploring.query(other["sparql"]).json()["results"]["bindings"]
+    assert [next(iter(row.values()))["value"] for row in rows] == ["1431300000"]
+    none = exploring.client.post("/api/ask", json={"question": "qwertz yxcvb"}).json()
+    assert (none["status"], none["program"], none["sparql"], none["headline"]) == ("none", None, None, None)
+
+
 def test_rules_answer_without_a_model(exploring: Running) -> None:
     answer = exploring.client.post("/api/ask", json={"question": QUESTION})
     assert answer.status_code == 200

@@ -1,6 +1,6 @@
 // The Ask page: a question, its answer as it arrives, the cells it rests on, and the way there.
 
-import { empty, failure, fetchJson, fill, grouped, h, links, localName, parameters, reference, remember } from "./shell.js";
+import { count, empty, failure, fetchJson, fill, grouped, h, links, localName, parameters, reference, remember } from "./shell.js";
 import { tableView } from "./table-view.js";
 
 const form = document.querySelector("#ask");
@@ -65,43 +65,122 @@ async function* events(question, signal) {
 }
 
 async function show(answer) {
-  const found = Boolean(answer.answer);
+  const readings = [...(answer.answer ? [answer] : []), ...(answer.alternatives ?? [])];
+  const text = h("p", { class: "answer-text", id: "answer-text", tabindex: "-1", dir: "auto" }, "Nothing in the tables answers this.");
+  const body = h("div", { id: "reading" });
+  const around = h("div", { id: "tables" });
+  const buttons = readings.map((reading, index) => choice(reading, () => choose(index)));
+  const status = h("p", { class: "status" }, said(answer));
+  const offered = choices(answer, buttons);
+  const below = answer.status === "verified" || answer.status === "grounded";
   const card = h(
     "section",
     { class: "card", "aria-labelledby": "answer-text" },
-    h("p", {}, badge(answer), answer.offline ? h("small", {}, "  Found by kgtable's own rules, without a language model.") : null),
-    h(
-      "p",
-      { class: `answer-text${(answer.answer ?? "").length > 160 ? " longer" : ""}`, id: "answer-text", tabindex: "-1", dir: "auto" },
-      found ? answer.answer : "Nothing in the tables answers this.",
-    ),
-    valueLine(answer),
-    answer.calculation ? h("p", {}, h("small", {}, "Calculated: "), h("code", {}, answer.calculation)) : null,
+    status,
+    text,
     reasons(answer),
-    citations(answer.citations),
+    below ? null : offered,
+    body,
+    below ? offered : null,
   );
-  fill(output, card, ...(await Promise.all(tables(answer))), alternatives(answer), way(answer));
-  document.querySelector("#answer-text").focus({ preventScroll: true });
+  let chosen = -1;
+  async function choose(index) {
+    if (index === chosen) return;
+    chosen = index;
+    const reading = readings[index];
+    buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(place === index)));
+    fill(status, reading === answer ? said(answer) : h("span", { class: "badge", "data-status": "alternative" }, "Another reading"));
+    text.textContent = reading.headline ?? reading.answer;
+    text.classList.toggle("longer", text.textContent.length > 160);
+    fill(body, valueLine(reading), computed(reading), citations(reading));
+    const sections = await Promise.all(tables(reading));
+    if (chosen === index) fill(around, ...sections);
+  }
+  fill(output, card, around, way(answer));
+  if (answer.answer) await choose(0);
+  text.focus({ preventScroll: true });
+}
+
+const STATUS = {
+  verified: ["good", "✓ Verified"],
+  grounded: ["", "Grounded, not verified"],
+  ambiguous: ["warn", "Ambiguous"],
+  unverified: ["warn", "Not verified"],
+  none: ["", "No answer"],
+};
+
+/** What is known of the answer, and who found it. */
+function said(answer) {
+  const rules = answer.offline && answer.answer ? "Found by kgtable's own rules, without a language model." : null;
+  return [badge(answer), confidence(answer), rules ? h("small", {}, rules) : null].filter(Boolean);
 }
 
 function badge(answer) {
-  if (!answer.answer) return h("span", { class: "badge" }, "No answer");
-  return answer.verified
-    ? h("span", { class: "badge good" }, "✓ Verified")
-    : h("span", { class: "badge warn" }, "Not verified");
+  const [kind, words] = STATUS[answer.status] ?? STATUS.unverified;
+  return h("span", { class: `badge ${kind}`.trim(), "data-status": answer.status }, words);
 }
 
-function valueLine(answer) {
-  if (answer.value === null || answer.value === undefined) return null;
-  return h("p", { class: "quiet" }, "Exact value ", h("code", {}, grouped(String(answer.value))), answer.unit ? ` in ${answer.unit}` : "");
+function confidence(answer) {
+  if (!answer.answer || typeof answer.confidence !== "number") return null;
+  return h("small", { title: "How often answers of this kind are right" }, `Confidence ${Math.round(answer.confidence * 100)} %`);
+}
+
+/** A button that shows one reading of the question: its answer, and the file it comes from. */
+function choice(reading, onclick) {
+  const file = reading.citations[0]?.file ?? reading.table ?? "";
+  return h(
+    "button",
+    { type: "button", class: "choice", "aria-pressed": "false", onclick },
+    h("strong", { dir: "auto" }, shortened(reading.headline ?? reading.answer, 80)),
+    h("small", {}, shortened([reading.calculation, file].filter(Boolean).join(" · "), 140)),
+  );
+}
+
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+const CHOICES = { ambiguous: "Readings that fit about as well", none: "The nearest readings" };
+const LESS = "Less likely readings";
+
+function choices(answer, buttons) {
+  if (buttons.length < 2 && answer.answer) return null;
+  if (!buttons.length) return null;
+  const title = CHOICES[answer.status] ?? LESS;
+  return h("div", { class: "choices", role: "group", "aria-label": title }, h("h3", {}, title), h("div", {}, buttons));
+}
+
+function valueLine(reading) {
+  if (reading.value === null || reading.value === undefined) return null;
+  return h("p", { class: "quiet" }, "Exact value ", h("code", {}, grouped(String(reading.value))), reading.unit_label ? ` ${reading.unit_label}` : "");
+}
+
+/** How a reading was computed: the program in words, as JSON, and as SPARQL for the editor. */
+function computed(reading) {
+  if (!reading.calculation && !reading.program) return null;
+  return h(
+    "div",
+    { class: "computed" },
+    reading.calculation ? h("p", {}, h("small", {}, "Computed as "), h("q", { id: "words" }, reading.calculation)) : null,
+    reading.sparql ? h("p", {}, inEditor(reading.sparql, "Open as SPARQL", "sparql")) : null,
+    reading.program && !reading.sparql ? h("p", { class: "quiet" }, "SPARQL cannot say this program.") : null,
+    reading.program
+      ? h("details", { class: "way" }, h("summary", {}, "Program"), h("pre", { class: "code" }, JSON.stringify(reading.program, null, 2)))
+      : null,
+  );
+}
+
+function inEditor(query, words = "Open in the editor", id = null) {
+  return h("a", { class: "button", id, href: "/query", onclick: () => sessionStorage.setItem("kgtable-query", query) }, words);
 }
 
 function reasons(answer) {
   if (!answer.reasons?.length) return null;
-  return h("ul", { class: "quiet" }, answer.reasons.map((reason) => h("li", {}, reason)));
+  return h("ul", { class: "quiet reasons" }, answer.reasons.map((reason) => h("li", {}, reason)));
 }
 
-function citations(cited) {
+const CITED = 12;
+
+function citations(reading) {
+  const cited = reading.citations;
   if (!cited.length) return null;
   const items = cited.map((cell) =>
     h(
@@ -112,13 +191,20 @@ function citations(cited) {
       h("bdi", { dir: "auto" }, `“${cell.text}”`),
     ),
   );
-  return h("div", {}, h("h3", {}, "Rests on"), h("ul", { class: "cited" }, items));
+  const more = Math.max(cited.length, reading.cells_read ?? 0) - CITED;
+  return h(
+    "div",
+    {},
+    h("h3", {}, "Rests on"),
+    h("ul", { class: "cited" }, items.slice(0, CITED)),
+    more > 0 ? h("details", { class: "way" }, h("summary", {}, `${count(more)} more cells`), h("ul", { class: "cited" }, items.slice(CITED))) : null,
+  );
 }
 
 /** The cited tables as printed: header rows and the rows around each cited cell. */
-function tables(answer) {
+function tables(reading) {
   const byTable = new Map();
-  for (const cell of answer.citations) byTable.set(cell.table, [...(byTable.get(cell.table) ?? []), cell]);
+  for (const cell of reading.citations) byTable.set(cell.table, [...(byTable.get(cell.table) ?? []), cell]);
   return [...byTable].slice(0, 3).map(async ([id, cells]) => {
     const section = h("section", { class: "card", "data-table": id });
     try {
@@ -137,14 +223,6 @@ function tables(answer) {
   });
 }
 
-function alternatives(answer) {
-  if (!answer.alternatives?.length) return null;
-  const items = answer.alternatives.map((other) =>
-    h("li", {}, h("a", { href: links.table(other.table) }, other.table), ": ", h("bdi", { dir: "auto" }, other.answer)),
-  );
-  return h("section", { class: "card" }, h("h2", {}, "Other tables answer as well"), h("ul", {}, items));
-}
-
 function way(answer) {
   const trace = answer.trace ?? {};
   const part = (title, content) =>
@@ -152,7 +230,7 @@ function way(answer) {
   const chips = (values) =>
     values?.length ? h("ul", { class: "chips" }, values.map((value) => h("li", {}, h("span", { class: "chip" }, value)))) : null;
   const queries = trace.queries?.map((query) =>
-    h("div", {}, h("pre", { class: "code" }, query), h("p", {}, h("a", { class: "button", href: "/query", onclick: () => sessionStorage.setItem("kgtable-query", query) }, "Open in the editor"))),
+    h("div", {}, h("pre", { class: "code" }, query), h("p", {}, inEditor(query))),
   );
   const triples = answer.triples?.length
     ? h(

@@ -1,0 +1,344 @@
+"""Programs executed over a graph: in memory, as SPARQL on its store, or as SQL in DuckDB.
+
+Whatever engine gives the values, the program is also executed in memory, which tells the derivation in
+words and the cells that were read.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from kgtable.answering.answer import Citation, aligned, computed_text, printable, with_measure
+from kgtable.answering.context import unit_word
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.program_answers import citations_of, relations_of
+from kgtable.errors import EvaluationError, UsageError
+from kgtable.graph.store import TripleStore, query_errors
+from kgtable.graph.table_source import TableReader
+from kgtable.ontology.annotate import AnnotatedTable
+from kgtable.programs.algebra import Program, tables_of
+from kgtable.programs.batch_execution import value_text
+from kgtable.programs.executor import run
+from kgtable.programs.relation import Relation
+from kgtable.programs.scalars import Datum, format_decimal, quantity, text_of
+from kgtable.programs.syntax import parse_program, program_to_json
+from kgtable.programs.to_sparql import SparqlQuery, compile_sparql
+from kgtable.programs.to_sql import compile_sql, run_sql
+from kgtable.programs.types import check
+from kgtable.retrieval.result import Retrieval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 1_000
+"""Rows of a result that are kept unless more are asked for."""
+
+SHOWN_ROWS = 30
+"""Rows that are printed as text."""
+
+
+class Engine(StrEnum):
+    """What computes the values: kgtable itself, the graph's store, or DuckDB over the tables."""
+
+    MEMORY = "memory"
+    SPARQL = "sparql"
+    SQL = "sql"
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedCell:
+    """One value of a result: as people read it, exact, and the QUDT unit of a number."""
+
+    text: str
+    value: Decimal | str | bool
+    unit: str | None = None
+
+    def __str__(self) -> str:
+        return with_measure(self.text, self._number, self.unit)
+
+    @property
+    def _number(self) -> str | None:
+        return format_decimal(self.value) if isinstance(self.value, Decimal) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Text, value and unit; the value of a number is a decimal string."""
+        return {"text": self.text, "value": self._number or self.value, "unit": self.unit}
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """What a program gave, and what it stands on.
+
+    `names` are the columns of the result and `rows` its first rows (`size` counts all); a value that is
+    missing is None. A program that gives one value has one column, called ``value``. `calculation` is the
+    program in words, with the numbers of rows; `citations` are the first cells that were read, `cells_read`
+    counts all. `query` is the SPARQL or SQL that gave the values, empty in memory.
+    """
+
+    program: Program
+    engine: Engine
+    names: tuple[str, ...]
+    rows: tuple[tuple[ComputedCell | None, ...], ...]
+    size: int
+    calculation: str
+    citations: tuple[Citation, ...] = ()
+    cells_read: int = 0
+    query: str = field(default="", repr=False)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is any value."""
+        return any(cell is not None for row in self.rows for cell in row)
+
+    @property
+    def single(self) -> ComputedCell | None:
+        """The only value, where there is only one."""
+        return self.rows[0][0] if len(self.rows) == 1 and self.size == 1 and len(self.names) == 1 else None
+
+    @property
+    def value(self) -> Decimal | str | bool | None:
+        """The only value, exact: a number in `unit`, a truth value, or a text."""
+        return None if self.single is None else self.single.value
+
+    @property
+    def unit(self) -> str | None:
+        """The QUDT unit of the only value."""
+        return None if self.single is None else self.single.unit
+
+    @property
+    def text(self) -> str:
+        """All values as one text: rows separated by "; ", values of a row by ", "."""
+        rows = (", ".join(str(cell) for cell in row if cell is not None) for row in self.rows)
+        text = "; ".join(filter(None, rows))
+        return f"{text}; … ({self.size:,} rows)" if self.size > len(self.rows) else text
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``kgtable run --json`` prints."""
+        single = None if self.single is None else self.single.to_json()
+        return {
+            "engine": self.engine.value,
+            "text": self.text or None,
+            "value": None if single is None else single["value"],
+            "unit": self.unit,
+            "columns": list(self.names),
+            "rows": [[None if cell is None else cell.to_json() for cell in row] for row in self.rows],
+            "row_count": self.size,
+            "calculation": self.calculation,
+            "citations": [citation.to_json() for citation in self.citations],
+            "cells_read": self.cells_read,
+            "program": program_to_json(self.program),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a data frame of exact values: numbers are `Decimal`, missing values None."""
+        import pandas as pd
+
+        rows = [[None if cell is None else cell.value for cell in row] for row in self.rows]
+        return pd.DataFrame(rows, columns=list(self.names), dtype=object)
+
+    def __str__(self) -> str:
+        return "\n".join((*self._shown(), *computed_text(self.calculation, self.citations, self.cells_read)))
+
+    def __repr__(self) -> str:
+        text = self.text if len(self.text) <= 60 else self.text[:59] + "…"
+        rows = f"{self.size:,} row{'' if self.size == 1 else 's'}"
+        return f"ProgramRun({text!r}, {rows}, engine={self.engine.value!r})"
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self._headings())
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(str(cell or ''))}</td>" for cell in row) + "</tr>"
+            for row in self.rows[:SHOWN_ROWS]
+        )
+        more = f"<p>{html.escape(self._more())}</p>" if self._more() else ""
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}{more}<p>= {html.escape(self.calculation)}</p>"
+
+    def _shown(self) -> Iterator[str]:
+        """The values as lines: one value alone, or rows under the names of their columns."""
+        if not self.found and self.size <= 1:
+            yield "The program gives no value."
+        elif self.size == 1 and len(self.names) == 1:
+            yield printable(self.text)
+        else:
+            yield aligned([self._headings(), *(self._plain(row) for row in self.rows[:SHOWN_ROWS])])
+            if self._more():
+                yield f"  {self._more()}"
+
+    def _more(self) -> str:
+        left = self.size - min(len(self.rows), SHOWN_ROWS)
+        return f"… and {left:,} more rows" if left else ""
+
+    def _units(self) -> list[str | None]:
+        """For each column the unit that all its numbers have."""
+        found = [{cell.unit for row in self.rows if (cell := row[at])} for at in range(len(self.names))]
+        return [next(iter(units)) if len(units) == 1 else None for units in found]
+
+    def _headings(self) -> list[str]:
+        words = [unit_word(unit) for unit in self._units()]
+        return [
+            f"{name} ({word})" if word and word.casefold() not in name.casefold() else name
+            for name, word in zip(self.names, words, strict=True)
+        ]
+
+    def _plain(self, row: tuple[ComputedCell | None, ...]) -> list[str]:
+        """A row as texts; the unit that a column's heading says is not said again."""
+        return [
+            ""
+            if cell is None
+            else with_measure(cell.text, cell._number, None if unit == cell.unit else cell.unit)
+            for cell, unit in zip(row, self._units(), strict=True)
+        ]
+
+
+class GraphPrograms:
+    """Checks, compiles and executes programs over the tables of one graph.
+
+    Args:
+        reader: reads the tables.
+        store: the store that SPARQL is sent to.
+        ids: the ids of all tables there are.
+    """
+
+    def __init__(self, reader: TableReader, store: TripleStore, ids: Collection[str]) -> None:
+        self._reader, self._store = reader, store
+        self._relations = _GraphRelations(relations_of(reader), ids)
+
+    def run(self, program: Program, engine: Engine = Engine.MEMORY, *, most: int = MOST_ROWS) -> ProgramRun:
+        """Execute a program and keep the first rows.
+
+        Raises leaves of `ProgramError`, `MissingExtraError` where DuckDB is asked for and not installed,
+        `QueryError` and `RemoteStoreError` for a store that fails.
+        """
+        result = run(program, self._relations)
+        if engine is Engine.SPARQL:
+            query = self._sparql(program)
+            rows, size, text = *self._solutions(query, most), query.text
+            names = query.names
+        elif engine is Engine.SQL:
+            found = run_sql(program, self._relations)
+            rows = [_row(row, found.units) for row in found.rows[:most]]
+            names, size, text = found.names, len(found.rows), compile_sql(program, self._relations).text
+        else:
+            rows = [tuple(map(_computed, row)) for row in islice(result.rows(), most)]
+            names, size, text = result.names, len(result), ""
+        nowhere = Evidence(Retrieval("", (), (), method="program"), self._reader)
+        citations, count = citations_of([result], nowhere)
+        words = result.derivation
+        return ProgramRun(program, engine, names, tuple(rows), size, words, citations, count, text)
+
+    def compiled(self, program: Program, engine: Engine) -> str:
+        """A program as SPARQL for the graph's store, as SQL for DuckDB, or as the JSON that memory reads.
+
+        Raises leaves of `ProgramError`; `ProgramCompilationError` for what the language cannot say.
+        """
+        if engine is Engine.SPARQL:
+            return self._sparql(program).text
+        if engine is Engine.SQL:
+            query = compile_sql(program, self._relations)
+            constants = (f"-- ${name} = {value!r}\n" for name, value in query.parameters.items())
+            return "".join((*constants, query.text))
+        check(program, self._relations)
+        return program_json(program)
+
+    def _sparql(self, program: Program) -> SparqlQuery:
+        check(program, self._relations)
+        stored: dict[str, AnnotatedTable] = {id: self._reader.annotated(id) for id in tables_of(program)}
+        return compile_sparql(program, self._relations, self._reader.names, stored)
+
+    def _solutions(self, query: SparqlQuery, most: int) -> tuple[list[tuple[ComputedCell | None, ...]], int]:
+        """The first rows of a query's result, and how many there are."""
+        found = self._store.query(query.text)
+        if not isinstance(found, ox.QuerySolutions):
+            raise EvaluationError("The store gave no rows.")
+        rows: list[tuple[ComputedCell | None, ...]] = []
+        size = 0
+        with query_errors():
+            for size, solution in enumerate(found, 1):
+                if size <= most:
+                    terms = (_plain(solution[name]) for name in query.variables)
+                    rows.append(_row(terms, query.units))
+        return rows, size
+
+
+class _GraphRelations(Mapping[str, Relation]):
+    """The relations of a graph by the ids of its tables, read when a program first needs them."""
+
+    def __init__(self, relations: Mapping[str, Relation], ids: Collection[str]) -> None:
+        self._relations, self._ids = relations, ids
+
+    def __getitem__(self, id: str) -> Relation:
+        if id not in self._ids:
+            raise KeyError(id)
+        return self._relations[id]
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._ids
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def read_given(program: object) -> Program:
+    """A program as it is given in Python: one, its JSON text, or what that was decoded to.
+
+    Raises `ProgramSyntaxError` for JSON that is no program, `UsageError` for anything else.
+    """
+    if isinstance(program, Program):
+        return program
+    if isinstance(program, str | Mapping):
+        return parse_program(program)
+    raise UsageError(f"A program is JSON (text or a dict) or a Program, not {type(program).__name__}.")
+
+
+def program_json(program: Program) -> str:
+    """A program as JSON text, indented."""
+    return json.dumps(program_to_json(program), ensure_ascii=False, indent=2)
+
+
+def _computed(datum: Datum | None) -> ComputedCell | None:
+    if datum is None:
+        return None
+    if datum.number is not None:
+        return ComputedCell(value_text(datum), datum.number, datum.unit)
+    exact = datum.value if isinstance(datum.value, bool) else text_of(datum)
+    return ComputedCell(text_of(datum), exact)
+
+
+def _row(
+    cells: Iterable[Decimal | float | str | None], units: tuple[str | None, ...]
+) -> tuple[ComputedCell | None, ...]:
+    return tuple(map(_of_engine, cells, units))
+
+
+def _of_engine(cell: Decimal | float | str | None, unit: str | None) -> ComputedCell | None:
+    """A value that a store or database gave."""
+    if cell is None:
+        return None
+    if isinstance(cell, bool):
+        return ComputedCell("yes" if cell else "no", cell)
+    if isinstance(cell, str):
+        return ComputedCell(cell, cell)
+    return _computed(quantity(Decimal(str(cell)).normalize(), unit))
+
+
+def _plain(term: object) -> Decimal | str | bool | None:
+    """An RDF term as a plain value."""
+    if not isinstance(term, ox.Literal):
+        return None if term is None else str(getattr(term, "value", term))
+    kind = term.datatype.value.rpartition("#")[2]
+    if kind == "boolean":
+        return term.value in ("true", "1")
+    return Decimal(term.value) if kind in ("decimal", "integer", "double", "float") else term.value

@@ -1,0 +1,85 @@
+"""`kgtable run`: a program that a person wrote, executed over a graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+import kgtable
+from kgtable.cli.common import Command, kg_option
+from kgtable.cli.program_texts import compiled, shown
+from kgtable.errors import UsageError
+
+ENGINES = ("memory", "sparql", "sql")
+SHOWN = ("program", "sparql", "sql")
+NO_VALUE = 1
+
+
+@click.command(cls=Command)
+@click.argument("program")
+@kg_option
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="memory",
+    show_default=True,
+    help="What computes the values: kgtable, the graph's store by SPARQL, or DuckDB by SQL.",
+)
+@click.option("--most", type=click.IntRange(1), help="How many rows to keep.  [default: 1000]")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option(
+    "--show",
+    type=click.Choice(SHOWN),
+    multiple=True,
+    help="Show the program as JSON, or as the query it becomes; repeatable.",
+)
+def run(program: str, kg: Path, engine: str, most: int | None, as_json: bool, show: tuple[str, ...]) -> None:
+    """Execute a program, citing the cells it reads.
+
+    PROGRAM is a file with JSON, the JSON itself, or - for standard input; docs/programs.md describes it.
+    What --show adds stands below the result, or with --json in keys of the same name. The exit status is 1
+    where the program gives no value.
+    """
+    from kgtable.answering.program_runs import read_given
+
+    given = read_given(program_text(program))
+    with kgtable.open(kg) as graph:
+        result = graph.run(given, engine=engine, most=most)
+        if as_json:
+            added = {name: compiled(graph, given, name)[0] for name in show if name != "program"}
+            click.echo(json.dumps({**result.to_json(), **added}, ensure_ascii=False))
+        else:
+            click.echo(str(result))
+            for name in show:
+                click.echo(f"\n{name}:\n{shown(graph, given, name)}")
+    if not result.found:
+        sys.exit(NO_VALUE)
+
+
+def program_text(argument: str) -> str:
+    """The JSON of a program: the argument itself, or what the file it names or standard input holds.
+
+    Raises `UsageError` where there is no such file, or it cannot be read as text.
+    """
+    if argument == "-":
+        return sys.stdin.read()
+    if not argument.strip():
+        raise UsageError(
+            "The program is empty.", hint="Give JSON, a file with JSON, or - for standard input."
+        )
+    if argument.lstrip().startswith(("{", "[", '"')):
+        return argument
+    try:
+        return Path(argument).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(
+            f"There is no file {argument}.", hint="Give JSON, a file with JSON, or - for standard input."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{argument} cannot be read: {error}.") from error
+
+
+COMMANDS = (run,)
