@@ -207,16 +207,22 @@ def learn_confidence(groups: Sequence[dict[str, Any]], penalty: float, start: di
     spread[spread == 0] = 1.0
     y = np.array(rights, dtype=float)
 
+    sizes_of = Counter(id.split("/")[0] for id in ids)
+    shares = np.array([sizes_of[id.split("/")[0]] ** -0.5 for id in ids])
+    bounds = [(0 if name in ranker.FOR else None, 0 if name in ranker.AGAINST else None) for name in names]
+
     def weights_of(chosen: np.ndarray) -> np.ndarray:
         x, right = matrix[chosen] / spread, y[chosen]
+        weight = shares[chosen] / shares[chosen].sum()
 
         def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
             z = x @ w
             error = 1 / (1 + np.exp(-z)) - right
-            value = float(np.mean(np.logaddexp(0, z) - right * z)) + CONFIDENCE_PENALTY * float(w @ w) / 2
-            return value, x.T @ error / len(right) + CONFIDENCE_PENALTY * w
+            value = float(weight @ (np.logaddexp(0, z) - right * z)) + CONFIDENCE_PENALTY * float(w @ w) / 2
+            return value, x.T @ (weight * error) + CONFIDENCE_PENALTY * w
 
-        return minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x / spread
+        found = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B", bounds=bounds)
+        return found.x / spread
 
     part = np.arange(len(rows)) % FOLDS
     sure = np.zeros(len(rows))

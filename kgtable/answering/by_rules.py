@@ -7,14 +7,16 @@ three words of a verdict mean is said in docs (grounded, ambiguous, verified).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgtable.errors import KgtableError, UnitMismatchError
-from kgtable.programs.algebra import Program, ValueKind
+from kgtable.programs.algebra import ColumnRef, Program, ValueKind, walk
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.grammar import Candidate
+from kgtable.programs.linking import ColumnView
 from kgtable.programs.ranker import (
     Executed,
     RankerWeights,
@@ -34,7 +36,7 @@ from kgtable.programs.sources import ProgramSource
 
 MOST_TABLES = 8
 MOST_ALTERNATIVES = 5
-VERIFIED_FROM = 0.70
+VERIFIED_FROM = 0.75
 """The calibrated confidence from which an answer may be called verified."""
 
 RIVAL_WITHIN = 1.0
@@ -43,6 +45,7 @@ RIVAL_WITHIN = 1.0
 RIVAL_TABLE_WITHIN = 2.5
 """The same for the same operator over other tables."""
 
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _TELLING = frozenset(
     ("negation", "average", "median", "difference", "percent", "ratio", "change", "next", "previous", "above_average",
      "below_average", "same", "half", "twice", "consecutive", "points", "most_often", "other")
@@ -273,6 +276,10 @@ def _doubts(
         c.column == target.place and "not" not in c.kind for c in best.candidate.conditions
     ):
         doubts.append("The answer stands in a cell by which it was chosen.")
+    if target is not None and _holds_the_name(best, target):
+        doubts.append("The name in the question stands in the column of the answer, too.")
+    if periods := _other_periods(question, best):
+        doubts.append(f"The question does not name {', '.join(periods)}.")
     if op in ("count", "count_distinct", "sum", "mean") and best.features.get("c:beside"):
         doubts.append("Other cells hold the same name beside others.")
     if "how_long" in question.cues and any(
@@ -292,6 +299,30 @@ def _doubts(
 
 def _said(executed: Executed) -> list[Datum]:
     return [value for row in executed.denotation.rows for value in row if value is not None]
+
+
+def _holds_the_name(best: Executed, target: ColumnView) -> bool:
+    """Whether a cell of the answered column is what the answer was chosen by, so that it may be meant the other way."""
+    chosen = [c for c in best.candidate.conditions if c.kind == "exact" and c.column != target.place]
+    other = [c for c in best.candidate.source.conditions if c.kind == "exact" and c.column == target.place]
+    return any(c.mask & o.mask for c in chosen for o in other)
+
+
+def _other_periods(question: Question, best: Executed) -> list[str]:
+    """The columns of years that the program reads and the question does not name, where it names years."""
+    years = set(_YEAR.findall(question.text))
+    if not years or question.cues.keys() & {"between", "since", "until"} or question.says_span:
+        return []
+    read = {
+        (node.name, node.table) for node in walk(best.candidate.program.root) if isinstance(node, ColumnRef)
+    }
+    found = []
+    for view in best.candidate.source.columns:
+        if (view.ref.name, view.ref.table) in read and view.period:
+            own = set(_YEAR.findall(view.period))
+            if own and not own & years:
+                found.append(view.name)
+    return found
 
 
 def _goes_back(question: Question) -> bool:

@@ -148,10 +148,17 @@ class Comparisons(Grammar):
                     "columns/sum", Aggregate(AggregateFunction.SUM, ColumnRef("value"), wide), conditions
                 )
 
+    @property
+    def _says_span(self) -> bool:
+        """Whether the question names the first and the last of several periods, not two of them."""
+        cues = self.cues
+        return self.question.says_span or bool(
+            cues.keys() & {"between", "until", "since"} and "and" not in cues
+        )
+
     def _spanned(self, asked: Sequence[ColumnView], periods: Sequence[ColumnView]) -> Sequence[ColumnView]:
         """The columns from the first to the last that are named, where the question names a span."""
-        cues = self.cues
-        if len(asked) == 2 and cues.keys() & {"between", "until", "since"} and "and" not in cues:
+        if len(asked) == 2 and self._says_span:
             low, high = sorted(view.place for view in asked)
             return [view for view in periods if low <= view.place <= high]
         return asked
@@ -196,7 +203,7 @@ class Comparisons(Grammar):
         if cues.keys() & {"ratio", "share", "percent"}:
             yield made(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first))
             yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first))
-        if "average" in cues:
+        if "average" in cues and not self._says_span:
             half = Arithmetic(
                 Operator.DIVIDE,
                 Arithmetic(Operator.ADD, first, last),

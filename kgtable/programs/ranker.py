@@ -183,16 +183,20 @@ NEAR = 2.0
 """How far below the best score another answer still counts as near, in natural logarithms of odds."""
 
 _FARTHEST = 6.0
-_TOLD = frozenset(
-    ("uncovered", "uncovered:n", "uncovered:name", "uncovered:number", "covered", "cue:left", "cue:left:superlative",
-     "cue:left:negation", "t:link", "t:focus", "t:unfocused", "t:label", "t:condition", "t:id", "t:overshadowed",
-     "m:link", "m:unlinked", "m:focus", "m:hint", "m:only", "m:overshadowed", "rare:covered", "table:rare",
-     "table:score", "table:first", "table:gap", "title", "title:focus", "join", "parts", "described", "c:dominated",
-     "c:n=1", "c:n=2", "c:n=3", "c:all", "c:several", "c:beside",
-     "m:exact", "m:best", "t:exact", "t:best", "d:many:singular", "d:echo", "d:everything", "d:zero",
-     "d:negative")
+FOR = frozenset(
+    ("covered", "rare:covered", "table:rare", "table:first", "title", "title:focus", "t:link", "t:exact", "t:best",
+     "t:focus", "t:label", "m:link", "m:exact", "m:best", "m:focus", "m:hint", "share", "quality", "lead",
+     "lead:other table", "lead:same table", "lead:covered")
 )  # fmt: skip
-"""Features of the answer's program that tell how sure it is."""
+"""Features that speak for an answer: their weights in the confidence are not negative."""
+
+AGAINST = frozenset(
+    ("uncovered", "uncovered:n", "uncovered:name", "uncovered:number", "cue:left", "cue:left:superlative",
+     "cue:left:negation", "t:unfocused", "t:condition", "t:id", "t:overshadowed", "m:unlinked", "m:overshadowed",
+     "join", "parts", "described", "c:dominated", "c:several", "c:beside", "d:many:singular", "d:echo",
+     "d:everything", "d:zero", "d:negative", "none", "near")
+)  # fmt: skip
+"""Features that speak against it: their weights are not positive."""
 
 
 def confidence_features(
@@ -241,7 +245,7 @@ def confidence_features(
     }
     qualities = []
     for name, value in mine.items():
-        if name in _TOLD and value:
+        if value and (name in FOR or name in AGAINST):
             found[name] = value
         elif name.startswith("op="):
             found[f"op={name[3:].partition('/')[0]}"] = 1.0

@@ -271,6 +271,11 @@ class Question:
         return found
 
     @cached_property
+    def says_span(self) -> bool:
+        """Whether it names the first and the last of several years at once: ``2016-2018``."""
+        return any(re.fullmatch(r"(\d{4})/(\d{4})", mention.lexical) for mention in self.times)
+
+    @cached_property
     def content(self) -> int:
         """The tokens that carry meaning of their own."""
         return sum(1 << token.index for token in self.tokens if not token.empty)
@@ -342,12 +347,19 @@ class Question:
                     and self.text[token.start - 2 : token.start - 1] in ("", " ")
                 ):
                     value = -value
-            elif token.word in number_words():
+            elif token.word in number_words() and not self._is_pronoun(token):
                 value = Decimal(number_words()[token.word])
             if value is None:
                 continue
             found.append(self._with_unit(NumberMention(value, 1 << token.index, token.text), token.index))
         return tuple(found)
+
+    def _is_pronoun(self, token: QuestionToken) -> bool:
+        """Whether "one" stands for a thing: after an article or a describing word, with nothing behind it."""
+        if token.word != "one":
+            return False
+        after = self.tokens[token.index + 1] if token.index + 1 < len(self.tokens) else None
+        return after is None or after.empty or not after.word.isalpha()
 
     @cached_property
     def ordinals(self) -> tuple[tuple[int, int], ...]:
