@@ -356,17 +356,18 @@ class KnowledgeGraph:
 
         return to_python(self.store.query(query, bindings=bindings), self.names.prefixes)
 
-    def sparql_text(self, query: str, format: str | None = None) -> str:
+    def sparql_text(self, query: str, format: str | None = None, *, defuse: bool = False) -> str:
         """The results of a query as text: table, json, csv, tsv, xml or turtle.
 
-        None takes a table, or Turtle for triples. Raises `QueryError`, `UsageError` for a format that does
+        None takes a table, or Turtle for triples. With `defuse`, what a spreadsheet would run as a formula
+        stands behind an apostrophe in CSV. Raises `QueryError`, `UsageError` for a format that does
         not fit the query.
         """
-        check_arguments("sparql_text", {"query": query, "format": format})
+        check_arguments("sparql_text", {"query": query, "format": format, "defuse": defuse})
         from kgtable.graph.results import ResultFormat, to_text
 
         wanted = None if format is None else ResultFormat.of(format)
-        return to_text(self.store.query(query), wanted, self.names.prefixes)
+        return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
 
     def retrieve(
         self,
@@ -608,27 +609,30 @@ class KnowledgeGraph:
         """The whole graph in memory, each table in its named graph."""
         return to_dataset(self.store, self.catalogue.tables, self.names)
 
-    def export(self, out: PathLike, *, table: str | None = None, format: str | None = None) -> list[Path]:
+    def export(
+        self, out: PathLike, *, table: str | None = None, format: str | None = None, defuse: bool = False
+    ) -> list[Path]:
         """Write the graph, or one table of it, to `out`; gives the files written.
 
         `format` is csv or an RDF format; None goes by the suffix of `out`. As CSV each table is a file of
         its own: `out` names a folder for them, or with the suffix ``.csv`` the file of the one table there
-        is. Raises `GraphNotFoundError` for a table that is not there, `UsageError` where several tables
-        would have to share a CSV file, `StorageError`.
+        is; with `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe. Raises
+        `GraphNotFoundError` for a table that is not there, `UsageError` where several tables would have to
+        share a CSV file, `StorageError`.
         """
-        check_arguments("export", {"path": out, "table": table, "format": format})
+        check_arguments("export", {"path": out, "table": table, "format": format, "defuse": defuse})
         out = Path(out)
         ids = self._ids(table)
         if (format or out.suffix.lstrip(".") or "csv").lower() in ("csv", "text/csv"):
             as_file = out.exists() or out.suffix.lower() == ".csv" or (table is not None and bool(out.suffix))
             if not as_file or out.is_dir():
-                return write_csv_folder(self.store, ids, self.names, out)
+                return write_csv_folder(self.store, ids, self.names, out, defuse=defuse)
             if len(ids) != 1:
                 raise UsageError(
                     f"{out} cannot hold {len(ids):,} tables: a CSV file holds one.",
                     hint=f"Name one with --table, or a folder for all: {out.with_suffix('')}{os.sep}",
                 )
-            pieces: Iterator[str] = iter([self.tables[ids[0]].to_csv()])
+            pieces: Iterator[str] = iter([self.tables[ids[0]].to_csv(defuse=defuse)])
         else:
             pieces = self.rdf(format or out.suffix, table=table)
         with whole_file(out) as handle:

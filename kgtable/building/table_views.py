@@ -36,9 +36,9 @@ class TableView:
         rows = [[*row, *[""] * (len(names) - len(row))] for _, row in self.table.body()]
         return pd.DataFrame(rows, columns=pd.Index(names, dtype=object))
 
-    def to_csv(self) -> str:
+    def to_csv(self, *, defuse: bool = False) -> str:
         """The table as CSV, every cell as it was read."""
-        return csv_text(self.table)
+        return csv_text(self.table, defuse=defuse)
 
     def __repr__(self) -> str:
         return f"TableView({self.id!r}, {self.record.rows:,} rows, {self.record.width:,} columns)"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +26,7 @@ from kgtable.cli.program_texts import compiled
 from kgtable.cli.program_texts import shown as shown_program
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import UsageError
+from kgtable.tables.delimited_text import delimited_text
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer
@@ -172,12 +171,8 @@ def _columns() -> tuple[str, ...]:
 
 
 def _csv(columns: tuple[str, ...], rows: Any, *, header: bool = True) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    if header:
-        writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    lines = ([row[column] for column in columns] for row in rows)
+    return delimited_text((columns, *lines) if header else lines)
 
 
 def _table(retrieval: Retrieval) -> Iterator[str]:

@@ -196,6 +196,9 @@ method_option = click.option(
     shell_complete=complete_methods,
     help="The retrieval method: hybrid, bm25 or dense.",
 )
+defuse_option = click.option(
+    "--defuse", is_flag=True, help="In CSV, put ' before what a spreadsheet would run as a formula."
+)
 table_option = click.option("--table", shell_complete=_tables, help="One table, by its id.")
 presentation_option = click.option(
     "--presentation", shell_complete=_presentations, help="How the evidence is laid out for the model."

@@ -15,6 +15,7 @@ from kgtable.cli.common import (
     FORMATS,
     Command,
     ProgressLine,
+    defuse_option,
     dialect_option,
     kg_option,
     mapping_option,
@@ -157,7 +158,8 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
 @click.option(
     "-f", "--format", help="table, json, csv, tsv, xml; turtle for triples.  [default: table, turtle]"
 )
-def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None) -> None:
+@defuse_option
+def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None, defuse: bool) -> None:
     """Query a graph in SPARQL.
 
     A query of - is read from standard input. The prefixes csvw, data, dcterms, ex, kgt, qudt, rdfs, unit and
@@ -170,7 +172,7 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
         raise UsageError("Give a query, or a file with one.", hint=hint)
     text = file.read() if file is not None else sys.stdin.read() if query == "-" else str(query)
     with kgtable.open(kg) as graph:
-        click.echo(graph.sparql_text(text, format), nl=False)
+        click.echo(graph.sparql_text(text, format, defuse=defuse), nl=False)
 
 
 @click.command(cls=Command)
@@ -180,21 +182,22 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
 @click.option(
     "-f", "--format", "--as", "format", help=f"csv, {FORMATS}; by default the suffix of the output tells."
 )
-def export(kg: Path, output: str, table: str | None, format: str | None) -> None:
+@defuse_option
+def export(kg: Path, output: str, table: str | None, format: str | None, defuse: bool) -> None:
     """Write a graph, or one table, as RDF or CSV.
 
     As CSV each table is a file: the output is a folder for all, or a file for one.
     """
     with kgtable.open(kg) as graph:
         if output != "-":
-            graph.export(output, table=table, format=format)
+            graph.export(output, table=table, format=format, defuse=defuse)
             return
         if format is None:
             raise UsageError("Standard output has no suffix.", hint="Say --format turtle, or another one.")
         if format.lower() in ("csv", "text/csv"):
             if table is None and len(graph.tables) != 1:
                 raise UsageError("Standard output takes one table as CSV.", hint="Name it with --table.")
-            click.echo(graph.tables[table or next(iter(graph.tables))].to_csv(), nl=False)
+            click.echo(graph.tables[table or next(iter(graph.tables))].to_csv(defuse=defuse), nl=False)
             return
         for piece in graph.rdf(format, table=table):
             click.echo(piece, nl=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -14,6 +12,7 @@ from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
 from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, whole_document
 from kgtable.storage import storage_errors, whole_file
+from kgtable.tables.delimited_text import delimited_text
 from kgtable.tables.model import Table
 
 if TYPE_CHECKING:
@@ -52,16 +51,16 @@ def to_dataset(store: TripleStore, tables: Iterable[str], names: Namespaces) -> 
     return dataset
 
 
-def csv_text(table: Table) -> str:
-    """The table as CSV (RFC 4180, lines end with a line feed): every cell's text as it was read."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows(table.grid.rows)
-    return buffer.getvalue()
+def csv_text(table: Table, *, defuse: bool = False) -> str:
+    """The table as CSV (RFC 4180, lines end with a line feed): every cell's text as it was read.
+
+    With `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe.
+    """
+    return delimited_text(table.grid.rows, defused=defuse)
 
 
 def write_csv_folder(
-    store: TripleStore, tables: Iterable[str], names: Namespaces, folder: Path
+    store: TripleStore, tables: Iterable[str], names: Namespaces, folder: Path, *, defuse: bool = False
 ) -> list[Path]:
     """One CSV file a table, named after its id; gives the paths. Raises `StorageError`."""
     with storage_errors(folder):
@@ -75,14 +74,14 @@ def write_csv_folder(
         taken.add(name.casefold())
         path = folder / f"{name}.csv"
         with whole_file(path) as handle:
-            write_csv(read_table(store, id, names), handle)
+            write_csv(read_table(store, id, names), handle, defuse=defuse)
         paths.append(path)
     return paths
 
 
-def write_csv(table: Table, handle: IO[bytes]) -> None:
+def write_csv(table: Table, handle: IO[bytes], *, defuse: bool = False) -> None:
     """Writes one table as UTF-8 CSV."""
-    handle.write(csv_text(table).encode("utf-8", "surrogatepass"))
+    handle.write(csv_text(table, defuse=defuse).encode("utf-8", "surrogatepass"))
 
 
 def safe_file_name(id: str) -> str:

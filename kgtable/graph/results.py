@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import unicodedata
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -13,6 +15,7 @@ import pyoxigraph as ox
 from kgtable.errors import UsageError
 from kgtable.graph.store import Results, query_errors
 from kgtable.graph.terms import XSD
+from kgtable.tables.delimited_text import delimited_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,14 +116,20 @@ def to_python(results: Results, prefixes: Mapping[str, str]) -> pd.DataFrame | b
         return to_graph(results, prefixes)
 
 
-def to_text(results: Results, format: ResultFormat | None, prefixes: Mapping[str, str]) -> str:
+def to_text(
+    results: Results, format: ResultFormat | None, prefixes: Mapping[str, str], *, defuse: bool = False
+) -> str:
     """The results as text that ends with a newline; without a format as a table, or Turtle for triples.
+
+    With `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe in CSV.
 
     Raises `UsageError` for a format that cannot hold this kind of result, `QueryError` where the
     evaluation fails on the way.
     """
     with query_errors():
         text = _printed(results, format, prefixes)
+    if defuse and format is ResultFormat.CSV:
+        text = delimited_text(csv.reader(io.StringIO(text, newline="")), defused=True)
     return text if text.endswith("\n") or not text else text + "\n"
 
 

@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
+from kgtable.tables.delimited_text import delimited_text
 from kgtable.tables.model import LayoutDecision
 from kgtable.values.units import find_unit, units
 
@@ -133,11 +134,7 @@ def _table_rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> list[Mappi
 
 def csv_bytes(rows: Iterable[Sequence[str]], fields: Sequence[str] = FIELDS) -> bytes:
     """The rows, in the order of `fields`, as a CSV file with its header."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(fields)
-    writer.writerows([_guard(text) for text in row] for row in rows)
-    return buffer.getvalue().encode()
+    return delimited_text((fields, *([_guard(text) for text in row] for row in rows))).encode()
 
 
 def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = ()) -> bytes:

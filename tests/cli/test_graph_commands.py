@@ -270,3 +270,20 @@ def test_outputs_go_through_pipes_links_and_devices(
     assert pipe.is_fifo()
     run(*commands[command], os.devnull)
     assert not Path(os.devnull).is_file()
+
+
+def test_formulas_are_exported_as_they_are_or_defused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a,b\n=1+1,-5\n@x,"+1 (2)"\n', encoding="utf-8")
+    api.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none")
+    exported = ("export", "--kg", tmp_path / "kg", "--table", "t", "-f", "csv", "-o")
+    assert run(*exported, "-").stdout == "a,b\n=1+1,-5\n@x,+1 (2)\n"
+    defused = "a,b\n'=1+1,-5\n'@x,'+1 (2)\n"
+    assert run(*exported, "-", "--defuse").stdout == defused
+    run(*exported, tmp_path / "o.csv", "--defuse")
+    assert (tmp_path / "o.csv").read_text(encoding="utf-8") == defused
+    run("export", "--kg", tmp_path / "kg", "-f", "csv", "-o", tmp_path / "folder", "--defuse")
+    assert (tmp_path / "folder" / "t.csv").read_text(encoding="utf-8") == defused
+    query = 'SELECT (GROUP_CONCAT(?l) AS ?x) ("-1" AS ?y) { ?r rdfs:label ?l FILTER(?l = "=1+1") }'
+    assert run("sparql", query, "--kg", tmp_path / "kg", "-f", "csv").stdout.splitlines()[1] == "=1+1,-1"
+    found = run("sparql", query, "--kg", tmp_path / "kg", "-f", "csv", "--defuse").stdout
+    assert found.splitlines()[1] == "'=1+1,-1"

@@ -57,6 +57,13 @@ def test_csv_is_read_back_as_it_was(rows: list[tuple[str, ...]]) -> None:
     assert [tuple(row) for row in csv.reader(io.StringIO(text, newline=""))] == rows
 
 
+@pytest.mark.parametrize("text", ["a\rb", "a\r\nb", "\r", "\n", '"', "a,b", "", " x "])
+def test_csv_holds_any_line_end_within_a_cell(text: str) -> None:
+    rows = [(text, "x"), ("y", text)]
+    written = csv_text(make_table(grid(*rows)))
+    assert [tuple(row) for row in csv.reader(io.StringIO(written, newline=""))] == rows
+
+
 def test_csv_holds_lone_surrogates() -> None:
     out = io.BytesIO()
     write_csv(make_table(grid(("a\ud800",))), out)

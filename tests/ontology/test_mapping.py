@@ -33,7 +33,7 @@ HOSTILE = [
     "'=a",
     "''=a",
     "a_x000a_b",
-    "a\x01\x1bb\rc\x7f",
+    "a\x01\x1bb\x7f",
     'a "b", c;d',
     "Größe €",
     "\U0001f680",
@@ -63,6 +63,14 @@ def test_any_text_comes_back_from_csv(tmp_path: Path, names: list[str]) -> None:
     path = tmp_path / "m.csv"
     path.write_bytes(csv_bytes(map(line, names)))
     assert [row.values[NAME] for row in read_rows(path)] == names
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_line_ends_within_a_text_come_back(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"m.{suffix}"
+    lines = [line("a\rb"), line("a\r\nb")]
+    path.write_bytes(csv_bytes(lines) if suffix == "csv" else xlsx_bytes(lines))
+    assert [row.values[NAME] for row in read_rows(path)] == ["a\rb", "a\r\nb"]
 
 
 def test_text_that_no_workbook_can_hold_is_escaped(tmp_path: Path) -> None:
