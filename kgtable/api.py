@@ -33,6 +33,7 @@ from kgtable.errors import (
 )
 from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
+from kgtable.graph.snapshots import leased
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.table_source import TableReader
@@ -312,7 +313,8 @@ class KnowledgeGraph:
             from kgtable.graph.remote.endpoint import RemoteStore
 
             return RemoteStore(self.endpoint, self.names.prefixes)
-        return EmbeddedStore(self.generation.store_path, self.names.prefixes, self.generation.lease)
+        path, lease = leased(self.generation.first_store_path)
+        return EmbeddedStore(path, self.names.prefixes, (self.generation.lease, lease))
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -666,7 +668,11 @@ class KnowledgeGraph:
             from kgtable.building.connect import in_memory
 
             return validate_graph(in_memory(self.rdf("nquads")), most=most)
-        return validate_graph(self.generation.store_path, most=most)
+        path, lease = leased(self.generation.first_store_path)
+        try:
+            return validate_graph(path, most=most)
+        finally:
+            lease.release()
 
     def info(self) -> dict[str, Any]:
         """What the graph holds: counts of tables, cells by kind, quads and units, the tables, errors.

@@ -311,7 +311,7 @@ def link_tree(source: Path, target: Path) -> None:
     for entry in sorted(source.iterdir()):
         if entry.suffix == ".sst":
             _link_or_copy(entry, target / entry.name)
-        elif entry.is_file() and entry.name != "LOCK":
+        elif entry.is_file() and entry.name not in ("LOCK", LEASE):
             shutil.copyfile(entry, target / entry.name)
 
 

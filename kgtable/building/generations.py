@@ -18,6 +18,7 @@ from typing import Any
 from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.errors import GraphNotFoundError, GraphVersionError
 from kgtable.graph.remote.dialects import StoreEndpoint
+from kgtable.graph.snapshots import newest, pointer_of
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import (
@@ -60,7 +61,12 @@ class Generation:
 
     @property
     def store_path(self) -> Path:
-        """The Oxigraph store."""
+        """The Oxigraph store: the newest version, where people wrote to it since the build."""
+        return newest(self.first_store_path)
+
+    @property
+    def first_store_path(self) -> Path:
+        """The store as the build made it; its versions lie beside it, see `kgtable.graph.snapshots`."""
         return self.path / "store"
 
     @property
@@ -239,7 +245,7 @@ class GraphDirectory:
         with storage_errors(copy.path):
             link_tree(current.store_path, copy.store_path)
             for entry in sorted(current.path.iterdir()):
-                if entry.is_file() and entry.name != LEASE:
+                if entry.is_file() and entry.name not in (LEASE, pointer_of(current.first_store_path).name):
                     shutil.copyfile(entry, copy.path / entry.name)
         return copy
 

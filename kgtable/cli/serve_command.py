@@ -52,10 +52,18 @@ from kgtable.server.options import DefaultGraph
     "--allow-load", "allow_loads", multiple=True, metavar="IRI", help="A document that LOAD may fetch."
 )
 @click.option(
-    "--timeout", default=30.0, show_default=True, type=click.FloatRange(0.1), help="Seconds a query may take."
+    "--timeout",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0.1),
+    help="Seconds a query may take; a write four times as long.",
 )
 @click.option(
-    "--memory", default=1_024, show_default=True, type=click.IntRange(64), help="MiB a query may use."
+    "--memory",
+    default=1_024,
+    show_default=True,
+    type=click.IntRange(64),
+    help="MiB a query or write may use.",
 )
 @click.option(
     "--result-size", default=64, show_default=True, type=click.IntRange(1), help="MiB a result may have."

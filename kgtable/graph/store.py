@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -67,16 +67,19 @@ class EmbeddedStore:
     Results belong to the thread that asked: they must not be handed to another. Queries may use
     the `prefixes` (name to namespace) without declaring them. ``SELECT *`` gives its variables in the
     order in which the query names them.
-    The files stay as long as the store is used where `lease` is one on the folder of its generation.
+    The files stay as long as the store is used where `leases` are those on its folder and its generation's.
     Raises `GraphNotFoundError` where there is no store, `StorageError` where it is damaged.
     """
 
     def __init__(
-        self, path: str | Path, prefixes: Mapping[str, str] | None = None, lease: Lease | None = None
+        self,
+        path: str | Path,
+        prefixes: Mapping[str, str] | None = None,
+        leases: Sequence[Lease | None] = (),
     ) -> None:
         self.path = Path(path)
         self._prefixes = dict(prefixes or {})
-        self._lease = lease
+        self._leases = tuple(leases)
         if not Path(path, "CURRENT").exists():
             raise GraphNotFoundError(f"There is no store in {path}.")
         try:
@@ -124,6 +127,7 @@ class EmbeddedStore:
     def close(self) -> None:
         """See `TripleStore.close`; a query that is being evaluated in another thread ends as it would."""
         self._opened = None
+        self._leases = ()
 
     def __len__(self) -> int:
         return len(self._store)

@@ -95,7 +95,6 @@ class GraphStore:
         if target.whole and method != "POST":
             raise Problem("bad-request", f"{method} needs ?graph=IRI or ?default.")
         content_type = requests.text(headers, b"content-type")
-        content = await requests.body(receive, headers, settings.limits.upload)
         answer_headers = {}
         job = {"op": method.lower(), "graph": target.graph, "type": content_type}
         if method != "DELETE":
@@ -106,7 +105,11 @@ class GraphStore:
             job["graph"] = f"{origin}/store/{secrets.token_hex(8)}"
             answer_headers["location"] = job["graph"]
         job["base"] = job["graph"] or f"{origin}/store"
-        status = await self._state.write(job, content)
+        async with (
+            self._state.upload() as folder,
+            requests.saved_body(receive, headers, settings.limits.upload, folder) as path,
+        ):
+            status = await self._state.write({**job, "file": str(path)})
         await send_empty(send, status, answer_headers)
 
 

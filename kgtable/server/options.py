@@ -56,7 +56,7 @@ class Lanes:
 
     `fast` queries run in parallel; one that takes longer than `slow_after` seconds moves to one of the `slow`
     lanes with a lower priority, or is refused if those are full, so that short queries are not held up.
-    At most `waiting` requests queue, each for `patience` seconds.
+    At most `waiting` requests queue, each for `patience` seconds, and `uploads` bodies of writes are taken.
     """
 
     fast: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
@@ -64,6 +64,7 @@ class Lanes:
     slow_after: float = 1.0
     waiting: int = 256
     patience: float = 5.0
+    uploads: int = 16
 
 
 @dataclass(frozen=True, slots=True)

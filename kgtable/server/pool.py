@@ -41,15 +41,17 @@ RESTART = 1.0
 class View:
     """The store that a job reads: its path, its version, and the prefixes queries may use.
 
-    `directory` is the graph directory it belongs to, None for a bare store. `lease` keeps the store's
-    files for as long as a job with this view waits or runs, and as long as it is the server's view.
+    `base` is the store whose version it is, see `kgtable.graph.snapshots`; `directory` the graph directory it
+    belongs to, None for a bare store. `leases` keep the files for as long as a job with this view waits or
+    runs, and as long as it is the server's view.
     """
 
     path: str
     version: str
     prefixes: dict[str, str]
     directory: str | None = None
-    lease: Lease | None = None
+    base: str = ""
+    leases: tuple[Lease | None, ...] = ()
 
     def opening(self) -> Head:
         """The instruction for a worker to open the store."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -116,30 +120,63 @@ def check_iri(value: str, name: str) -> None:
 
 
 async def body(receive: Receive, headers: Mapping[bytes, bytes], limit: int) -> bytes:
-    """The whole body. Raises `Problem` if it is too long or compressed."""
+    """The whole body, for short ones. Raises `Problem` if it is too long or compressed."""
+    parts: list[bytes] = []
+    await _take(receive, headers, limit, parts.append)
+    return b"".join(parts)
+
+
+@asynccontextmanager
+async def saved_body(
+    receive: Receive, headers: Mapping[bytes, bytes], limit: int, folder: Path
+) -> AsyncIterator[Path]:
+    """The body as a file in a folder, removed when the block ends.
+
+    Raises `Problem` if it is too long or compressed, or the disk is full.
+    """
+    descriptor, name = tempfile.mkstemp(prefix="upload-", dir=folder)
+    try:
+        try:
+            with open(descriptor, "wb") as file:
+                await _take(receive, headers, limit, file.write)
+        except OSError as error:
+            raise Problem("storage-full", f"The body could not be saved: {error.strerror}.") from None
+        yield Path(name)
+    finally:
+        with suppress(OSError):
+            os.unlink(name)
+
+
+async def _take(
+    receive: Receive, headers: Mapping[bytes, bytes], limit: int, keep: Callable[[bytes], object]
+) -> None:
+    """Hand on the parts of a body. Raises `Problem` if it is too long or compressed."""
     if text(headers, b"content-encoding").strip().lower() not in ("", "identity"):
         raise Problem(
             "unsupported-media-type", "Send the body uncompressed.", {}, {"accept-encoding": "identity"}
         )
-    too_large = Problem(
-        "too-large", f"The body is longer than {limit:,} bytes.", {"limit": limit}, {"connection": "close"}
-    )
     length = text(headers, b"content-length")
     if length.isascii() and length.isdigit() and int(length[:20]) > limit:
-        raise too_large
-    parts, size = [], 0
+        raise _too_long(limit)
+    size = 0
     deadline = asyncio.get_running_loop().time() + BODY_SECONDS
     while True:
         message = await _before(deadline, receive)
         if message["type"] == "http.disconnect":
             raise Problem("bad-request", "The client went away before its request was complete.")
         part: bytes = message.get("body", b"")
-        parts.append(part)
         size += len(part)
         if size > limit:
-            raise too_large
+            raise _too_long(limit)
+        keep(part)
         if not message.get("more_body"):
-            return b"".join(parts)
+            return
+
+
+def _too_long(limit: int) -> Problem:
+    # Made where it is raised: an error kept in a frame it passed keeps what the frame holds.
+    detail = f"The body is longer than {limit:,} bytes."
+    return Problem("too-large", detail, {"limit": limit}, {"connection": "close"})
 
 
 async def _before(deadline: float, receive: Receive) -> Message:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -14,7 +16,7 @@ import uvicorn
 
 from kgtable.building.generations import POINTER
 from kgtable.building.pipeline import start_empty
-from kgtable.errors import ServerError, UsageError
+from kgtable.errors import GraphLockedError, ServerError, UsageError
 from kgtable.server.app import Server
 from kgtable.server.connections import protocol_with
 from kgtable.server.options import (
@@ -27,9 +29,16 @@ from kgtable.server.options import (
 )
 from kgtable.server.security import is_loopback
 from kgtable.server.state import GraphFolder, ServerState, StoreSource
+from kgtable.storage import exclusive_lock, storage_errors
 
 GRACE_SECONDS = 10
 """How long requests that are under way may take when the server is told to stop."""
+
+
+WRITER_LOCK = ".kgtable.writer"
+"""The file in a graph directory that its writable server holds a lock on, with the server's process id."""
+WRITE_TIMES = 4
+"""A write may take this many times as long as a query."""
 
 
 def with_token(settings: ServerSettings) -> ServerSettings:
@@ -140,8 +149,9 @@ def serve(
     `token` is the bearer token; one is generated where it is needed and None. `default_graph` is ``union`` or
     ``own``. `cors` are web origins that may call the server, `allow_hosts` further names it answers to,
     `allow_services` and `allow_loads` the IRIs that SERVICE and LOAD may name. A query may take `timeout`
-    seconds and `memory` MiB, a result `result_size` MiB; `workers` queries run side by side, None for two
-    for each processor. One address may keep `connections` open. `access_log` writes a JSON object for each
+    seconds, a write four times as long, and either `memory` MiB; a result may have `result_size` MiB.
+    `workers` queries run side by side, None for two for each processor. One address may keep `connections`
+    open. `access_log` writes a JSON object for each
     request to standard output; `say` gets lines for the person who started it.
 
     Raises `ServerError` if it cannot, `UsageError` for another default graph, and what opening the graph
@@ -159,12 +169,37 @@ def serve(
         hosts=tuple(name.lower() for name in allow_hosts),
         services=tuple(allow_services),
         loads=tuple(allow_loads),
-        limits=ServerLimits(query_seconds=timeout, memory=memory * MEBIBYTE, result=result_size * MEBIBYTE),
+        limits=ServerLimits(
+            query_seconds=timeout,
+            write_seconds=WRITE_TIMES * timeout,
+            memory=memory * MEBIBYTE,
+            result=result_size * MEBIBYTE,
+        ),
         lanes=Lanes() if workers is None else Lanes(fast=workers),
         connections=ConnectionLimits(of_peer=connections, total=max(512, connections)),
         access_log=access_log,
     )
     serve_directory(Path(directory), settings, log=sys.stdout, say=say)
+
+
+@contextmanager
+def _only_writer(directory: Path) -> Iterator[None]:
+    """Keep other writable servers off the graph. Raises `ServerError` where there is one."""
+    path = directory / WRITER_LOCK
+    with ExitStack() as held:
+        try:
+            held.enter_context(exclusive_lock(path))
+        except GraphLockedError as error:
+            with suppress(OSError, ValueError):
+                number = int(path.read_text(encoding="ascii"))
+                raise ServerError(
+                    f"Another writable server (process {number}) serves the graph in {directory}.",
+                    hint="Use that one, or serve the graph here without --writable.",
+                ) from error
+            raise ServerError(f"Another writable server serves the graph in {directory}.") from error
+        with storage_errors(path):
+            path.write_text(str(os.getpid()), encoding="ascii")
+        yield
 
 
 def serve_directory(
@@ -179,6 +214,18 @@ def serve_directory(
     settings = with_token(settings)
     if settings.writable and not (directory / POINTER).exists():
         start_empty(directory)
+    with _only_writer(directory) if settings.writable else nullcontext():
+        _serve_graph(directory, settings, asked_for, log=log, say=say)
+
+
+def _serve_graph(
+    directory: Path,
+    settings: ServerSettings,
+    asked_for: str | None,
+    *,
+    log: TextIO | None,
+    say: Callable[[str], object],
+) -> None:
     source = GraphFolder(directory)
 
     def ready(url: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from starlette.types import Receive, Scope, Send
 
@@ -50,10 +51,14 @@ class SparqlEndpoint:
         key, view = _address_key(scope, headers), self._state.view()
         if key is not None and await self._answer_from_cache(key, view, scope, send, headers):
             return
-        operation = await self._operation(scope, receive, headers)
         base = requests.origin_of(scope, headers) + "/sparql"
+        if method == "POST" and requests.media_type(requests.text(headers, b"content-type")) == UPDATE_TYPE:
+            await self._update_from_body(base, scope, receive, headers, send)
+            return
+        operation = await self._operation(scope, receive, headers)
         if operation.update is not None:
-            await self._update(operation, base, headers, send)
+            require_write_token(self._state.settings, headers)
+            await self._update(operation, base, send)
         else:
             await self._query(operation, base, key, view, scope, receive, send, headers)
 
@@ -88,10 +93,7 @@ class SparqlEndpoint:
         if kind not in (QUERY_TYPE, UPDATE_TYPE, requests.FORM):
             detail = f"{kind or 'A body without a type'} is neither {QUERY_TYPE}, {UPDATE_TYPE} nor a form."
             raise Problem("unsupported-media-type", detail)
-        writing = self._state.settings.writable and kind != QUERY_TYPE
-        body = await requests.body(
-            receive, headers, self._state.settings.limits.upload if writing else limit * 3
-        )
+        body = await requests.body(receive, headers, limit if kind == QUERY_TYPE else limit * 3)
         if kind == requests.FORM:
             form = requests.parameters(body)
             return _from_parameters(
@@ -99,8 +101,7 @@ class SparqlEndpoint:
             )
         if "query" in in_url or "update" in in_url:
             raise Problem("bad-request", "The query is in the body: it may not be in the address as well.")
-        name = "query" if kind == QUERY_TYPE else "update"
-        return _from_parameters({**in_url, name: [requests.utf8(body)]})
+        return _from_parameters({**in_url, "query": [requests.utf8(body)]})
 
     async def _query(
         self,
@@ -166,12 +167,28 @@ class SparqlEndpoint:
                 job[name] = value
         return await self._state.read(job, view, requests.until_disconnect(receive))
 
-    async def _update(
-        self, operation: ProtocolOperation, base: str, headers: Mapping[bytes, bytes], send: Send
+    async def _update_from_body(
+        self, base: str, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], send: Send
     ) -> None:
+        """Apply an update sent as it is; a long one never is in this process's memory."""
         state = self._state
         require_write_token(state.settings, headers)
-        job = {
+        in_url = requests.parameters(scope["query_string"])
+        if "query" in in_url or "update" in in_url:
+            raise Problem("bad-request", "The update is in the body: it may not be in the address as well.")
+        operation = _from_parameters({**in_url, "update": [""]})
+        limit = state.settings.limits.upload
+        async with (
+            state.upload() as folder,
+            requests.saved_body(receive, headers, limit, folder) as path,
+        ):
+            await self._update(operation, base, send, path)
+
+    async def _update(
+        self, operation: ProtocolOperation, base: str, send: Send, path: Path | None = None
+    ) -> None:
+        state = self._state
+        job: Head = {
             "op": "update",
             "update": operation.update,
             "default_graphs": operation.default_graphs,
@@ -179,6 +196,8 @@ class SparqlEndpoint:
             "base": base,
             "allowed": state.settings.loads + state.settings.services,
         }
+        if path is not None:
+            job["file"] = str(path)
         await state.write(job)
         await send_empty(send, 204)
 

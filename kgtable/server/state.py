@@ -7,19 +7,22 @@ import logging
 import os
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphVersionError, KgtableError, ServerError
+from kgtable.graph.snapshots import leased, number_of, pointer_of
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
 from kgtable.server.frames import Head
 from kgtable.server.monitoring import Metrics
 from kgtable.server.options import ServerSettings
 from kgtable.server.pool import Pool, View, serial_lanes
-from kgtable.server.problems import Problem
+from kgtable.server.problems import Problem, busy
 from kgtable.server.process import WorkerDiedError, WorkerFrame
 
 WIDELY_USED = {
@@ -41,18 +44,39 @@ class StoreSource(Protocol):
 
 
 class StoreFolder:
-    """A bare Oxigraph store without a graph directory."""
+    """A bare Oxigraph store without a graph directory; its versions are made beside it."""
 
     def __init__(self, path: Path, prefixes: Mapping[str, str] | None = None) -> None:
-        self._view = View(str(path), "1", {**WIDELY_USED, **FIXED_PREFIXES, **(prefixes or {})})
+        self._base, self._pointer = path, str(pointer_of(path))
+        self._prefixes = {**WIDELY_USED, **FIXED_PREFIXES, **(prefixes or {})}
+        self._nonce = secrets.token_hex(4)
+        self._stamp = _stamp(self._pointer)
+        self._view = self._read()
 
     def view(self) -> View:
-        """The store; only the server itself can change it."""
+        """The newest version; only servers can change it."""
+        stamp = _stamp(self._pointer)
+        if stamp != self._stamp:
+            self._view, self._stamp = self._read(), stamp
         return self._view
+
+    def _read(self) -> View:
+        path, lease = leased(self._base)
+        version = f"{self._nonce}-{number_of(path, self._base)}"
+        return View(str(path), version, self._prefixes, None, str(self._base), (lease,))
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """What changes when the file is replaced."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_ino
 
 
 class GraphFolder:
-    """A graph directory; its generation pointer is checked on each request.
+    """A graph directory; on each request it is checked which generation and version of the store is newest.
 
     Raises `ServerError` for a directory that points to an endpoint, `GraphNotFoundError` and
     `GraphVersionError` as `GraphDirectory` does.
@@ -60,17 +84,17 @@ class GraphFolder:
 
     def __init__(self, path: Path) -> None:
         self._directory = GraphDirectory(path)
-        self._pointer = str(path / POINTER)
+        self._pointer, self._store_pointer = str(path / POINTER), ""
         if self._directory.endpoint() is not None:
             raise ServerError(
                 f"The graph in {path} is kept by another SPARQL endpoint.",
                 hint="Use that endpoint, or build the graph into a directory of its own.",
             )
-        self._stamp = self._look()
         self._view = self._read()
+        self._stamp: tuple[int, ...] = ()
 
     def view(self) -> View:
-        """The current generation's store, with a lease on it that lasts as long as the view."""
+        """The current generation's newest store, with leases that last as long as the view."""
         stamp = self._look()
         if stamp != self._stamp:
             try:
@@ -79,12 +103,8 @@ class GraphFolder:
                 raise Problem("unavailable", str(error)) from error
         return self._view
 
-    def _look(self) -> tuple[int, int]:
-        try:
-            status = os.stat(self._pointer)
-        except OSError:
-            return 0, 0
-        return status.st_mtime_ns, status.st_ino
+    def _look(self) -> tuple[int, int, int, int]:
+        return *_stamp(self._pointer), *_stamp(self._store_pointer)
 
     def _read(self) -> View:
         generation = self._directory.lease()
@@ -96,9 +116,12 @@ class GraphFolder:
                 f"The catalogue {generation.catalogue_path} is missing.",
                 hint="Build the graph again in an empty directory.",
             ) from error
-        version = f"{generation.number}-{made:x}"
+        base = generation.first_store_path
+        self._store_pointer = str(pointer_of(base))
+        path, lease = leased(base)
+        version = f"{generation.number}-{made:x}-{number_of(path, base)}"
         directory = str(self._directory.path.absolute())
-        return View(str(generation.store_path), version, prefixes, directory, generation.lease)
+        return View(str(path), version, prefixes, directory, str(base), (generation.lease, lease))
 
 
 ENTRY_LIMIT = 256 * 1024
@@ -157,8 +180,7 @@ _LOG = logging.getLogger(__name__)
 class ServerState:
     """Settings, location of the graph, worker pools and counters.
 
-    `writes` counts this server's writes: readers with an older view open the store again. The nonce makes
-    entity tags of different runs of a writable server differ.
+    `writes` counts this server's writes. Each makes a new version of the store, which the next view names.
     """
 
     settings: ServerSettings
@@ -170,21 +192,21 @@ class ServerState:
     metrics: Metrics = field(default_factory=Metrics)
     writes: int = 0
     _warming: asyncio.Task[None] | None = None
-    _nonce: str = field(default_factory=lambda: secrets.token_hex(4))
+    _folder: TemporaryDirectory[str] | None = None
+    _uploads: int = 0
 
     def __post_init__(self) -> None:
         settings = self.settings
         self.readers = Pool("read", settings.lanes, settings.limits.memory)
         self.explorers = Pool("explore", serial_lanes(settings.lanes, 2), settings.limits.api_memory)
-        self.writer = Pool("write", serial_lanes(settings.lanes), 0) if settings.writable else None
+        self.writer = (
+            Pool("write", serial_lanes(settings.lanes), settings.limits.memory) if settings.writable else None
+        )
         self.cache = AnswerCache(settings.answer_cache)
 
     def view(self) -> View:
-        """The current state of the store, with this server's writes in its version."""
-        view = self.source.view()
-        if self.writer is None:
-            return view
-        return replace(view, version=f"{view.version}-{self._nonce}-{self.writes}")
+        """The current state of the store."""
+        return self.source.view()
 
     async def read(
         self, job: Head, view: View, abandoned: Callable[[], Awaitable[None]] | None = None
@@ -207,21 +229,37 @@ class ServerState:
         return body
 
     async def write(self, job: Head, body: bytes = b"") -> int:
-        """Apply one write and return the HTTP status. Raises `Problem`."""
+        """Apply one write and return the HTTP status; the content is `body` or the job's ``file``.
+
+        Raises `Problem`; nothing is stored then, unless the process ended after it had stored it.
+        """
         if self.writer is None:
             raise Problem("forbidden", "This server was not started with --writable.")
         view = self.source.view()
-        opening = {"path": view.path, "directory": view.directory}
+        opening = {"base": view.base, "directory": view.directory}
         job = {**job, "prefixes": view.prefixes, "open": opening}
-        try:
-            head, _ = _checked(await self.writer.run(job, self.settings.limits.write_seconds, body=body))
-        finally:
-            # A write may have been stored even if it was refused in the end.
-            self.writes += 1
+        head, _ = _checked(await self.writer.run(job, self.settings.limits.write_seconds, body=body))
+        self.writes += 1
         return int(head["status"])
+
+    @asynccontextmanager
+    async def upload(self) -> AsyncIterator[Path]:
+        """The folder for the body of a write, for as long as the block lasts.
+
+        Raises `Problem` where too many are on the way already.
+        """
+        if self._uploads >= self.settings.lanes.uploads or self._folder is None:
+            raise busy("Too many uploads are on the way. Try again in a while.", 5)
+        self._uploads += 1
+        try:
+            yield Path(self._folder.name)
+        finally:
+            self._uploads -= 1
 
     async def start(self) -> None:
         """Start the worker processes."""
+        if self.writer is not None:
+            self._folder = TemporaryDirectory(prefix="kgtable-uploads-")
         await self.readers.start()
         if self.source.view().directory is not None:
             self._warming = asyncio.get_running_loop().create_task(self._start_explorers())
@@ -243,6 +281,8 @@ class ServerState:
         await self.explorers.close()
         if self.writer is not None:
             await self.writer.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
 
 def _checked(frame: WorkerFrame) -> WorkerFrame:

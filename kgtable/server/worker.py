@@ -23,30 +23,30 @@ from kgtable.storage import Lease
 class Reader:
     """Keeps one store open, and opens another one when a job comes with ``open``.
 
-    Of a graph directory it holds a lease on the store's generation meanwhile.
+    It holds a lease on the store, and of a graph directory on the store's generation, meanwhile.
     """
 
     def __init__(self) -> None:
         self._evaluator: Evaluator | None = None
-        self._lease: Lease | None = None
+        self._leases: tuple[Lease, ...] = ()
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
         """The response to a query or a graph read, as bytes."""
         opening = job.get("open")
         if opening is not None:
-            self._evaluator = self._lease = None
+            self._evaluator, self._leases = None, ()
             path = Path(opening["path"])
-            if opening.get("directory") is not None:
-                self._lease = _lease_on(path.parent)
+            folders = [path] if opening.get("directory") is None else [path.parent, path]
+            self._leases = tuple(map(_lease_on, folders))
             self._evaluator = Evaluator(str(path), opening["prefixes"])
         if self._evaluator is None:
             raise ValueError("The first job of a reader must open a store.")
         return self._evaluator.answer(job)
 
 
-def _lease_on(generation: Path) -> Lease:
+def _lease_on(folder: Path) -> Lease:
     try:
-        return Lease(generation)
+        return Lease(folder)
     except OSError as error:
         raise Problem("unavailable", f"The graph's store cannot be opened: {error}") from error
 

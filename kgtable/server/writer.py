@@ -1,4 +1,4 @@
-"""The writing worker: updates and graph changes, each in one transaction, with the protocol's dataset.
+"""The writing worker: updates and graph changes, each stored whole or not at all, with the protocol's dataset.
 
 SPARQL 1.1 Protocol, section 2.2.3: the dataset parameters act like USING clauses of every operation that has
 a WHERE clause. The engine has no such argument, so the clauses are inserted into the text.
@@ -7,23 +7,27 @@ a WHERE clause. The engine has no such argument, so the clauses are inserted int
 from __future__ import annotations
 
 import email
-import email.policy
 import errno
-import gc
-from collections.abc import Iterable, Iterator, Sequence
+import io
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeAlias, cast
 
 import pyoxigraph as ox
 
 from kgtable.building.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError
+from kgtable.graph.snapshots import WorkingStore
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.server.execution import refuse_remote, syntax_problem
 from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
 from kgtable.storage import exclusive_lock
+
+Content: TypeAlias = bytes | Path
+"""What a write brings: a short body, or the file a longer one was saved to."""
 
 
 class DatasetConflictError(ValueError):
@@ -83,8 +87,8 @@ def _template(update: str, words: Sequence[Token], where: int) -> str:
     return ""
 
 
-LOG_LIMIT = 8 << 20
-"""Readers replay the write-ahead log when they open the store: beyond this many bytes it is folded in."""
+BATCH = 50_000
+"""Quads of an upload that are held in memory at a time."""
 
 _DATASETS = (ox.RdfFormat.N_QUADS, ox.RdfFormat.TRIG)
 
@@ -97,60 +101,72 @@ _REFUSALS = {
 
 
 class StoreWriter:
-    """Opens graph and store for the duration of one write, so that a build can run in between."""
+    """Applies writes to a working copy of the store, and publishes each as a new version.
+
+    The graph is locked for the duration of one write, so that a build can run in between. Whatever ends a
+    write, an error or the end of the process, leaves the last version as it was.
+    """
+
+    def __init__(self) -> None:
+        self._copy: WorkingStore | None = None
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """Apply one write; on return it survives a crash of any process."""
+        """Apply one write; on return it survives a crash of any process, and of the machine."""
         opening = job["open"]
         try:
-            with _locked_store(opening["directory"], opening["path"]) as path:
-                status = _write(path, job, body)
-        except GraphLockedError:
-            detail = "The graph is being built. Try again when that is done."
-            raise Problem("unavailable", detail, {}, {"retry-after": "10"}) from None
-        except KgtableError as error:
-            raise Problem("storage-full", str(error)) from error
-        except (OSError, RuntimeError) as error:
-            raise _storage_problem(error) from error
+            with _locked(opening["directory"], opening["base"]) as base:
+                copy = self._of(base)
+                status = _apply(copy.store, job, Path(job["file"]) if "file" in job else body)
+                copy.publish()
+        except BaseException as error:
+            self._forget()
+            if isinstance(error, GraphLockedError):
+                detail = "The graph is being built. Try again when that is done."
+                raise Problem("unavailable", detail, {}, {"retry-after": "10"}) from None
+            if isinstance(error, KgtableError):
+                raise Problem("storage-full", str(error)) from error
+            if isinstance(error, OSError | RuntimeError):
+                raise _storage_problem(error) from error
+            raise
         return {"status": status}, b""
+
+    def _of(self, base: Path) -> WorkingStore:
+        """The working copy of a store's newest version."""
+        if self._copy is not None and (self._copy.base != base or not self._copy.is_current()):
+            self._forget()
+        if self._copy is None:
+            self._copy = WorkingStore(base)
+        return self._copy
+
+    def _forget(self) -> None:
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            copy.close()
 
 
 @contextmanager
-def _locked_store(directory: str | None, path: str) -> Iterator[Path]:
+def _locked(directory: str | None, base: str) -> Iterator[Path]:
     """The store to write to: of a graph directory, the current generation's, with the graph locked."""
     if directory is None:
-        yield Path(path)
+        yield Path(base)
         return
     place = GraphDirectory(directory)
     with exclusive_lock(place.path / LOCK):
-        yield place.current().store_path
+        yield place.current().first_store_path
 
 
-def _write(path: Path, job: Head, body: bytes) -> int:
-    store = ox.Store(str(path))
-    try:
-        status = _apply(store, job, body)
-        if sum(log.stat().st_size for log in path.glob("*.log")) > LOG_LIMIT:
-            store.flush()
-    finally:
-        del store
-        gc.collect()
-    return status
-
-
-def _apply(store: ox.Store, job: Head, body: bytes) -> int:
+def _apply(store: ox.Store, job: Head, content: Content) -> int:
     if job["op"] == "update":
-        _update(store, job)
+        _update(store, job, content)
         return 204
     if job["op"] == "load":
-        quads = list(_quads(job, body, dataset=True))
-        _transact(store, [_insertion(quads)])
+        _insert(store, _quads(job, content, dataset=True))
         return 204
-    return _change_graph(store, job, body)
+    return _change_graph(store, job, content)
 
 
-def _update(store: ox.Store, job: Head) -> None:
-    text = job["update"]
+def _update(store: ox.Store, job: Head, content: Content) -> None:
+    text = job["update"] if isinstance(content, bytes) else _text(content)
     refuse_remote(text, job.get("allowed", ()))
     try:
         text = with_dataset(text, job["default_graphs"], job["named_graphs"])
@@ -168,56 +184,57 @@ def _update(store: ox.Store, job: Head) -> None:
         raise Problem(kind, f"{error}.") from None
 
 
-def _change_graph(store: ox.Store, job: Head, body: bytes) -> int:
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None
+
+
+def _change_graph(store: ox.Store, job: Head, content: Content) -> int:
     """PUT, POST or DELETE of one graph; the HTTP status depends on what existed before."""
     name = job["graph"]
     graph = ox.DefaultGraph() if name is None else ox.NamedNode(name)
     if isinstance(graph, ox.NamedNode):
         existed = store.contains_named_graph(graph)
-        reference = f"GRAPH {graph}"
     else:
         existed = next(store.quads_for_pattern(None, None, None, graph), None) is not None
-        reference = "DEFAULT"
     if job["op"] == "delete":
         if not existed and name is not None:
             raise Problem("not-found", f"There is no graph <{name}>.")
-        _transact(store, [f"DROP {reference}"])
+        store.remove_graph(graph)
         return 200
-    quads = [ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in _quads(job, body)]
-    steps = [] if job["op"] == "post" else [f"DROP SILENT {reference}"]
+    if job["op"] == "put" and existed:
+        store.remove_graph(graph)
     if name is not None:
-        steps.append(f"CREATE SILENT {reference}")
-    _transact(store, [*steps, _insertion(quads)])
+        store.add_graph(graph)
+    _insert(
+        store, (ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in _quads(job, content))
+    )
     if not existed:
         return 201
     return 204 if job["op"] == "put" else 200
 
 
-def _insertion(quads: Iterable[ox.Quad]) -> str:
-    """An INSERT DATA update for some quads, so that several changes fit in one transaction."""
-    by_graph: dict[str, list[str]] = {}
-    for quad in quads:
-        name = "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
-        by_graph.setdefault(name, []).append(f"{quad.triple} .")
-    blocks = []
-    for name, triples in by_graph.items():
-        content = "\n".join(triples)
-        blocks.append(f"GRAPH {name} {{\n{content}\n}}" if name else content)
-    return "INSERT DATA {\n" + "\n".join(blocks) + "\n}"
+def _insert(store: ox.Store, quads: Iterator[ox.Quad]) -> None:
+    """Insert quads a batch at a time, so that the memory needed does not grow with their number."""
+    batch = list(islice(quads, BATCH))
+    if len(batch) < BATCH:
+        store.extend(batch)
+        return
+    while batch:
+        store.bulk_extend(batch)
+        batch = list(islice(quads, BATCH))
 
 
-def _transact(store: ox.Store, steps: list[str]) -> None:
-    store.update(" ;\n".join(steps))
-
-
-def _quads(job: Head, body: bytes, *, dataset: bool = False) -> Iterable[ox.Quad]:
+def _quads(job: Head, content: Content, *, dataset: bool = False) -> Iterator[ox.Quad]:
     """The quads of a request body, or of each part of a multipart body."""
-    for media_type, content in _parts(job["type"], body):
+    for media_type, part in _parts(job["type"], content):
         form = ox.RdfFormat.from_media_type(media_type)
         if form is None or (form in _DATASETS and not dataset):
             raise Problem("unsupported-media-type", f"{media_type or 'No type'} is not a format for a graph.")
         try:
-            yield from ox.parse(content, form, base_iri=job["base"], rename_blank_nodes=True)
+            yield from ox.parse(part, form, base_iri=job["base"], rename_blank_nodes=True)
         except SyntaxError as error:
             place = {"line": error.lineno, "column": error.offset} if error.lineno else {}
             raise Problem("bad-data", str(error.msg or error), place) from None
@@ -225,17 +242,79 @@ def _quads(job: Head, body: bytes, *, dataset: bool = False) -> Iterable[ox.Quad
             raise Problem("bad-data", str(error)) from None
 
 
-def _parts(content_type: str, body: bytes) -> Iterable[tuple[str, bytes]]:
-    if not content_type.lower().startswith("multipart/form-data"):
-        yield content_type, body
-        return
-    head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1", "replace")
-    message = email.message_from_bytes(head + body, policy=email.policy.HTTP)
-    if not message.is_multipart():
+def _parts(content_type: str, content: Content) -> Iterator[tuple[str, IO[bytes]]]:
+    """Media type and content of the body, or of each part of a form (RFC 7578), without reading it whole."""
+    with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
+        if not content_type.lower().startswith("multipart/form-data"):
+            yield content_type, file
+            return
+        boundary = email.message_from_string(f"Content-Type: {content_type}\r\n\r\n").get_boundary()
+        if not boundary:
+            raise Problem("bad-data", "The multipart body has no valid parts.")
+        yield from _form_parts(file, b"--" + boundary.encode("latin-1", "replace"))
+
+
+def _form_parts(file: IO[bytes], boundary: bytes) -> Iterator[tuple[str, IO[bytes]]]:
+    line = file.readline(_LONGEST_LINE)
+    while line and line.rstrip(b"\r\n") != boundary:
+        line = file.readline(_LONGEST_LINE)
+    if not line:
         raise Problem("bad-data", "The multipart body has no valid parts.")
-    for part in message.iter_parts():
-        content: Any = part.get_payload(decode=True)
-        yield part.get_content_type(), content or b""
+    last = False
+    while not last:
+        head = b""
+        while line := file.readline(_LONGEST_LINE).strip():
+            head += line + b"\r\n"
+            if len(head) > _LONGEST_LINE:
+                raise Problem("bad-data", "The head of a part is too long.")
+        fields = email.message_from_bytes(head + b"\r\n")
+        if fields.get("content-transfer-encoding", "binary").lower() not in ("7bit", "8bit", "binary"):
+            raise Problem("bad-data", "Parts may not be encoded for transfer.")
+        part = _FormPart(file, boundary)
+        yield fields.get_content_type(), cast(IO[bytes], io.BufferedReader(part))
+        part.skip()
+        last = part.last
+
+
+class _FormPart(io.RawIOBase):
+    """The content of one part of a form, up to the line with the boundary. `last` is whether none follows."""
+
+    def __init__(self, file: IO[bytes], boundary: bytes) -> None:
+        self._file, self._boundary = file, boundary
+        self._held, self._ready = b"", b""
+        self._ended = self.last = False
+
+    def readable(self) -> bool:
+        """See `io.IOBase`."""
+        return True
+
+    def readinto(self, room: Any) -> int:
+        """See `io.RawIOBase`."""
+        while not self._ready and not self._ended:
+            self._advance()
+        size = min(len(room), len(self._ready))
+        room[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+    def _advance(self) -> None:
+        """Read one line; the end of the line before the boundary belongs to the boundary."""
+        line = self._file.readline(_LONGEST_LINE)
+        starts = self._held.endswith(b"\n") or not self._held
+        if starts and line.rstrip(b"\r\n").rstrip(b" \t") in (self._boundary, self._boundary + b"--"):
+            self._ended, self.last = True, line.startswith(self._boundary + b"--")
+            self._ready = self._held.removesuffix(b"\n").removesuffix(b"\r")
+            return
+        if not line:
+            raise Problem("bad-data", "The multipart body ends within a part.")
+        self._ready, self._held = self._held, line
+
+    def skip(self) -> None:
+        """Read to the end of the part."""
+        while not self._ended:
+            self._advance()
+
+
+_LONGEST_LINE = 1 << 16
 
 
 def _storage_problem(error: OSError | RuntimeError) -> Problem:

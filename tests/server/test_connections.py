@@ -135,7 +135,7 @@ def test_a_refused_body_is_not_kept_and_the_answer_arrives(bounded: Running) -> 
         b"Content-Type: application/sparql-update\r\n\r\n"
     )
     chunk = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
-    assert status(sent(bounded, head, *[chunk] * 40)) in (401, 413)
+    assert status(sent(bounded, head, *[chunk] * 40)) == 401
 
 
 def test_trailers_are_no_headers(bounded: Running) -> None:

@@ -81,17 +81,28 @@ def test_every_write_makes_a_new_version_that_readers_see(tmp_path: Path) -> Non
         assert answer.body == b"true"
         with refused("bad-data"):
             await state.write(job, b"broken")
-        assert state.view().version != after
+        assert state.view().version == after
 
     with_state(tmp_path / "store", act, writable=True)
 
 
-def test_two_runs_of_a_writable_server_do_not_share_their_versions(tmp_path: Path) -> None:
-    source = store_with(tmp_path / "store")
-    one, other = (ServerState(ServerSettings(writable=True, token=TOKEN), source) for _ in range(2))
-    assert one.view().version != other.view().version
-    reading = ServerState(ServerSettings(), source)
-    assert reading.view() is source.view()
+def test_a_version_is_of_the_store_and_seen_by_every_server_on_it(folder: Path) -> None:
+    job = {"op": "put", "graph": "http://e/g", "type": "text/turtle", "base": "http://e/"}
+    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=SMALL, lanes=LANES)
+    other = GraphFolder(folder)
+    before = other.view().version
+
+    async def run() -> str:
+        state = ServerState(settings, GraphFolder(folder))
+        await state.start()
+        try:
+            await state.write(job, b"<a> <b> 1 .")
+            return state.view().version
+        finally:
+            await state.close()
+
+    after = asyncio.run(run())
+    assert before != after == other.view().version == GraphFolder(folder).view().version
 
 
 @pytest.mark.parametrize("writable", [True, False])
@@ -150,11 +161,12 @@ def test_directories_that_cannot_be_served(folder: Path, tmp_path: Path) -> None
 
 
 def test_a_bare_store_is_always_the_same(tmp_path: Path) -> None:
-    source = StoreFolder(tmp_path, {"mine": "http://mine/", "kgt": "http://other/"})
+    store_with(tmp_path / "store")
+    source = StoreFolder(tmp_path / "store", {"mine": "http://mine/", "kgt": "http://other/"})
     assert source.view() is source.view()
     assert source.view().directory is None
     assert source.view().prefixes["mine"] == "http://mine/"
-    assert StoreFolder(tmp_path).view().prefixes["kgt"] == KGT
+    assert StoreFolder(tmp_path / "store").view().prefixes["kgt"] == KGT
 
 
 def answer(size: int, type: bytes = b"text/plain") -> CachedResponse:

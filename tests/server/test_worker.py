@@ -15,6 +15,7 @@ from kgtable.server.problems import Problem
 from kgtable.server.worker import Emit, Reader, Worker, serve
 from tests.server.refusals import refused
 from tests.server.serving import store_with
+from tests.server.test_pool import BOMB
 
 
 class Role:
@@ -107,9 +108,11 @@ def test_a_process_ends_when_its_server_does() -> None:
     assert (code, frames) == (0, [({"ready": True}, b"")])
 
 
-def test_a_job_that_overruns_ends_the_process() -> None:
+def test_a_job_that_overruns_ends_the_process(tmp_path: Path) -> None:
+    path = store_with(tmp_path / "store").view().path
+    job = {"query": BOMB, "union": True, "accept": "text/csv", "result_limit": 999}
     code, frames = started(
-        "read", {"seconds": -1.999, "op": "query", "open": {"path": "/nowhere", "prefixes": {}}}
+        "read", {"seconds": -1.9, "op": "query", "open": {"path": path, "prefixes": {}}, **job}
     )
     assert code == -signal.SIGALRM
     assert json.dumps(frames[1:]) == "[]"

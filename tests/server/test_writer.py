@@ -10,6 +10,7 @@ import pytest
 
 from kgtable.building.generations import LOCK
 from kgtable.building.pipeline import start_empty
+from kgtable.graph.snapshots import newest
 from kgtable.server.execution import Evaluator
 from kgtable.server.writer import DatasetConflictError, StoreWriter, with_dataset
 from kgtable.storage import exclusive_lock
@@ -35,14 +36,14 @@ def objects(path: Path, graph: str | None) -> list[str]:
         "accept": "application/n-triples",
         "result_limit": 999,
     }
-    _, text = Evaluator(str(path), {}).answer(job)
+    _, text = Evaluator(str(newest(path)), {}).answer(job)
     return sorted(quad.object.value for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES))  # type: ignore[union-attr]
 
 
 def write(path: Path, op: str, body: bytes = b"", **more: Any) -> int:
     job = {
         "op": op, "graph": None, "type": "text/turtle", "base": "http://e/", "prefixes": {"e": "http://e/"},
-        "default_graphs": [], "named_graphs": [], "open": {"directory": None, "path": str(path)},
+        "default_graphs": [], "named_graphs": [], "open": {"directory": None, "base": str(path)},
     } | more  # fmt: skip
     head, answer = StoreWriter().answer(job, body, lambda head, content: None)
     assert answer == b""
@@ -136,13 +137,13 @@ def test_quads_are_loaded_into_their_graphs(path: Path) -> None:
 
 def test_a_graph_directory_is_locked_for_the_time_of_a_write(tmp_path: Path) -> None:
     generation = start_empty(tmp_path / "kg")
-    opening = {"directory": str(tmp_path / "kg"), "path": "the current one is looked up"}
+    opening = {"directory": str(tmp_path / "kg"), "base": "the current one is looked up"}
     assert write(tmp_path, "put", TURTLE, graph=G1, open=opening) == 201
     assert objects(generation.store_path, G1) == ["1", "ü"]
     with exclusive_lock(tmp_path / "kg" / LOCK), refused("unavailable"):
         write(tmp_path, "delete", graph=G1, open=opening)
     with refused("storage-full"):
-        write(tmp_path, "delete", graph=G1, open={"directory": str(tmp_path / "nowhere" / "x"), "path": ""})
+        write(tmp_path, "delete", graph=G1, open={"directory": str(tmp_path / "nowhere" / "x"), "base": ""})
 
 
 G2 = "http://example.org/g2"
