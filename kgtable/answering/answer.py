@@ -103,7 +103,7 @@ class Answer:
     `calculation` the same in words. `confidence` (0 to 1) is that of the ranker of programs, None where
     it was not asked. `reasons` say what was checked and what kept the answer from being verified.
     `citations` are the first cells that were read; `cells_read` counts all. `model` names the language
-    model, or kgtable's own rules.
+    model, or kgtable's own rules. `failure` says why a model's replies were of no use, where they were.
     """
 
     question: str
@@ -123,6 +123,7 @@ class Answer:
     method: str = "hybrid"
     model: str = ""
     reasoning: str = ""
+    failure: str = ""
     prompt: str = field(default="", repr=False)
     context: Mapping[str, Any] = field(default_factory=dict, repr=False)
     usage: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -152,7 +152,7 @@ def unusable_reply(retrieval: Retrieval, model: str, error: LLMReplyError) -> An
     """
     if error.usage is None:
         raise error
-    return replace(nothing_found(retrieval, model), reasons=(str(error),))
+    return replace(nothing_found(retrieval, model), reasons=(str(error),), failure=str(error))
 
 
 def check_question(question: str) -> str:

@@ -25,8 +25,12 @@ from kgtable.cli.common import (
 from kgtable.cli.program_texts import compiled
 from kgtable.cli.program_texts import shown as shown_program
 from kgtable.config import DEFAULT_K, load_settings
+<<<<<<< HEAD
 from kgtable.errors import UsageError
 from kgtable.tables.delimited_text import delimited_text
+=======
+from kgtable.errors import LLMReplyError, UsageError
+>>>>>>> show
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer
@@ -222,7 +226,7 @@ def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options
     """Answer a question, citing the cells it rests on.
 
     A question of - is read from standard input. Where no language model is configured, the answer is computed
-    by rules. The exit status is 1 where nothing was found.
+    by rules. The exit status is 1 where nothing was found, 2 where a model gave no reply that can be used.
     """
     from kgtable.answering.answer import as_text
 
@@ -236,10 +240,13 @@ def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options
             answer = _stream(graph, asked, options)
         else:
             answer = graph.ask(asked, **options)
-            click.echo(as_text(answer))
+            if not answer.failure:
+                click.echo(as_text(answer))
         for name in show:
             if not (as_json and name in ("program", "sparql")):  # which the JSON has
                 click.echo(f"\n{name}:\n{shown(answer, name, graph)}", err=as_json)
+    if answer.failure:
+        raise LLMReplyError(answer.failure)
     if not answer.found:
         sys.exit(NOTHING_FOUND)
 
@@ -259,7 +266,7 @@ def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> An
         click.echo()
     if answer.found and "".join(said).strip() == answer.text:
         click.echo(evidence_text(answer))
-    else:
+    elif not answer.failure:
         click.echo(as_text(answer))
     return answer
 

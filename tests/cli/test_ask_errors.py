@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -107,13 +108,20 @@ def test_a_model_that_fails_is_one_line_with_a_next_step(kg: str, act: Act, says
         (Say("", finish="content_filter"), "content filter stopped it. ", "differently"),
     ],
 )
-def test_a_reply_of_no_use_is_no_answer_with_a_next_step(kg: str, act: Act, says: str, hint: str) -> None:
+def test_a_reply_of_no_use_is_one_line_with_a_next_step(kg: str, act: Act, says: str, hint: str) -> None:
     with ScriptedServer(answered_by(act)) as server:
-        result = ask(kg, QUESTION, "--base-url", server.base_url, "--model", "tiny", code=1)
-    nothing, reason = result.stdout.splitlines()
-    assert nothing == "Nothing was found that answers this question."
-    assert says in reason
-    assert hint in reason
+        model = ("--base-url", server.base_url, "--model", "tiny")
+        line = error(ask(kg, QUESTION, *model, code=2))
+        as_json = ask(kg, QUESTION, *model, "--json", code=2)
+    assert says in line
+    assert hint in line
+    assert as_json.stderr.strip() == line
+    found = json.loads(as_json.stdout)
+    assert (found["answer"], found["status"], found["reasons"]) == (
+        None,
+        "none",
+        [line.removeprefix("Error: ")],
+    )
 
 
 def test_an_unreachable_model_names_its_address(kg: str) -> None:
