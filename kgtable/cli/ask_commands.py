@@ -25,12 +25,8 @@ from kgtable.cli.common import (
 from kgtable.cli.program_texts import compiled
 from kgtable.cli.program_texts import shown as shown_program
 from kgtable.config import DEFAULT_K, load_settings
-<<<<<<< HEAD
-from kgtable.errors import UsageError
-from kgtable.tables.delimited_text import delimited_text
-=======
 from kgtable.errors import LLMReplyError, UsageError
->>>>>>> show
+from kgtable.tables.delimited_text import delimited_text
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer
