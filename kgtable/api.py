@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -156,7 +156,8 @@ def convert(
 
     One of the paths may be an open binary stream with one file's content: `format_in` says what it is
     (``csv``, ``xlsx``, ``text/html``, …), None looks at the content. `format` is the RDF format by name,
-    suffix or media type; None goes by the suffix of `out`. The file appears when it is complete.
+    suffix or media type; None goes by the suffix of `out`. The file appears when it is complete; where
+    no table could be read, `out` is left as it was.
     For `workers` see `build`, for `mapping` too.
 
     Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`.
@@ -174,9 +175,17 @@ def convert(
     settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping))
     with ExitStack() as stack:
         files = _files(paths, format_in, stack)
-        opened = whole_file(Path(out)) if isinstance(out, str | os.PathLike) else nullcontext(out)
-        handle = stack.enter_context(opened)
-        return convert_tables(files, handle, settings, workers=workers, progress=progress)
+        if not isinstance(out, str | os.PathLike):
+            return convert_tables(files, out, settings, workers=workers, progress=progress)
+        with suppress(_NothingReadError), whole_file(Path(out)) as handle:
+            report = convert_tables(files, handle, settings, workers=workers, progress=progress)
+            if not report.tables:
+                raise _NothingReadError
+    return report
+
+
+class _NothingReadError(Exception):
+    """No file could be read as a table: what was written is not kept."""
 
 
 def validate(path: PathLike, *, most: int = MOST_LISTED) -> ValidationReport:
@@ -193,7 +202,8 @@ def validate(path: PathLike, *, most: int = MOST_LISTED) -> ValidationReport:
         return validate_graph(path, most=most)
     with TemporaryDirectory(prefix="kgtable-") as folder:
         text = Path(folder) / "tables.nq"
-        convert(path, text)
+        if not convert(path, text).tables:
+            raise UsageError(f"Nothing in {path} could be read as a table.")
         return validate_graph(text, most=most)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import secrets
 import shutil
+import socket
 import stat
 import sys
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -64,22 +67,57 @@ def _storage_error(error: OSError, place: Path | str) -> StorageError:
 
 
 @contextmanager
-def exclusive_lock(path: Path) -> Iterator[None]:
+def exclusive_lock(path: Path, wait: float = 0) -> Iterator[None]:
     """Hold an exclusive lock on a file; the operating system releases it when the process ends.
 
-    Raises `GraphLockedError` where another process holds it.
+    The file says who holds it. Raises `GraphLockedError` where another process holds it and does not
+    release it within `wait` seconds.
     """
     with storage_errors(path.parent):
         handle = path.open("a+b")
     with handle:
-        try:
-            _lock(handle)
-        except OSError as error:
-            raise GraphLockedError(
-                f"Another process is building the graph in {path.parent}.",
-                hint="Wait for it to end, then run this again.",
-            ) from error
+        deadline = time.monotonic() + wait
+        while True:
+            try:
+                _lock(handle)
+                break
+            except OSError as error:
+                if time.monotonic() >= deadline:
+                    raise GraphLockedError(
+                        f"Another process is building the graph in {path.parent}{_holder(path)}.",
+                        hint="Wait for it to end, then run this again.",
+                    ) from error
+            time.sleep(_BETWEEN_TRIES)
+        _sign(handle)
         yield
+
+
+_BETWEEN_TRIES = 0.02
+
+
+def _sign(handle: IO[bytes]) -> None:
+    """Write into a locked file who holds it."""
+    command = " ".join(Path(part).name for part in sys.argv[:2])
+    about = {
+        "process": os.getpid(),
+        "host": socket.gethostname(),
+        "command": command,
+        "since": int(time.time()),
+    }
+    with suppress(OSError):  # the lock counts, not what the file says
+        handle.truncate(0)
+        handle.write(json.dumps(about).encode("utf-8"))
+        handle.flush()
+
+
+def _holder(path: Path) -> str:
+    """Who holds the lock on a file, in words; nothing where the file does not say."""
+    try:
+        about = json.loads(path.read_bytes()[:4096])
+        since = time.strftime("%H:%M:%S", time.localtime(about["since"]))
+        return f" (process {about['process']} on {about['host']}, {about['command']}, since {since})"
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return ""
 
 
 if sys.platform == "win32":

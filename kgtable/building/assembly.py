@@ -31,7 +31,7 @@ from kgtable.ontology.column_stats import ColumnFact, Summary, by_name
 from kgtable.ontology.equivalents import Proposals, Propose, between_predicates, propose
 from kgtable.ontology.owl import GeneratedOntology, generate
 from kgtable.storage import append_file, storage_errors
-from kgtable.tables.discovery import TableFile, file_digest, walk
+from kgtable.tables.discovery import TableFile, Walk, file_digest, walk
 
 _Key = TypeVar("_Key")
 
@@ -87,7 +87,8 @@ class BuildPlan:
     """Which files to convert, with their digests, and which records of the last build to keep.
 
     `order` are the paths of all files in reading order, `unreadable` records of files that could
-    not even be opened.
+    not even be opened. Of such files the tables of the last build are among those to keep, with the
+    error in their record.
     """
 
     kept: tuple[FileRecord, ...]
@@ -97,14 +98,22 @@ class BuildPlan:
 
     def is_done(self, before: Catalogue) -> bool:
         """Whether the graph with this catalogue already holds what was planned."""
-        found = {record.path: record.location for record in (*self.kept, *self.unreadable)}
-        known = {record.path: record.location for record in before.files.values()}
+        found = {record.path: (record.location, record.error) for record in (*self.kept, *self.unreadable)}
+        known = {record.path: (record.location, record.error) for record in before.files.values()}
         return not self.convert and found == known
 
 
-def make_plan(files: Sequence[TableFile], before: Catalogue, settings: ConversionOptions) -> BuildPlan:
-    """Compare the files with the catalogue of the last build, by content and settings."""
+def make_plan(
+    found: Walk, before: Catalogue, settings: ConversionOptions, *, same_base: bool = True
+) -> BuildPlan:
+    """Compare the files found with the catalogue of the last build, by content and settings.
+
+    Tables of files that are there but cannot be read now stay as they were, if they can: with
+    `same_base` false, their IRIs are no longer those of the graph.
+    """
+    files = found.files
     kept: list[FileRecord] = []
+    stale: list[FileRecord] = []
     changed: list[tuple[TableFile, str]] = []
     digests: dict[str, str] = {}
     unreadable: list[FileRecord] = []
@@ -113,19 +122,42 @@ def make_plan(files: Sequence[TableFile], before: Catalogue, settings: Conversio
             digest = digests[file.relative] = file_digest(file)
         except OSError as error:
             message = f"{file.relative}: the file cannot be read ({error.strerror})."
-            unreadable.append(FileRecord(file.relative, file.id, "", "", str(file.path), (), message))
+            known = before.files.get(file.relative)
+            if known is not None and known.tables and known.id == file.id and same_base:
+                stale.append(_stale(known, str(file.path), message))
+            else:
+                unreadable.append(FileRecord(file.relative, file.id, "", "", str(file.path), (), message))
             continue
         record = before.files.get(file.relative)
         if record is not None and _is_same(record, file, digest, settings):
-            kept.append(replace(record, location=str(file.path)))
+            fault = None if record.tables else record.error
+            kept.append(replace(record, location=str(file.path), error=fault))
         else:
             changed.append((file, digest))
-    order = tuple(file.relative for file in files)
+    if same_base:
+        stale += _in_unreadable_folders(found, before)
+    order = (*(file.relative for file in files), *(record.path for record in stale))
     quads = sum(table.quads for table in before.tables.values())
     if sum(table.quads for record in kept for table in record.tables) < (1 - CONVERT_ALL_ABOVE) * quads:
         changed = [(file, digests[file.relative]) for file in files if file.relative in digests]
         kept = []
-    return BuildPlan(tuple(kept), tuple(changed), order, tuple(unreadable))
+    return BuildPlan((*kept, *stale), tuple(changed), tuple(dict.fromkeys(order)), tuple(unreadable))
+
+
+def _stale(record: FileRecord, location: str, message: str) -> FileRecord:
+    return replace(record, location=location, error=f"{message} What was read of it before is kept.")
+
+
+def _in_unreadable_folders(found: Walk, before: Catalogue) -> Iterator[FileRecord]:
+    """Records of files in folders that cannot be looked into: nobody knows whether they are gone."""
+    paths = {file.relative for file in found.files}
+    ids = {file.id for file in found.files}
+    for record in before.files.values():
+        if record.path in paths or record.id in ids or not record.tables:
+            continue
+        if any(Path(record.location).is_relative_to(folder) for folder in found.unreadable):
+            message = f"{record.path}: the folder of the file cannot be read."
+            yield _stale(record, record.location, message)
 
 
 def _is_same(record: FileRecord, file: TableFile, digest: str, settings: ConversionOptions) -> bool:

@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -28,6 +29,7 @@ from kgtable.ontology.annotate import annotate
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping import UserMapping
 from kgtable.process_settings import ProcessSetting
+from kgtable.resources import PACKAGE, shipped_path
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
 from kgtable.tables.layout.detect import make_table
@@ -37,8 +39,26 @@ from kgtable.tables.model import Grid, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
 from kgtable.version import __version__
 
-SHAPE_VERSION = 2
-"""Raised whenever the same file would become other statements, so that graphs are built anew."""
+_CONVERTING = ("values", "tables", "ontology", "graph")
+"""Rooms of the package that decide which statements a file becomes."""
+
+
+@cache
+def conversion_version() -> str:
+    """A hash of everything that decides which statements a file becomes: the code and the vocabulary.
+
+    A graph that was built by another version is converted anew.
+    """
+    digest = hashlib.sha256(__version__.encode())
+    folders = [(PACKAGE / room, "*.py") for room in _CONVERTING]
+    paths = [path for folder, pattern in folders for path in folder.rglob(pattern)]
+    paths += [path for path in shipped_path("ontologies").rglob("*") if path.is_file()]
+    for path in sorted(filter(Path.is_file, [*paths, *_CONVERTERS])):
+        digest.update(f"\0{path.name}\0".encode("utf-8", "surrogatepass") + path.read_bytes())
+    return digest.hexdigest()
+
+
+_CONVERTERS = (Path(__file__), Path(__file__).with_name("contents.py"))
 
 SPLIT_ABOVE = 4_000_000
 """Delimited files of more bytes are shared out among the processes by rows."""
@@ -65,7 +85,7 @@ class ConversionOptions:
             names.setdefault(fact.table, []).append(fact.name)
         mapping = self.mapping or UserMapping()
         decisions = [mapping.fingerprint(columns, table) for table, columns in names.items()]
-        text = json.dumps([SHAPE_VERSION, __version__, self.names.base, repr(self.limits), decisions])
+        text = json.dumps([conversion_version(), self.names.base, repr(self.limits), decisions])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -38,6 +38,8 @@ FORMAT = "kgtable graph"
 FORMAT_VERSION = 1
 POINTER = "kgtable.json"
 LOCK = ".kgtable.lock"
+LOCK_WAIT = 20.0
+"""Seconds that a build waits for another one, or for updates through a server, to end."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ class GraphDirectory:
             )
         with storage_errors(self.path):
             make_folder(self.path)
-        with exclusive_lock(self.path / LOCK):
+        with exclusive_lock(self.path / LOCK, LOCK_WAIT):
             if not (self.path / POINTER).exists():
                 self.point_to(None, DEFAULT_BASE)
             current = self._pointed_generation(self._pointer())

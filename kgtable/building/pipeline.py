@@ -112,8 +112,9 @@ def build_graph(
     `propose` finds the column names that may mean the same, for the mapping and the ontology.
     `before` is called once there is something to do, `after` are further steps on the new generation
     before readers see it. A build with nothing to do calls none of them. A table that cannot be read
-    is reported and the others are built. Killed at any instant, the directory still holds the last
-    complete graph, and the next build does the work.
+    is reported and the others are built; what was read of its file before is kept until the file is
+    gone. Killed at any instant, the directory still holds the last complete graph, and the next build
+    does the work.
 
     Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `StorageError`, `MappingError`.
     """
@@ -133,7 +134,8 @@ def build_graph(
         watch = Stopwatch()
         with watch.stage("finding changes"):
             known = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
-            plan = make_plan(found.files, known, settings)
+            same_base = current is None or current.base == names.base
+            plan = make_plan(found, known, settings, same_base=same_base)
         if current is not None and plan.is_done(known):
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)

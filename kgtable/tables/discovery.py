@@ -70,26 +70,29 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The table files found, in order, and what was passed over."""
+    """The table files found, in order, what was passed over, and folders that cannot be looked into."""
 
     files: tuple[TableFile, ...]
     notices: tuple[Notice, ...] = ()
+    unreadable: tuple[Path, ...] = ()
 
 
 def walk(paths: Sequence[Path | str]) -> Walk:
     """Every table file among the paths and below those that are folders, sorted by relative path.
 
     Hidden files are left out; a file of no known kind gives a notice; a folder reached twice (by a
-    link or a repeated argument) is read once. Raises `UsageError` for a path that does not exist.
+    link or a repeated argument) is read once; a directory of a graph is never input. Raises
+    `UsageError` for a path that does not exist.
     """
     found: list[tuple[Path, str]] = []
     notices: list[Notice] = []
+    unreadable: list[Path] = []
     seen: set[str] = set()
     for path in paths:
         root = Path(os.path.abspath(path))
         if not root.exists():
             raise UsageError(f"{path}: there is no such file or folder.", hint="Check the path.")
-        for file, relative in _below(root, notices):
+        for file, relative in _below(root, notices, unreadable):
             if str(file) not in seen:
                 seen.add(str(file))
                 found.append((file, relative))
@@ -103,7 +106,7 @@ def walk(paths: Sequence[Path | str]) -> Walk:
             kept.append((file, relative))
         elif problem:
             notices.append(Notice("skipped-file", problem, relative))
-    return Walk(assign_ids(kept), tuple(notices))
+    return Walk(assign_ids(kept), tuple(notices), tuple(unreadable))
 
 
 def find_files(paths: Sequence[Path | str]) -> list[TableFile]:
@@ -159,13 +162,26 @@ def _sha256(file: TableFile) -> hashlib._Hash:
         return hashlib.file_digest(stream, "sha256")
 
 
-def _below(root: Path, notices: list[Notice]) -> Iterator[tuple[Path, str]]:
+GRAPH_MARKS = ("kgtable.json", ".kgtable.lock")
+"""Files that a directory of a graph holds; the first only where it says so, since anybody may take the name."""
+
+
+def _is_graph(folder: str) -> bool:
+    pointer, lock = (Path(folder, name) for name in GRAPH_MARKS)
+    try:
+        return lock.is_file() or b'"kgtable graph"' in pointer.read_bytes()[:4096]
+    except OSError:
+        return False
+
+
+def _below(root: Path, notices: list[Notice], unreadable: list[Path]) -> Iterator[tuple[Path, str]]:
     if not root.is_dir():
         yield root, sound_text(root.name)
         return
     entered: set[str] = set()
 
     def note(error: OSError) -> None:
+        unreadable.append(Path(error.filename or root))
         where = sound_text(os.path.relpath(error.filename or root, root))
         notices.append(Notice("unreadable-folder", f"the folder cannot be read ({error.strerror})", where))
 
@@ -175,6 +191,11 @@ def _below(root: Path, notices: list[Notice]) -> Iterator[tuple[Path, str]]:
             folders.clear()
             continue
         entered.add(real)
+        if _is_graph(folder):
+            where = sound_text(os.path.relpath(folder, root))
+            notices.append(Notice("skipped-folder", "the directory of a graph; it was passed over", where))
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.startswith("."):

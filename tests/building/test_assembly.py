@@ -14,12 +14,12 @@ from kgtable.building.convert import ConversionJob, ConversionOptions, run_job
 from kgtable.errors import UsageError
 from kgtable.graph.terms import Namespaces, Share
 from kgtable.graph.writers import Format
-from kgtable.tables.discovery import TableFile, find_files
+from kgtable.tables.discovery import TableFile, Walk, find_files, walk
 
 
 def assembled(folder: Path, scratch: Path, format: Format = Format.NQUADS) -> tuple[bytes, GenerationContent]:
     settings = ConversionOptions(format=format)
-    assembly = GenerationContent(make_plan(find_files([folder]), Catalogue(), settings), settings)
+    assembly = GenerationContent(make_plan(walk([folder]), Catalogue(), settings), settings)
     out = io.BytesIO()
     assembly.write(out, scratch)
     return out.getvalue(), assembly
@@ -36,11 +36,11 @@ def test_only_what_changed_is_converted_again(tmp_path: Path) -> None:
     folder = many(tmp_path / "tables")
     _, assembly = assembled(folder, tmp_path)
     before = assembly.catalogue()
-    assert make_plan(find_files([folder]), before, ConversionOptions()).is_done(before)
+    assert make_plan(walk([folder]), before, ConversionOptions()).is_done(before)
     (folder / "t3.csv").write_text("Name,Amount\nx,33\n", encoding="utf-8")
     (folder / "t9.csv").write_text("Name,Amount\nx,9\n", encoding="utf-8")
     (folder / "t0.csv").unlink()
-    plan = make_plan(find_files([folder]), before, ConversionOptions())
+    plan = make_plan(walk([folder]), before, ConversionOptions())
     assert not plan.is_done(before)
     assert [file.id for file, _ in plan.convert] == ["t3", "t9"]
     assert [record.id for record in plan.kept] == ["t1", "t2", "t4", "t5", "t6", "t7"]
@@ -51,7 +51,7 @@ def test_a_folder_that_moved_is_not_converted_again_but_told(tmp_path: Path) -> 
     _, assembly = assembled(many(tmp_path / "tables"), tmp_path)
     before = assembly.catalogue()
     moved = (tmp_path / "tables").rename(tmp_path / "moved")
-    plan = make_plan(find_files([moved]), before, ConversionOptions())
+    plan = make_plan(walk([moved]), before, ConversionOptions())
     assert plan.convert == ()
     assert not plan.is_done(before)
     assert {Path(record.location).parent for record in plan.kept} == {moved}
@@ -63,7 +63,7 @@ def test_past_three_tenths_all_is_converted(gone: int, tmp_path: Path) -> None:
     before = assembled(folder, tmp_path)[1].catalogue()
     for number in range(gone):
         (folder / f"t{number}.csv").unlink()
-    plan = make_plan(find_files([folder]), before, ConversionOptions())
+    plan = make_plan(walk([folder]), before, ConversionOptions())
     assert len(plan.convert) == (0 if gone == 2 else 5)
     assert len(plan.kept) + len(plan.convert) == 8 - gone
 
@@ -71,13 +71,13 @@ def test_past_three_tenths_all_is_converted(gone: int, tmp_path: Path) -> None:
 def test_another_base_converts_all(tmp_path: Path) -> None:
     folder = many(tmp_path / "tables")
     before = assembled(folder, tmp_path)[1].catalogue()
-    plan = make_plan(find_files([folder]), before, ConversionOptions(Namespaces("https://other.example/")))
+    plan = make_plan(walk([folder]), before, ConversionOptions(Namespaces("https://other.example/")))
     assert len(plan.convert) == 8
 
 
 def test_a_file_that_cannot_be_opened_is_recorded(tmp_path: Path) -> None:
     gone = TableFile(tmp_path / "gone.csv", "gone.csv", "gone")
-    plan = make_plan([gone], Catalogue(), ConversionOptions())
+    plan = make_plan(Walk((gone,)), Catalogue(), ConversionOptions())
     assert plan.convert == ()
     assert plan.unreadable[0].error is not None
     assert "gone.csv: the file cannot be read" in plan.unreadable[0].error
@@ -95,7 +95,7 @@ def test_the_document_is_the_same_however_it_is_made(format: Format, folder: Pat
             return False
 
     other = GenerationContent(
-        make_plan(find_files([folder]), Catalogue(), ConversionOptions()), ConversionOptions(format=format)
+        make_plan(walk([folder]), Catalogue(), ConversionOptions()), ConversionOptions(format=format)
     )
     pipe = Pipe()
     other.write(pipe, tmp_path)
@@ -107,7 +107,7 @@ def test_the_document_is_the_same_however_it_is_made(format: Format, folder: Pat
 
 def test_texts_end_with_the_description(folder: Path, tmp_path: Path) -> None:
     assembly = GenerationContent(
-        make_plan(find_files([folder]), Catalogue(), ConversionOptions()), ConversionOptions()
+        make_plan(walk([folder]), Catalogue(), ConversionOptions()), ConversionOptions()
     )
     *tables, description = [path.read_bytes() for path in assembly.texts(tmp_path)]
     graphs = {quad.graph_name for quad in ox.parse(description, format=ox.RdfFormat.N_QUADS)}

@@ -54,7 +54,8 @@ def test_what_an_unfinished_build_left_and_earlier_generations_are_removed(tmp_p
     assert (tmp_path / "ontology.csv").read_bytes() == b"mine"
 
 
-def test_one_build_at_a_time(tmp_path: Path) -> None:
+def test_one_build_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtable.building.generations.LOCK_WAIT", 0)
     place = GraphDirectory(tmp_path)
     complete(place)
     with exclusive_lock(tmp_path / LOCK), pytest.raises(GraphLockedError), place.building():
