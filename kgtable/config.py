@@ -9,6 +9,7 @@ source (OpenAI's where that source names none) and is used with no other, so tha
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -111,7 +112,10 @@ def same_url(one: str, other: str) -> bool:
     >>> same_url("https://API.openai.com/v1/", "https://api.openai.com:443/v1")
     True
     """
-    return _normal_url(one) == _normal_url(other)
+    try:
+        return _normal_url(one) == _normal_url(other)
+    except ValueError:
+        return False
 
 
 def load_settings(
@@ -151,12 +155,25 @@ def _endpoint(pairs: list[tuple[str | None, str | None]]) -> tuple[ModelEndpoint
     """The endpoint of the last source that names one, with the last key that belongs to it."""
     urls = [url for url, _ in pairs if url]
     base_url = urls[-1] if urls else OPENAI_URL
-    if urlsplit(base_url).scheme not in ("http", "https"):
+    if not _is_address(base_url):
         raise ConfigError(f"The base URL {base_url!r} is not an http or https address.")
     if urlsplit(base_url).password:
         raise ConfigError("The base URL holds a password.", hint="Give the key as KGTABLE_API_KEY instead.")
-    keys = [key for url, key in pairs if key and same_url(url or OPENAI_URL, base_url)]
+    keys = [
+        key
+        for url, key in pairs
+        if key and _is_address(url or OPENAI_URL) and same_url(url or OPENAI_URL, base_url)
+    ]
     return ModelEndpoint(base_url.rstrip("/"), Secret(keys[-1]) if keys else None), bool(urls)
+
+
+def _is_address(url: str) -> bool:
+    """Whether it is an http or https address with a host."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
 
 
 def _read_file(file: str | Path | None, env: Mapping[str, str]) -> tuple[dict[str, Any], str]:
@@ -204,6 +221,8 @@ def _typed(name: str, value: Any, source: str) -> Any:
         value = str(value)
     if type(value) is not kind:
         raise ConfigError(f"{source}: {name} = {value!r} is not {_KINDS[kind]}.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{source}: {name} = {value} is not a finite number.")
     if isinstance(value, (int, float)) and value < 0:
         raise ConfigError(f"{source}: {name} = {value} is negative.")
     return value

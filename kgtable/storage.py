@@ -319,6 +319,22 @@ def make_folder(path: Path) -> None:
     sync_folder(path.parent)
 
 
+def make_private(path: Path) -> None:
+    """Make a file that its owner alone may read and write, in folders made for it alone; or an old one so.
+
+    What is no regular file, or belongs to somebody else, stays as it is. Raises `OSError`.
+    """
+    missing = [folder for folder in path.parents if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    elif sys.platform != "win32" and path.is_file():
+        status = path.stat()
+        if status.st_uid == os.getuid() and status.st_mode & 0o077:
+            path.chmod(status.st_mode & 0o700)
+
+
 def append_file(path: Path, out: IO[bytes]) -> None:
     """Append a file to an open one, within the system's kernel where possible."""
     out.flush()

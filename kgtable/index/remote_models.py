@@ -15,6 +15,7 @@ import numpy as np
 from kgtable.errors import EmbeddingError
 from kgtable.index.embedding import Matrix, normalise
 from kgtable.resources import cache_folder
+from kgtable.storage import make_private
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -33,7 +34,7 @@ class HostedModel:
         self._model = model
         self._client = client
         self._cache = cache
-        cache.parent.mkdir(parents=True, exist_ok=True)
+        make_private(cache)
         with closing(self._open()) as database, database:
             database.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)"
@@ -48,9 +49,12 @@ class HostedModel:
             raise EmbeddingError(
                 f"The embedding 'openai:{model}' needs a key.", hint="Set OPENAI_API_KEY, or choose minilm."
             )
-        from openai import OpenAI
+        from openai import DefaultHttpxClient, OpenAI
 
-        client = OpenAI(api_key=key, base_url=os.environ.get("OPENAI_BASE_URL") or None, max_retries=4)
+        # A redirect could carry the texts elsewhere.
+        http = DefaultHttpxClient(follow_redirects=False)
+        address = os.environ.get("OPENAI_BASE_URL") or None
+        client = OpenAI(api_key=key, base_url=address, max_retries=4, http_client=http)
         return cls(model, client, cache_folder() / "embeddings.sqlite")
 
     @property

@@ -19,6 +19,7 @@ from kgtable.llm.conversation import ModelReply
 from kgtable.llm.faults import RequestFault
 from kgtable.llm.protocol import Completion
 from kgtable.llm.usage import Usage
+from kgtable.storage import make_private
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +47,11 @@ class CompletionCache:
             if row is None:
                 return None
             kept = json.loads(row[0])
-            return Completion(kept["text"], kept["data"], Usage(), kept["model"], from_cache=True)
-        except (sqlite3.Error, OSError, ValueError, KeyError, TypeError) as error:
+            text, data, model = kept["text"], kept["data"], kept["model"]
+            if not (isinstance(text, str) and isinstance(model, str) and isinstance(data, dict | None)):
+                raise ValueError("an entry is not of the form of a reply")
+            return Completion(text, data, Usage(), model, from_cache=True)
+        except (sqlite3.Error, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             logger.warning("%s: the cache of model replies cannot be read: %s", self.path, error)
             return None
 
@@ -62,7 +66,7 @@ class CompletionCache:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self.path)
         with contextlib.closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             with connection:
@@ -98,6 +102,8 @@ class Trace:
         if endpoint.key is not None:
             line = endpoint.key.scrub(line)
         try:
+            if self.path.parent.is_dir():
+                make_private(self.path)
             with self._lock, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(line + "\n")
         except OSError as error:

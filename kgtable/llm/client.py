@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import threading
 import time
@@ -13,14 +14,15 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kgtable.config import NO_MODEL, ModelEndpoint, Settings
+from kgtable.config import NO_MODEL, OPENAI_URL, ModelEndpoint, Settings, same_url
 from kgtable.errors import ConfigError
 from kgtable.llm.cache import CompletionCache, Trace
 from kgtable.llm.conversation import ModelReply, Outcome, RetryPolicy, Send, Speaker
 from kgtable.llm.faults import FORMS, ChatDialect, RequestFault, fault_from_response
 from kgtable.llm.protocol import LLM, Completion, OnText, Request
+from kgtable.llm.repair import mismatch
 from kgtable.llm.usage import price
-from kgtable.llm.wire import StreamReader, read_reply
+from kgtable.llm.wire import ReplyReader
 from kgtable.resources import cache_folder
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 
 _NO_KEY = "none"
+_ERROR_BYTES = 64 << 10
+"""Bytes that are read of the body of an error."""
 _ERROR_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
@@ -57,9 +61,21 @@ def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
     """A blocking client that sends the endpoint no key but its own, and never retries by itself."""
     import openai
 
-    client = openai.OpenAI(**_arguments(endpoint, timeout))
-    if not endpoint.is_openai:
-        client.organization = client.project = None
+    def bounded(response: Any) -> None:
+        if response.status_code >= 300:
+            budget, parts = _Budget(timeout), _ErrorBody()
+            for piece in response.iter_bytes():
+                budget.take(len(piece))
+                if parts.filled(piece):
+                    break
+            response.close()
+            parts.become(response)
+
+    http = openai.DefaultHttpxClient(
+        follow_redirects=False, timeout=timeout, event_hooks={"response": [bounded]}
+    )
+    client = openai.OpenAI(**_arguments(endpoint, timeout), http_client=http)
+    _forget_foreign(client, endpoint)
     return client
 
 
@@ -67,44 +83,112 @@ def open_async_client(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOp
     """The async twin of `open_client`."""
     import openai
 
-    client = openai.AsyncOpenAI(**_arguments(endpoint, timeout))
-    if not endpoint.is_openai:
-        client.organization = client.project = None
+    async def bounded(response: Any) -> None:
+        if response.status_code >= 300:
+            budget, parts = _Budget(timeout), _ErrorBody()
+            async for piece in response.aiter_bytes():
+                budget.take(len(piece))
+                if parts.filled(piece):
+                    break
+            await response.aclose()
+            parts.become(response)
+
+    http = openai.DefaultAsyncHttpxClient(
+        follow_redirects=False, timeout=timeout, event_hooks={"response": [bounded]}
+    )
+    client = openai.AsyncOpenAI(**_arguments(endpoint, timeout), http_client=http)
+    _forget_foreign(client, endpoint)
     return client
 
 
-def post(client: openai.OpenAI, body: Mapping[str, Any], tap: Tap) -> ModelReply | RequestFault:
-    """Send one attempt, streamed where `tap` is open."""
+def _forget_foreign(client: openai.OpenAI | openai.AsyncOpenAI, endpoint: ModelEndpoint) -> None:
+    """Take from a client what the environment holds for another endpoint: account names, extra headers.
+
+    ``OPENAI_CUSTOM_HEADERS`` may hold secrets; like ``OPENAI_API_KEY`` they are for ``OPENAI_BASE_URL``.
+    """
+    if not endpoint.is_openai:
+        client.organization = client.project = None
+    if not same_url(endpoint.base_url, os.environ.get("OPENAI_BASE_URL") or OPENAI_URL):
+        client._custom_headers = {}
+
+
+MOST_RECEIVED = 16 << 20
+"""Bytes of a reply, whole or streamed, beyond which it is given up."""
+
+
+class _Budget:
+    """Bytes and seconds left for one attempt; `take` raises `_OverBudgetError` beyond either."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._until, self._bytes = seconds, time.monotonic() + seconds, 0
+
+    def take(self, size: int) -> None:
+        """Count what was received."""
+        self._bytes += size
+        if self._bytes > MOST_RECEIVED:
+            raise _OverBudgetError(f"the reply is longer than {MOST_RECEIVED:,} bytes", timed_out=False)
+        if time.monotonic() > self._until:
+            raise _OverBudgetError(f"no whole reply within {self._seconds:g} seconds", timed_out=True)
+
+
+class _ErrorBody:
+    """The start of the body of an error, in place of all of it."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._left = _ERROR_BYTES
+
+    def filled(self, piece: bytes) -> bool:
+        """Take a piece; gives whether that is enough."""
+        self._parts.append(piece[: self._left])
+        self._left -= len(piece)
+        return self._left <= 0
+
+    def become(self, response: Any) -> None:
+        """Make what was read the content of the response, which is not read any further then."""
+        response._content = b"".join(self._parts)
+
+
+class _OverBudgetError(Exception):
+    """A reply took too long or is too long."""
+
+    def __init__(self, text: str, *, timed_out: bool) -> None:
+        super().__init__(text)
+        self.timed_out = timed_out
+
+
+def post(
+    client: openai.OpenAI, body: Mapping[str, Any], tap: Tap, timeout: float
+) -> ModelReply | RequestFault:
+    """Send one attempt, streamed where `tap` is open. `timeout` is for the whole reply, in seconds."""
     try:
-        if not tap.open:
-            response = client.chat.completions.with_raw_response.create(**body)
-            return read_reply(response.http_response.text)
-        reader = StreamReader(tap)
-        with client.chat.completions.with_streaming_response.create(**_streamed(body)) as streamed:
-            for line in streamed.iter_lines():
-                reader.take_line(line)
+        budget, reader = _Budget(timeout), ReplyReader(tap if tap.open else None)
+        sent = _streamed(body) if tap.open else body
+        with client.chat.completions.with_streaming_response.create(**sent) as streamed:
+            for piece in streamed.iter_bytes():
+                budget.take(len(piece))
+                reader.feed(piece)
         return reader.reply()
     except Exception as error:
         fault = _fault(error)
-    return post(client, body, tap) if _dislikes_streams(fault, tap) else fault
+    return post(client, body, tap, timeout) if _dislikes_streams(fault, tap) else fault
 
 
 async def post_async(
-    client: openai.AsyncOpenAI, body: Mapping[str, Any], tap: Tap
+    client: openai.AsyncOpenAI, body: Mapping[str, Any], tap: Tap, timeout: float
 ) -> ModelReply | RequestFault:
     """The async twin of `post`."""
     try:
-        if not tap.open:
-            response = await client.chat.completions.with_raw_response.create(**body)
-            return read_reply(response.http_response.text)
-        reader = StreamReader(tap)
-        async with client.chat.completions.with_streaming_response.create(**_streamed(body)) as streamed:
-            async for line in streamed.iter_lines():
-                reader.take_line(line)
+        budget, reader = _Budget(timeout), ReplyReader(tap if tap.open else None)
+        sent = _streamed(body) if tap.open else body
+        async with client.chat.completions.with_streaming_response.create(**sent) as streamed:
+            async for piece in streamed.iter_bytes():
+                budget.take(len(piece))
+                reader.feed(piece)
         return reader.reply()
     except Exception as error:
         fault = _fault(error)
-    return await post_async(client, body, tap) if _dislikes_streams(fault, tap) else fault
+    return await post_async(client, body, tap, timeout) if _dislikes_streams(fault, tap) else fault
 
 
 def _arguments(endpoint: ModelEndpoint, timeout: float) -> dict[str, Any]:
@@ -132,6 +216,14 @@ def _fault(error: Exception) -> RequestFault:
     """Turn an exception of the client into a fault; any other is raised again."""
     import openai
 
+    over = _over_budget(error)
+    if over is not None:
+        error = over
+    if isinstance(error, _OverBudgetError):
+        return RequestFault(str(error), None if error.timed_out else 502, "", None, error.timed_out)
+    if isinstance(error, openai.APIStatusError) and 300 <= error.status_code < 400:
+        location = str(error.response.headers.get("location"))[:200]
+        return RequestFault(f"it redirects to {location!r}, which is not followed", error.status_code)
     if isinstance(error, openai.APIStatusError):
         return fault_from_response(error.status_code, error.response.headers, _body(error))
     if isinstance(error, openai.APITimeoutError):
@@ -144,6 +236,13 @@ def _fault(error: Exception) -> RequestFault:
     if type(error).__module__.partition(".")[0].startswith(("httpx", "httpcore")):
         return RequestFault(_cause(error), timed_out="Timeout" in type(error).__name__)
     raise error
+
+
+def _over_budget(error: BaseException | None) -> _OverBudgetError | None:
+    """The exhausted budget behind an error; the client wraps what its hooks raise."""
+    while error is not None and not isinstance(error, _OverBudgetError):
+        error = error.__cause__
+    return error
 
 
 def _body(error: openai.APIStatusError) -> str:
@@ -197,8 +296,8 @@ class _LoopClient:
 class ChatModel:
     """A model at an OpenAI-compatible endpoint; an `LLM`.
 
-    At most `concurrency` requests are on the way at a time. `timeout` (seconds) bounds each wait for
-    the endpoint. Completions are looked up in and added to `cache`; each attempt is written to `trace`.
+    At most `concurrency` requests are on the way at a time. `timeout` (seconds) bounds each attempt,
+    the whole reply included. Completions are looked up in and added to `cache`; each attempt is written to `trace`.
     `prices` are the user's own, in US dollars per million tokens; the shipped table is OpenAI's and
     used for its endpoint alone.
     """
@@ -241,7 +340,7 @@ class ChatModel:
                     return self._keep(request, done.value)
                 if isinstance(step, Send):
                     started = time.perf_counter()
-                    outcome = post(self._open(), step.body, tap)
+                    outcome = post(self._open(), step.body, tap, self._timeout)
                     self._record(request, step.body, outcome, started)
                 else:
                     time.sleep(step.seconds)
@@ -263,7 +362,7 @@ class ChatModel:
                     return await asyncio.to_thread(self._keep, request, done.value)
                 if isinstance(step, Send):
                     started = time.perf_counter()
-                    outcome = await post_async(await kept_here.client(), step.body, tap)
+                    outcome = await post_async(await kept_here.client(), step.body, tap, self._timeout)
                     self._record(request, step.body, outcome, started)
                 else:
                     await asyncio.sleep(step.seconds)
@@ -306,6 +405,8 @@ class ChatModel:
         if self._cache is None:
             return None
         kept = self._cache.get(request.fingerprint(self.model, self.endpoint.base_url))
+        if kept is not None and request.schema is not None and mismatch(kept.data, request.schema):
+            return None
         if kept is not None and on_text is not None:
             on_text(kept.text)
         return kept

@@ -15,6 +15,8 @@ from kgtable.llm.protocol import Message, Request, Schema
 
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _SHOWN = 300
+_KEPT = 20_000
+"""Characters kept of a message: more than are shown, so that a key in it is masked before it is cut."""
 GARBLED = "garbled"
 """The code of a fault that is an answer with status 200 which is no chat completion."""
 
@@ -42,7 +44,7 @@ class RequestFault:
     def to_error(self, endpoint: ModelEndpoint, attempts: int) -> LLMError:
         """The error to raise, naming the endpoint and a next step, never the key."""
         where = endpoint.base_url
-        said = endpoint.key.scrub(self.message) if endpoint.key else self.message
+        said = (endpoint.key.scrub(self.message) if endpoint.key else self.message)[:_SHOWN]
         tried = f" ({attempts} attempts)" if attempts > 1 else ""
         if self.status is None:
             what = "did not answer in time" if self.timed_out else "could not be reached"
@@ -108,11 +110,11 @@ def _error_of(body: str) -> tuple[str, str]:
         found = json.loads(body)
         error = found.get("error", found)
         if isinstance(error, str):
-            return error[:_SHOWN], ""
+            return error[:_KEPT], ""
         message = error.get("message") or error.get("detail") or body
-        return str(message)[:_SHOWN], str(error.get("code") or "")
+        return str(message)[:_KEPT], str(error.get("code") or "")
     except (ValueError, AttributeError, RecursionError):
-        return " ".join(body.split())[:_SHOWN] or "no message", ""
+        return " ".join(body.split())[:_KEPT] or "no message", ""
 
 
 def _key_hint(endpoint: ModelEndpoint) -> str:

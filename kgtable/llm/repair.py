@@ -70,10 +70,37 @@ def _is(value: Any, name: str) -> bool:
 
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THOUGHT = re.compile(r"<(/?)think(?:ing)?>")
+LONGEST_REPAIRED = 200_000
+"""Characters of a reply beyond which its JSON is read as it is, and not repaired."""
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BARE = re.compile(r"[\w.+-]+")
 _LITERALS = frozenset({"true", "false", "null", "True", "False", "None"})
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def whole_text(text: str) -> str:
+    """The text with lone halves of surrogate pairs replaced, which JSON can hold and no file.
+
+    >>> whole_text("a\\ud83d\\ude00b\\ud800") == "a\U0001f600b\ufffd"
+    True
+    """
+    if _HALF.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def whole_value(value: Any) -> Any:
+    """A JSON value with `whole_text` in place of every text and name."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, list):
+        return [whole_value(item) for item in value]
+    if isinstance(value, dict):
+        return {whole_text(name): whole_value(item) for name, item in value.items()}
+    return value
 
 
 class ReplyFault(ValueError):
@@ -92,11 +119,11 @@ def read_object(text: str, schema: Schema) -> dict[str, Any]:
     {'a': [1, 2]}
     """
     fault = "it holds no JSON object"
-    for candidate in _candidates(_THOUGHT.sub("", text)):
+    for candidate in _candidates(without_thoughts(text)):
         if not candidate.lstrip().startswith("{"):
             continue
         try:
-            found = _loads(candidate)
+            found = whole_value(_loads(candidate))
         except (ValueError, RecursionError) as error:
             fault = f"its JSON cannot be read: {error}"
             continue
@@ -106,6 +133,23 @@ def read_object(text: str, schema: Schema) -> dict[str, Any]:
                 return found
             fault = f"it does not fit the schema: {wrong}"
     raise ReplyFault(fault)
+
+
+def without_thoughts(text: str) -> str:
+    """The text without what stands between ``<think>`` and ``</think>``, in one pass.
+
+    >>> without_thoughts("<think>a <think> b</think>c<thinking>d")
+    'c<thinking>d'
+    """
+    kept: list[str] = []
+    done, opened = 0, -1
+    for sign in _THOUGHT.finditer(text):
+        if sign[1] and opened >= 0:
+            kept.append(text[done:opened])
+            done, opened = sign.end(), -1
+        elif not sign[1] and opened < 0:
+            opened = sign.start()
+    return "".join(kept) + text[done:]
 
 
 def _candidates(text: str) -> Iterator[str]:
@@ -139,6 +183,8 @@ def _loads(text: str) -> Any:
     try:
         return json.loads(text, strict=False)
     except ValueError as error:
+        if len(text) > LONGEST_REPAIRED:
+            raise
         return _mended(text.strip(), error)
 
 

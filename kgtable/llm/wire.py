@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 from kgtable.llm.conversation import ModelReply
 from kgtable.llm.faults import GARBLED, RequestFault, fault_from_response
+from kgtable.llm.repair import whole_text
 
 
 def read_reply(text: str) -> ModelReply | RequestFault:
@@ -17,7 +19,7 @@ def read_reply(text: str) -> ModelReply | RequestFault:
         body = json.loads(text)
         choice = body["choices"][0]
         message = choice["message"]
-        content = _content(message.get("content"))
+        content = whole_text(_content(message.get("content")))
         refusal = str(message.get("refusal") or "")
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         start = " ".join(text.split())[:120]
@@ -26,9 +28,9 @@ def read_reply(text: str) -> ModelReply | RequestFault:
     return ModelReply(
         content,
         str(choice.get("finish_reason") or "stop"),
-        refusal,
+        whole_text(refusal),
         *_tokens(usage),
-        str(body.get("model") or ""),
+        whole_text(str(body.get("model") or "")),
     )
 
 
@@ -43,6 +45,7 @@ class StreamReader:
     usage: Mapping[str, Any] | None = None
     model: str = ""
     fault: RequestFault | None = None
+    held: str = ""
 
     def take(self, chunk: Mapping[str, Any]) -> str:
         """Take one chunk, as decoded JSON; gives the text in it."""
@@ -71,6 +74,10 @@ class StreamReader:
                 f"the stream holds what is not a chunk: {line[5:60].strip()!r}", 502, GARBLED
             )
             return
+        piece = self.held + piece
+        # The halves of a surrogate pair may come in two chunks.
+        self.held = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+        piece = whole_text(piece.removesuffix(self.held) if self.held else piece)
         if piece:
             self.text.append(piece)
             self.on_text(piece)
@@ -82,8 +89,40 @@ class StreamReader:
         if not self.finish:
             return RequestFault("the stream broke off")
         return ModelReply(
-            "".join(self.text), self.finish, "".join(self.refusal), *_tokens(self.usage), self.model
+            "".join(self.text) + whole_text(self.held),
+            self.finish,
+            whole_text("".join(self.refusal)),
+            *_tokens(self.usage),
+            whole_text(self.model),
         )
+
+
+class ReplyReader:
+    """A reply as its bytes arrive: whole, or with `on_text` a stream of events whose text is passed on."""
+
+    def __init__(self, on_text: Callable[[str], None] | None) -> None:
+        self._stream = None if on_text is None else StreamReader(on_text)
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._parts: list[str] = []
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes."""
+        text = self._decode(piece)
+        if self._stream is None or "\n" not in text:
+            self._parts.append(text)
+            return
+        *lines, rest = ("".join(self._parts) + text).split("\n")
+        self._parts = [rest]
+        for line in lines:
+            self._stream.take_line(line.removesuffix("\r"))
+
+    def reply(self) -> ModelReply | RequestFault:
+        """What was received in the end."""
+        text = "".join(self._parts) + self._decode(b"", True)
+        if self._stream is None:
+            return read_reply(text)
+        self._stream.take_line(text)
+        return self._stream.reply()
 
 
 def _content(content: Any) -> str:

@@ -276,6 +276,7 @@ def test_what_the_environment_holds_for_openai_is_not_sent_elsewhere(
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, f"secret-{name}")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: secret-gateway")
     with ScriptedServer(["Hello"]) as server:
         ask(ChatModel("tiny", ModelEndpoint(server.base_url), policy=QUICK), PLAIN, None)
     assert "secret-" not in str(server.requests[0])
@@ -322,13 +323,13 @@ BODY = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
 
 def post_blocking(endpoint: ModelEndpoint, body: Mapping[str, Any], tap: Tap) -> ModelReply | RequestFault:
     with open_client(endpoint, 5.0) as client:
-        return post(client, body, tap)
+        return post(client, body, tap, 30.0)
 
 
 def post_in_a_loop(endpoint: ModelEndpoint, body: Mapping[str, Any], tap: Tap) -> ModelReply | RequestFault:
     async def posted() -> ModelReply | RequestFault:
         async with open_async_client(endpoint, 5.0) as client:
-            return await post_async(client, body, tap)
+            return await post_async(client, body, tap, 30.0)
 
     return asyncio.run(posted())
 

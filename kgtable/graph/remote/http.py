@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import json
 import os
 import time
 import weakref
 import zlib
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from threading import Lock
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -66,6 +68,18 @@ class Login(httpx.Auth):
         self._wants_digest = False
         self._is_unsure = self._user is not None
         self._lock = Lock()
+
+    def masked(self, text: bytes) -> bytes:
+        """The text without the secret, in any of the forms in which an endpoint may repeat what it got."""
+        pair = f"{self._user or ''}:{self._secret}".encode()
+        forms = (self._secret, quote(self._secret, safe=""), json.dumps(self._secret)[1:-1])
+        for form in (*(form.encode() for form in forms), base64.b64encode(pair)):
+            text = text.replace(form, b"***")
+        return text
+
+    def masked_text(self, text: str) -> str:
+        """As `masked`, of a text."""
+        return self.masked(text.encode("utf-8", "replace")).decode("utf-8", "replace")
 
     def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """See `httpx.Auth`; one thread at a time changes what is known of the endpoint."""
@@ -150,6 +164,7 @@ class HttpReply:
     status: int
     headers: httpx.Headers
     body: bytes
+    location: str = ""
 
     @property
     def media_type(self) -> str:
@@ -239,6 +254,15 @@ class EndpointClient:
     def _logged_in(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], login: Login | None
     ) -> HttpReply:
+        """Send a request with its credentials; what they are is masked where an error repeats them."""
+        reply = self._walked_through(method, url, body, headers, login)
+        if login is None or reply.status < 300:
+            return reply
+        return replace(reply, body=login.masked(reply.body), location=login.masked_text(reply.location))
+
+    def _walked_through(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], login: Login | None
+    ) -> HttpReply:
         """Send a request with its credentials.
 
         The client would walk through the login by itself, but reads the replies on the way whole.
@@ -267,7 +291,9 @@ class EndpointClient:
                 raise _BrokenConnectionError from error
             with closing(response):
                 body = _read(response, deadline, policy, url)
-            return HttpReply(response.status_code, response.headers, _unpacked(body, response, policy, url))
+            found = response.headers
+            unpacked = _unpacked(body, response, policy, url)
+            return HttpReply(response.status_code, found, unpacked, found.get("location", ""))
         except (TimeoutError, httpx.TimeoutException) as error:
             raise RemoteStoreError(
                 f"{url} gave no whole answer within {policy.timeout:g} seconds.",

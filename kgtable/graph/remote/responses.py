@@ -37,7 +37,7 @@ def checked(reply: HttpReply, url: str, *, asked: bool = False) -> None:
         raise QueryError(f"{url} refused the query{said}")
     if 300 <= status < 400:
         raise RemoteStoreError(
-            f"{url} redirects to {reply.headers.get('location')}.",
+            f"{url} redirects to {reply.location[:LONGEST_MESSAGE] or 'nowhere'}.",
             hint="Connect to that address if you trust it.",
         )
     hints = {

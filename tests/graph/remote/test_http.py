@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import base64
 import gzip
+import json
 import tracemalloc
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -62,6 +65,21 @@ def test_a_redirect_is_not_followed_with_the_credentials() -> None:
         assert reply.status == 307
         assert len(server.asked) == 1
         assert not other.asked
+
+
+@pytest.mark.parametrize("user", [None, "me"])
+def test_an_error_that_repeats_the_secret_does_not_show_it(user: str | None) -> None:
+    secret = 's3cret "ü&'
+    with Misbehaving().running() as server:
+        login = Login(Credentials(secret, user))
+        sent = base64.b64encode(f"{user or ''}:{secret}".encode()).decode()
+        said = f"{secret} {quote(secret, safe='')} {json.dumps(secret)} {sent}".encode()
+        server.answers = [Answer(401, "text/plain", said, {"Location": f"http://e/?token={quote(secret)}"})]
+        reply = EndpointClient(ONCE).send("GET", server.url, login=login)
+        assert reply.body == b'*** *** "***" ***'
+        assert reply.location == "http://e/?token=***"
+        server.answers = [Answer(200, "text/plain", said)]
+        assert EndpointClient(ONCE).send("GET", server.url, login=login).body == said
 
 
 def challenged(nonce: str) -> Answer:
