@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from kgtable.answering.answer import Citation, aligned, computed_text, printable, with_measure
-from kgtable.answering.context import unit_word
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import citations_of, relations_of
 from kgtable.errors import EvaluationError, UsageError
@@ -178,26 +178,26 @@ class ProgramRun:
         left = self.size - min(len(self.rows), SHOWN_ROWS)
         return f"… and {left:,} more rows" if left else ""
 
-    def _units(self) -> list[str | None]:
-        """For each column the unit that all its numbers have."""
-        found = [{cell.unit for row in self.rows if (cell := row[at])} for at in range(len(self.names))]
-        return [next(iter(units)) if len(units) == 1 else None for units in found]
-
     def _headings(self) -> list[str]:
-        words = [unit_word(unit) for unit in self._units()]
+        """The names of the columns, with unit and scale where all numbers of a column lack the same in print."""
         return [
-            f"{name} ({word})" if word and word.casefold() not in name.casefold() else name
-            for name, word in zip(self.names, words, strict=True)
+            name if measure.strip("()").casefold() in name.casefold() else f"{name} {measure}"
+            for name, measure in zip(self.names, self._measures, strict=True)
         ]
 
     def _plain(self, row: tuple[ComputedCell | None, ...]) -> list[str]:
-        """A row as texts; the unit that a column's heading says is not said again."""
+        """A row as texts, without what the headings say."""
         return [
-            ""
-            if cell is None
-            else with_measure(cell.text, cell._number, None if unit == cell.unit else cell.unit)
-            for cell, unit in zip(row, self._units(), strict=True)
+            "" if cell is None else cell.text if measure else str(cell)
+            for cell, measure in zip(row, self._measures, strict=True)
         ]
+
+    @cached_property
+    def _measures(self) -> list[str]:
+        """For each column what the print of all its numbers lacks, such as ``(million EUR)``; else empty."""
+        columns = [[cell for row in self.rows if (cell := row[at])] for at in range(len(self.names))]
+        lacking = [{str(cell).removeprefix(cell.text).strip() for cell in column} for column in columns]
+        return [next(iter(found)) if len(found) == 1 else "" for found in lacking]
 
 
 class GraphPrograms:

@@ -108,6 +108,26 @@ _FAMILIES: tuple[tuple[type[Any], type[Node], str], ...] = (
 _NAMES = [*_RELATIONS, *_EXPRESSIONS, *(member.value for family, _, _ in _FAMILIES for member in family)]
 
 
+def operators() -> dict[str, tuple[str, ...]]:
+    """The fields of every operator, by its name in JSON; those that may be left out end with ``?``.
+
+    >>> operators()["limit"], operators()["sum"]
+    (('source', 'count?', 'offset?', 'ties?'), ('argument?', 'rows?'))
+    """
+    kinds: list[tuple[str, type[Node], str]] = [
+        *((name, kind, "") for name, kind in (_RELATIONS | _EXPRESSIONS).items()),
+        *((member.value, kind, field) for family, kind, field in _FAMILIES for member in family),
+    ]
+    return {
+        name: tuple(
+            f"{found.name}{'' if found.default is MISSING else '?'}"
+            for found in fields(kind)  # type: ignore[arg-type]
+            if found.name != field
+        )
+        for name, kind, field in kinds
+    }
+
+
 def parse_program(source: str | Mapping[str, Any]) -> Program:
     """Read a program from JSON text or from what JSON text was decoded to.
 

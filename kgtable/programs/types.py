@@ -439,9 +439,9 @@ class _Checker:
         name = f" {found.name!r}" if found.name else ""
         if found.role is not ColumnRole.PLAIN or found.kind is ValueKind.ENTITY:
             what = "ranks or numbers rows" if found.role is ColumnRole.ORDINAL else "holds identifiers"
-            raise ProgramTypeError(f"The column{name} {what}; a {word} of it has no meaning.")
+            raise ProgramTypeError(f"The column{name} {what}; {_a(word)} of it has no meaning.")
         if found.kind in TIMES:
-            raise ProgramTypeError(f"The column{name} holds dates; a {word} of dates has no meaning.")
+            raise ProgramTypeError(f"The column{name} holds dates; {_a(word)} of dates has no meaning.")
         if found.kind in (ValueKind.TEXT, ValueKind.TRUTH):
             raise ProgramTypeError(f"The column{name} holds no numbers to take the {word} of.")
         if not narrowed:
@@ -599,6 +599,10 @@ def joined(left: Scope, right: Scope) -> Scope:
         twice = next(name for name in names if names.count(name) > 1)
         raise ProgramTypeError(f"Two tables are called {twice!r}.", hint="Give one of them an alias.")
     return Scope(left.sources + right.sources, left.names + right.names, left.types + right.types)
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def _some(units: frozenset[str | None]) -> str:

@@ -163,6 +163,24 @@ def test_rows_are_told_as_a_table_and_given_as_a_frame(kg: kgtable.KnowledgeGrap
     json.dumps(found)
 
 
+def test_units_and_scales_that_a_column_does_not_print_stand_in_its_heading(
+    kg: kgtable.KnowledgeGraph,
+) -> None:
+    totals = kg.run(
+        {
+            "op": "project",
+            "source": table("halden-segments", choice="totals"),
+            "columns": [column("2024"), column("Change in %")],
+        }
+    )
+    assert str(totals).splitlines()[0].split("  ")[1:] == ["2024 (thousand EUR)", "Change in %"]
+    assert str(totals).splitlines()[1].split() == ["1,185,300", "8.7"]
+    assert "<th>2024 (thousand EUR)</th>" in totals._repr_html_()
+    heights = kg.run({"op": "project", "source": table("lighthouses"), "columns": [column("Height")]})
+    assert str(heights).splitlines()[0].strip() == "Height"
+    assert str(heights).splitlines()[1].strip() == "31 m"
+
+
 def test_as_many_rows_are_kept_as_asked_for_and_all_are_counted(kg: kgtable.KnowledgeGraph) -> None:
     for engine in ("memory", "sparql", "sql"):
         run = kg.run(table("planets"), most=3, engine=engine)

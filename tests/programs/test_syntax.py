@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from kgtable.errors import ProgramSyntaxError
 from kgtable.programs import parse_program, program_schema, program_to_json, realize
 from kgtable.programs.algebra import (
+    PSEUDO_COLUMNS,
     Aggregate,
     AggregateFunction,
     And,
@@ -49,6 +52,7 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
+from kgtable.programs.syntax import operators
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 COLUMNS = st.builds(ColumnRef, NAMES | st.integers(0, 99), NAMES)
@@ -176,3 +180,16 @@ def test_numbers_stay_exact_in_json() -> None:
     program = Program(Constant(long, ValueKind.QUANTITY))
     assert parse_program(json.dumps(program_to_json(program))) == program
     assert parse_program("0.1") == Program(Constant(Decimal("0.1"), ValueKind.QUANTITY))
+
+
+def test_the_documents_describe_every_operator_and_its_fields() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "programs.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \| ((?:`\w+\??`(?:, )?)+) \|", page, re.MULTILINE)
+    described = {name: tuple(re.findall(r"`([^`]+)`", listed)) for name, listed in rows}
+    assert described == operators()
+    assert len(rows) == len(described)
+
+
+def test_the_documents_name_every_pseudo_column() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "programs.md").read_text(encoding="utf-8")
+    assert [name for name in PSEUDO_COLUMNS if f'"{name}"' not in page] == []
