@@ -195,8 +195,10 @@ def answer_by_programs(
         return RankedAnswer(question, None, confidence, reasons=(why,), alternatives=alternatives)
     doubts = list(_doubts(asked, best, rivals, confidence, sources))
     ambiguous = bool(rivals)
-    reasons = tuple(doubts) or ("Every word of the question is accounted for, and no other reading fits.",)
-    return RankedAnswer(question, main, confidence, True, ambiguous, not doubts, reasons, alternatives)
+    if not doubts:
+        reason = "Every word of the question is accounted for, and no other reading fits."
+        return RankedAnswer(question, main, confidence, True, False, True, (reason,))
+    return RankedAnswer(question, main, confidence, True, ambiguous, False, tuple(doubts), alternatives)
 
 
 def _names_nothing(question: Question, best: Executed) -> bool:

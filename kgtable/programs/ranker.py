@@ -186,7 +186,7 @@ _FARTHEST = 6.0
 FOR = frozenset(
     ("covered", "rare:covered", "table:rare", "table:first", "title", "title:focus", "t:link", "t:exact", "t:best",
      "t:focus", "t:label", "m:link", "m:exact", "m:best", "m:focus", "m:hint", "share", "quality", "lead",
-     "lead:other table", "lead:same table", "lead:covered")
+     "lead:other table", "lead:same table", "lead:covered", "covered, lead:other table", "covered, lead:covered")
 )  # fmt: skip
 """Features that speak for an answer: their weights in the confidence are not negative."""
 
@@ -243,6 +243,9 @@ def confidence_features(
         "lead:covered": lead([p for p in others if rows[p]["uncovered"] <= mine["uncovered"] + 1e-9]),
         "near": min(len(near), 5) / 5,
     }
+    if mine.get("covered") and not mine.get("cue:left"):
+        found["covered, lead:other table"] = found["lead:other table"]
+        found["covered, lead:covered"] = found["lead:covered"]
     qualities = []
     for name, value in mine.items():
         if value and (name in FOR or name in AGAINST):

@@ -25,7 +25,7 @@ def test_the_confidence_looks_at_the_lead_of_the_best_answer() -> None:
 def test_features_of_the_program_and_the_quality_of_its_conditions_tell() -> None:
     mine = row(**{"op=select/columns": 1.0, "c:exact": 2.0, "c:exact:q": 1.8, "c:n=2": 1.0, "unknown": 3.0})
     found, _ = confidence_features([mine], [1.0], ["a"], 0.0)
-    assert found["op=select"] == found["has exact"] == found["c:n=2"] == 1.0
+    assert found["op=select"] == found["has exact"] == 1.0
     assert found["quality"] == pytest.approx(0.9)
     assert found["lead"] == 6.0
     assert "unknown" not in found
