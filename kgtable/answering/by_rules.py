@@ -280,6 +280,8 @@ def _doubts(
         doubts.append("The answer stands in a cell by which it was chosen.")
     if target is not None and _holds_the_name(best, target):
         doubts.append("The name in the question stands in the column of the answer, too.")
+    if alike := _alike(question, best, sources):
+        doubts.append(f"The words of the question fit another table as well ({alike}).")
     if periods := _other_periods(question, best):
         doubts.append(f"The question does not name {', '.join(periods)}.")
     if op in ("count", "count_distinct", "sum", "mean") and best.features.get("c:beside"):
@@ -310,6 +312,16 @@ def _holds_the_name(best: Executed, target: ColumnView) -> bool:
     return any(c.mask & o.mask for c in chosen for o in other)
 
 
+def _alike(question: Question, best: Executed, sources: Sequence[ProgramSource]) -> str:
+    """A table that has every word of the question that the answer's tables have; empty where there is none."""
+    own = best.candidate.source
+    words = own.touched & (question.content | own.values)
+    for source in sources:
+        if len(source.ids) == 1 and not set(source.ids) & set(own.ids) and words & ~source.touched == 0:
+            return source.ids[0]
+    return ""
+
+
 def _other_periods(question: Question, best: Executed) -> list[str]:
     """The columns of years that the program reads and the question does not name, where it names years."""
     years = set(_YEAR.findall(question.text))
@@ -320,8 +332,8 @@ def _other_periods(question: Question, best: Executed) -> list[str]:
     }
     found = []
     for view in best.candidate.source.columns:
-        if (view.ref.name, view.ref.table) in read and view.period:
-            own = set(_YEAR.findall(view.period))
+        if (view.ref.name, view.ref.table) in read:
+            own = set(_YEAR.findall(f"{view.period} {view.name}"))
             if own and not own & years:
                 found.append(view.name)
     return found
