@@ -37,12 +37,12 @@ SYMBOLS: Final = {
 _GREEK_SYMBOL = re.compile(r"(?<![\u0370-\u03ff])([ΔΣ])(?![\u0370-\u03ff])")
 _GREEK_NAMES = {"Δ": " Delta ", "Σ": " Sum "}
 _AVERAGE = re.compile(r"(?<!\w)[Øø](?!\w)")
-_FOOTNOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb)\s*\d*)\]", re.IGNORECASE)
+_FOOTNOTE = re.compile(r"(?<!\s)\s*\[(?:\d{1,3}|[a-z]|(?:note|nb)\s*\d*)\]", re.IGNORECASE)
 _RANGE = re.compile(r"(?<=\d)\s*[-‐‑‒–—−]\s*(?=\d)")
 _MINUS = re.compile(r"(?<![\w)])[-−–](?=\d)")
 _PERCENT_AFTER_IN = re.compile(r"(?<![^\W_])(in)\s*%", re.IGNORECASE)
 _PERCENT_OF_FIGURE = re.compile(r"(?<=\d)\s?%")
-_LEADING_PERCENT = re.compile(r"^[\W_]*%(?=.*[^\W_])")
+_LEADING_PERCENT = re.compile(r"^[\W_]{0,40}%(?=.*[^\W_])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’ʼ`´](?=[^\W\d_])")
 _NAME_START = (

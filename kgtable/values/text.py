@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 _MARKS = re.compile(
-    r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=[)\]]))(?:\s?[¹²³⁴-⁹⁰ᵃ-ᶠ]{1,3}|\s?[*†‡§¶]{1,4}|\s?\[(?:\d{1,3}|[a-z]|note \d{1,3})\])+\s*$",  # noqa: E501
+    r"(?:(?<=[^\W\d_]{3})|(?<=\d{4})|(?<=[)\]]))(?:\s?[¹²³⁴-⁹⁰ᵃ-ᶠ]{1,3}|\s?[*†‡§¶]{1,4}|\s?\[(?:\d{1,3}|[a-z]|note \d{1,3})\]){1,20}+\s*$",  # noqa: E501
     re.IGNORECASE,
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -288,7 +288,7 @@ class UnitPhrase:
 
 
 _EXCEPTION = re.compile(
-    r"[\s,;(]*\b(?:except(?:ing|ed)?|other than|excluding|unless|but not"
+    r"(?<![\s,;(])[\s,;(]*\b(?:except(?:ing|ed)?|other than|excluding|unless|but not"
     r"|where applicable)\b(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
