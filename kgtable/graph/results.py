@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -60,6 +61,18 @@ _STANDARD = {
     ResultFormat.TSV: ox.QueryResultsFormat.TSV,
     ResultFormat.XML: ox.QueryResultsFormat.XML,
 }
+
+
+_NOT_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+
+
+def well_formed_xml(text: bytes) -> bytes:
+    """The XML with U+FFFD for each character that XML 1.0 cannot hold, which the engine writes as it is.
+
+    >>> well_formed_xml(b"<v>a\\x01b</v>").decode()
+    '<v>a\ufffdb</v>'
+    """
+    return _NOT_XML.sub("\ufffd".encode(), text)
 
 
 def python_value(term: Any) -> Any:
@@ -143,7 +156,8 @@ def _printed(results: Results, format: ResultFormat | None, prefixes: Mapping[st
         raise UsageError("Only triples can be printed as turtle.", hint="Use table, json, csv, tsv or xml.")
     if format is not None and format in _STANDARD:
         data = results.serialize(format=_STANDARD[format])
-        return (data or b"").decode("utf-8")
+        data = well_formed_xml(data or b"") if format is ResultFormat.XML else data or b""
+        return data.decode("utf-8")
     if isinstance(results, ox.QueryBoolean):
         return "true\n" if results else "false\n"
     return _text_table(results, prefixes)

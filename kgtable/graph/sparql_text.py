@@ -70,6 +70,47 @@ def tokens(text: str) -> Iterator[Token]:
         yield Token(kind, match.group(), match.start())
 
 
+DEEPEST = 250
+"""Brackets that may be open at a time in a query."""
+MOST_PARTS = 1_500
+"""Joined patterns that a query may have; an operator counts as half of one."""
+
+_JOINING = ("OPTIONAL", "MINUS", "UNION", "BIND", "FILTER", "GRAPH", "SERVICE", "EXISTS", "VALUES", "SELECT")
+_OPERATORS = dict.fromkeys("+-*/!<>", 0.5) | dict.fromkeys("|&", 0.25)  # these come in pairs
+
+
+class DeepTextError(ValueError):
+    """The query is nested so deeply, or has so many parts, that the engine would run out of stack."""
+
+
+def check_depth(query: str) -> None:
+    """Raise `DeepTextError` for a query that would end the process: the engine works recursively.
+
+    >>> check_depth("ASK { FILTER(" + "(" * 9_000 + "1" + ")" * 9_000 + ") }")
+    Traceback (most recent call last):
+    ...
+    kgtable.graph.sparql_text.DeepTextError: The query is nested more than 250 levels deep.
+    """
+    if len(query) < 2 * MOST_PARTS and sum(map(query.count, "({[")) <= DEEPEST:
+        return
+    depth, parts = 0, 0.0
+    for match in _TOKEN.finditer(query):
+        kind, text = match.lastgroup, match.group()
+        if kind == "word":
+            parts += text.upper() in _JOINING
+        elif kind == "sign":
+            if text in "({[":
+                depth += 1
+                if depth > DEEPEST:
+                    raise DeepTextError(f"The query is nested more than {DEEPEST} levels deep.")
+            elif text in ")}]":
+                depth -= 1
+            elif text != "-" or not query[match.end() : match.end() + 1].isdigit():  # else a number's sign
+                parts += _OPERATORS.get(text, 0)
+        if parts > MOST_PARTS:
+            raise DeepTextError(f"The query has more than {MOST_PARTS:,} joined patterns or operators.")
+
+
 _STAR = re.compile(r"\bSELECT\s+(?:(?:DISTINCT|REDUCED)\s+)?\*", re.IGNORECASE)
 _PROJECTED = ("SELECT", "DISTINCT", "REDUCED")
 

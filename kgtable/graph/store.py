@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import GraphClosedError, GraphNotFoundError, QueryError, StorageError
-from kgtable.graph.sparql_text import Bindable, spelt_out, to_term
+from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term
 from kgtable.storage import Lease
 
 _TRIPLE = attrgetter("triple")
@@ -109,6 +109,7 @@ class EmbeddedStore:
             )
 
         with query_errors():
+            check_depth(text)
             found = results(text)
             if isinstance(found, ox.QuerySolutions):
                 ordered = spelt_out(text, [variable.value for variable in found.variables])

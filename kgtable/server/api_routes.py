@@ -137,6 +137,7 @@ class Api:
         content = await requests.body(request.receive, requests.header_map(request.scope), 64 << 10)
         try:
             given = json.loads(content)
+            json.dumps(given, ensure_ascii=False).encode("utf-8")  # no half characters
         except (ValueError, RecursionError):
             raise Problem("bad-request", "The body is not JSON.") from None
         if not isinstance(given, dict) or not set(given) <= {"question", "method", "k"}:

@@ -20,7 +20,8 @@ from urllib.parse import quote
 
 import pyoxigraph as ox
 
-from kgtable.graph.sparql_text import AmbiguousTextError, tokens
+from kgtable.graph.results import well_formed_xml
+from kgtable.graph.sparql_text import AmbiguousTextError, DeepTextError, check_depth, spelt_out, tokens
 from kgtable.server import negotiation
 from kgtable.server.frames import Head
 from kgtable.server.negotiation import Offer
@@ -152,6 +153,7 @@ GZIP_FROM = 1_024
 """Answers shorter than this many bytes are not worth compressing."""
 
 _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
+_XML = (ox.QueryResultsFormat.XML, ox.RdfFormat.RDF_XML)
 OPENING_PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Seconds to wait before each further attempt to open a store."""
 
@@ -209,7 +211,12 @@ class Evaluator:
         except (OSError, RuntimeError):
             # A concurrent writer may have replaced the files of an older view.
             self._store = self._open()
+        try:
             return self._answer(job)
+        except OSError as error:
+            if job["op"] == "query" and job.get("services"):
+                raise service_problem(error) from error
+            raise
 
     def _answer(self, job: Head) -> tuple[Head, bytes]:
         output = _Output(job["result_limit"])
@@ -223,6 +230,8 @@ class Evaluator:
                 {"limit": limit},
             ) from None
         body = output.getvalue()
+        if offer.format in _XML:
+            body = well_formed_xml(body)
         head: Head = {"status": 200, "type": offer.content_type}
         if job["op"] == "query" and is_volatile(job["query"]):
             head["volatile"] = True
@@ -234,12 +243,23 @@ class Evaluator:
     def _query(self, job: Head, output: _Output) -> Offer:
         query = job["query"]
         refuse_remote(query, job.get("services", ()))
-        try:
-            results = self._store.query(
+
+        def evaluated(query: str) -> Any:
+            return self._store.query(
                 query, prefixes=self._used(query), base_iri=job.get("base"), **_dataset(job, query)
             )
+
+        try:
+            check_depth(query)
+            results = evaluated(query)
+            if isinstance(results, ox.QuerySolutions):
+                # The engine gives the columns of SELECT * in alphabetical order.
+                ordered = spelt_out(query, [variable.value for variable in results.variables])
+                results = results if ordered is None else evaluated(ordered)
         except SyntaxError as error:
             raise syntax_problem(error) from None
+        except DeepTextError as error:
+            raise Problem("too-complex", str(error)) from None
         except ValueError as error:
             raise Problem("bad-request", str(error)) from None
         except RuntimeError as error:
@@ -333,6 +353,11 @@ def refuse_remote(text: str, allowed: Any) -> None:
             raise Problem("remote-access", f"SERVICE and LOAD of {target} are not allowed on this server.")
     if file_iris(text):
         raise Problem("remote-access", "IRIs that begin with file: are not allowed on this server.")
+
+
+def service_problem(error: OSError) -> Problem:
+    """The failure to fetch what SERVICE or LOAD names, as a `Problem`."""
+    return Problem("remote-failed", f"What the request names could not be fetched: {error}.")
 
 
 def without_unused_prefixes(turtle: bytes) -> bytes:

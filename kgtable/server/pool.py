@@ -300,6 +300,9 @@ class Pool:
         if error.out_of_memory:
             detail = f"The request needed more than {self._memory:,} bytes of memory."
             return Problem("memory-limit", detail)
+        if error.out_of_stack:
+            detail = "The engine ran out of stack: the request is nested too deeply, or has too many parts."
+            return Problem("too-complex", detail)
         retry = {"retry-after": "1"}
         return Problem("crashed", "The process that worked on the request ended. Try again.", {}, retry)
 

@@ -27,6 +27,7 @@ KINDS = {
     for kind in (
         ProblemKind("bad-request", 400, "The request is malformed"),
         ProblemKind("syntax-error", 400, "The query or update has a syntax error"),
+        ProblemKind("too-complex", 400, "The query or update is nested too deeply or has too many parts"),
         ProblemKind("bad-data", 400, "The RDF in the request cannot be read"),
         ProblemKind("unauthorized", 401, "A token is needed"),
         ProblemKind("forbidden", 403, "This is not allowed here"),
@@ -43,6 +44,7 @@ KINDS = {
         ProblemKind("headers-too-large", 431, "The headers of the request are too large"),
         ProblemKind("evaluation-error", 500, "The store could not evaluate the request"),
         ProblemKind("internal-error", 500, "The server made a mistake"),
+        ProblemKind("remote-failed", 502, "What the request names could not be fetched"),
         ProblemKind("timeout", 503, "The request took too long"),
         ProblemKind("memory-limit", 503, "The request needed too much memory"),
         ProblemKind("result-too-large", 503, "The result is too large"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -32,6 +33,14 @@ class WorkerDiedError(Exception):
     def out_of_memory(self) -> bool:
         """Whether the process ended because it could not allocate memory."""
         return any(word in self.words for word in ("memory allocation", "bad_alloc", "MemoryError"))
+
+    @property
+    def out_of_stack(self) -> bool:
+        """Whether the process ended as one does that overflows its stack.
+
+        Workers read what nobody writes to, so that a fault of the memory has no other usual cause.
+        """
+        return self.code == -signal.SIGSEGV
 
 
 @dataclass(slots=True, eq=False)

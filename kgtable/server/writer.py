@@ -21,7 +21,7 @@ from kgtable.building.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError
 from kgtable.graph.snapshots import WorkingStore
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
-from kgtable.server.execution import refuse_remote, syntax_problem
+from kgtable.server.execution import refuse_remote, remote_iris, service_problem, syntax_problem
 from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
 from kgtable.storage import exclusive_lock
@@ -177,6 +177,10 @@ def _update(store: ox.Store, job: Head, content: Content) -> None:
         raise syntax_problem(error) from None
     except ValueError as error:
         raise Problem("bad-request", str(error)) from None
+    except OSError as error:
+        if error.errno is None and job.get("allowed") and remote_iris(text):
+            raise service_problem(error) from error
+        raise
     except RuntimeError as error:
         kind = next((kind for words, kind in _REFUSALS.items() if words in str(error)), None)
         if kind is None:
