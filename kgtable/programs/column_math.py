@@ -28,7 +28,7 @@ from kgtable.programs.dimensions import (
     convert,
     multiply_units,
 )
-from kgtable.programs.relation import ColumnData, Indices, Integers
+from kgtable.programs.relation import ColumnData, Indices, Integers, Quotients, distinct
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, calculate, compare, key_of, quantity, sort_key
 from kgtable.programs.types import check_one_dimension
 
@@ -197,6 +197,11 @@ def calculate_vectors(operator: Operator, left: Vector, right: Vector) -> Vector
         return _calculate(operator, left, right)
     if isinstance(right, Datum):
         assert isinstance(left, ColumnData)
+        if operator in (Operator.MULTIPLY, Operator.DIVIDE):
+            constant = ColumnData(np.zeros(len(left), dtype=np.int32), [Datum(*right)])
+            scaled = _calculate_integers(operator, left, constant)
+            if scaled is not None:
+                return scaled
         return map_values(left, lambda value: _calculate(operator, value, right))
     if isinstance(left, Datum):
         return map_values(right, lambda value: _calculate(operator, left, value))
@@ -254,17 +259,9 @@ def _divide_integers(a: Integers, b: Integers) -> ColumnData | None:
     if factor != 1 or (b.mantissas[valid] == 0).any():
         return None
     scale = a.scale if b.unit in COUNTS and not b.scale else None
-    shift = a.exponent - b.exponent
-    above, below = a.mantissas[valid].tolist(), b.mantissas[valid].tolist()
-    seen: dict[Decimal, int] = {}
-    found = [
-        seen.setdefault(ROUNDED.divide(Decimal(x), Decimal(y)), len(seen))
-        for x, y in zip(above, below, strict=True)
-    ]
-    codes = np.full(len(valid), -1, dtype=np.int32)
-    codes[valid] = found
-    values = [Datum(ValueKind.QUANTITY, value.scaleb(shift, ROUNDED), unit, scale) for value in seen]
-    return ColumnData(codes, values)
+    below = np.where(valid, b.mantissas, 1)
+    quotients = Quotients(a.mantissas, below, a.exponent - b.exponent, unit, scale)
+    return ColumnData(np.where(valid, np.arange(len(valid)), -1).astype(np.int32), quotients)
 
 
 def from_integers(integers: Integers) -> ColumnData:
@@ -397,7 +394,7 @@ def aggregate(
         return [quantity(int((data.codes[rows] >= 0).sum()), "NUM") for rows in groups]
     if function is AggregateFunction.COUNT_DISTINCT:
         found = keys(data)
-        return [quantity(len(np.unique(found[rows][found[rows] >= 0])), "NUM") for rows in groups]
+        return [quantity(len(distinct(found[rows][found[rows] >= 0])), "NUM") for rows in groups]
     if function is AggregateFunction.FIRST:
         return [data[int(rows[0])] if len(rows) else None for rows in groups]
     if function in (AggregateFunction.MIN, AggregateFunction.MAX):
@@ -459,6 +456,8 @@ def _extreme(
 
 def _total(function: AggregateFunction, data: ColumnData, name: str) -> Datum | None:
     """Sum, mean or median of a column's quantities; missing (as in SQL) where there are none."""
+    if isinstance(data.values, Quotients) and function is not AggregateFunction.MEDIAN:
+        return _total_of_quotients(function, data.codes, data.values)
     integers = data.integers()
     if integers is not None:
         count = int(integers.valid.sum())
@@ -477,6 +476,32 @@ def _total(function: AggregateFunction, data: ColumnData, name: str) -> Datum | 
         found = quantity(Decimal(total).scaleb(integers.exponent, EXACT), integers.unit, integers.scale)
         return found if function is AggregateFunction.SUM else _mean(found, count)
     return _total_of_values(function, data, name)
+
+
+_PLACES = 80
+"""Decimal places to which quotients are added up; the sum is then rounded as any quotient is."""
+
+
+def _total_of_quotients(
+    function: AggregateFunction, codes: npt.NDArray[np.int32], quotients: Quotients
+) -> Datum | None:
+    """Sum or mean of quotients: those of one divisor are added before they are divided."""
+    rows = codes[codes >= 0]
+    if not len(rows):
+        return None
+    below = quotients.below[rows]
+    order = np.argsort(below, kind="stable")
+    above, below = quotients.above[rows][order], below[order]
+    starts = np.flatnonzero(np.concatenate(([True], below[1:] != below[:-1])))
+    if int(np.abs(above).max()) * len(above) < LARGEST:
+        sums = np.add.reduceat(above, starts).tolist()
+    else:
+        sums = [sum(part.tolist()) for part in np.split(above, starts[1:])]
+    unit = 10**_PLACES
+    total = sum(top * unit // bottom for top, bottom in zip(sums, below[starts].tolist(), strict=True))
+    number = ROUNDED.normalize(EXACT.scaleb(Decimal(total), quotients.shift - _PLACES))
+    found = quantity(number, quotients.unit, quotients.scale)
+    return found if function is AggregateFunction.SUM else _mean(found, len(rows))
 
 
 def _total_of_values(function: AggregateFunction, data: ColumnData, name: str) -> Datum | None:

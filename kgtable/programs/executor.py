@@ -69,7 +69,7 @@ from kgtable.programs.column_math import (
 from kgtable.programs.dimensions import comparable, convert, describe
 from kgtable.programs.provenance import CellRead, CellRole, Origin, Read, RowGroups, RowTrace
 from kgtable.programs.realize import realize
-from kgtable.programs.relation import ColumnData, Indices, Relation
+from kgtable.programs.relation import ColumnData, Indices, Relation, distinct
 from kgtable.programs.scalars import (
     SCALES,
     Datum,
@@ -200,7 +200,7 @@ def places_of(node: Rows, relations: Mapping[str, Relation]) -> Indices:
 
     The compilers ask for it: which cells are left decides on the unit that a column has.
     """
-    return np.unique(_Executor(relations).rows(node).places[0]).astype(np.int64)
+    return distinct(_Executor(relations).rows(node).places[0]).astype(np.int64)
 
 
 @dataclass
@@ -795,7 +795,7 @@ def _grouped(numbers: Indices, wanted: Indices) -> RowGroups:
     order = np.argsort(numbers, kind="stable").astype(np.int64)
     ordered = numbers[order]
     low, high = np.searchsorted(ordered, wanted, "left"), np.searchsorted(ordered, wanted, "right")
-    if len(wanted) and len(low) == len(np.unique(numbers)):
+    if len(wanted) and len(low) == len(distinct(numbers)):
         return RowGroups(order, np.append(low, high[-1]).astype(np.int64))
     counts = high - low
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

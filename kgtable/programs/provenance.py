@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kgtable.programs.relation import Indices, Relation
+from kgtable.programs.relation import Indices, Relation, distinct
 
 
 class CellRole(StrEnum):
@@ -112,10 +112,10 @@ def _back(origin: Origin, wanted: Indices | None) -> Indices | None:
             return np.sort(origin.rows)
         parts = [origin.rows[origin.starts[row] : origin.starts[row + 1]] for row in wanted.tolist()]
         found = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        return np.unique(found)
+        return distinct(found)
     found = origin if wanted is None else origin[wanted]
     found = found[found >= 0]
-    return np.unique(found)
+    return distinct(found)
 
 
 def _read(read: Read, wanted: Indices | None) -> Iterator[CellRead]:

@@ -26,6 +26,7 @@ from rapidfuzz import fuzz, process
 
 from kgtable.errors import ProgramTypeError, UnknownColumnError
 from kgtable.programs.algebra import RowChoice, ValueKind
+from kgtable.programs.dimensions import ROUNDED
 from kgtable.programs.scalars import (
     Datum,
     duration_seconds,
@@ -188,12 +189,14 @@ class ColumnData:
 
     def used(self) -> list[int]:
         """The codes that occur, sorted."""
-        found: list[int] = np.unique(self.codes).tolist()
+        found: list[int] = distinct(self.codes).tolist()
         return found[1:] if found and found[0] < 0 else found
 
     def integers(self) -> Integers | None:
         """The values as integers of one exponent, where all that are no missing ones are numbers of one
         unit and fit; else None."""
+        if isinstance(self.values, Quotients):
+            return None
         if isinstance(self._integers, bool):
             self._integers = _integers(self)
         return self._integers
@@ -208,6 +211,40 @@ class ColumnData:
         seen: dict[Datum, int] = {}
         codes = [-1 if value is None else seen.setdefault(value, len(seen)) for value in values]
         return cls(np.array(codes, dtype=np.int32), list(seen))
+
+
+class Quotients(Sequence[Datum]):
+    """Quotients of integers, ``above[i] / below[i] * 10**shift``, each made a value when it is looked at."""
+
+    def __init__(
+        self,
+        above: npt.NDArray[np.int64],
+        below: npt.NDArray[np.int64],
+        shift: int,
+        unit: str | None,
+        scale: str | None,
+    ) -> None:
+        self.above, self.below, self.shift = above, below, shift
+        self.unit, self.scale = unit, scale
+
+    def __len__(self) -> int:
+        return len(self.above)
+
+    def __getitem__(self, index: int) -> Datum:  # type: ignore[override]
+        quotient = ROUNDED.divide(Decimal(int(self.above[index])), Decimal(int(self.below[index])))
+        return Datum(ValueKind.QUANTITY, quotient.scaleb(self.shift, ROUNDED), self.unit, self.scale)
+
+
+def distinct(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The different numbers, sorted; faster than `np.unique` where most of many numbers differ.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(numbers)
+    kept = np.ones(len(ordered), dtype=np.bool_)
+    kept[1:] = ordered[1:] != ordered[:-1]
+    return ordered[kept]
 
 
 class RelationColumn:
