@@ -22,7 +22,7 @@ from kgtable.errors import (
     RetrievalError,
     UsageError,
 )
-from kgtable.programs.algebra import Program
+from kgtable.programs.algebra import Program, tables_of
 from kgtable.resources import read_shipped
 from kgtable.server import neighbourhood, overview, table_windows
 from kgtable.server.execution import OPENING_PAUSES
@@ -33,6 +33,9 @@ Tell: TypeAlias = Callable[[str, Any], None]
 
 SHOWN_TRIPLES = 60
 """Triples sent to the page with an answer."""
+MOST_CELLS_COMPILED = 200_000
+"""Cells of the tables that a program may read to be compiled to SPARQL while the reader waits."""
+
 SHOWN_TERMS = 60
 LONGEST_PROMPT = 200_000
 
@@ -102,7 +105,9 @@ def _reading(
 
 
 def _sparql(program: Program, graph: KnowledgeGraph) -> str | None:
-    """The query that a program becomes; None where SPARQL cannot say it."""
+    """The query that a program becomes; None where SPARQL cannot say it, or its tables are long."""
+    if sum(graph.catalogue.tables[id].cells for id in tables_of(program)) > MOST_CELLS_COMPILED:
+        return None
     try:
         return graph.compile(program)
     except ProgramCompilationError:

@@ -30,7 +30,7 @@ _CITATIONS = _array(_object(cell=_TEXT, table=_TEXT, row=_WHOLE, column=_WHOLE, 
 _PROGRAM = {
     "type": ["object", "null"],
     "description": "The program that computed it, as `kgtable run` takes it; `calculation` says it in words, "
-    "`sparql` as a query.",
+    "`sparql` as a query, null where SPARQL cannot say it or the table is too long to compile it on the way.",
 }
 
 

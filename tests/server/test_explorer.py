@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kgtable.api import KnowledgeGraph
 from kgtable.errors import (
     GraphNotFoundError,
     KgtableError,
@@ -84,6 +85,18 @@ def test_an_answer_carries_its_status_its_program_and_its_readings(exploring: Ru
     assert [next(iter(row.values()))["value"] for row in rows] == ["1431300000"]
     none = exploring.client.post("/api/ask", json={"question": "qwertz yxcvb"}).json()
     assert (none["status"], none["program"], none["sparql"], none["headline"]) == ("none", None, None, None)
+
+
+def test_programs_over_long_tables_are_not_compiled_on_the_way(
+    graph_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = {"question": "What was the total revenue in 2023?", "method": None, "k": None}
+    with KnowledgeGraph(graph_folder) as graph:
+        assert explorer.ask(graph, job, lambda *_: None)["sparql"]
+        monkeypatch.setattr(explorer, "MOST_CELLS_COMPILED", 10)
+        found = explorer.ask(graph, job, lambda *_: None)
+    assert found["program"]
+    assert found["sparql"] is None
 
 
 def test_rules_answer_without_a_model(exploring: Running) -> None:

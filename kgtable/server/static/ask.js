@@ -161,7 +161,7 @@ function computed(reading) {
     { class: "computed" },
     reading.calculation ? h("p", {}, h("small", {}, "Computed as "), h("q", { id: "words" }, reading.calculation)) : null,
     reading.sparql ? h("p", {}, inEditor(reading.sparql, "Open as SPARQL", "sparql")) : null,
-    reading.program && !reading.sparql ? h("p", { class: "quiet" }, "SPARQL cannot say this program.") : null,
+    reading.program && !reading.sparql ? h("p", { class: "quiet" }, "No SPARQL here: it cannot say this program, or the table is too long to write it while you wait.") : null,
     reading.program
       ? h("details", { class: "way" }, h("summary", {}, "Program"), h("pre", { class: "code" }, JSON.stringify(reading.program, null, 2)))
       : null,
