@@ -20,6 +20,7 @@ from kgtable.cli.common import (
     note,
     presentation_option,
     prompt_option,
+    say,
     text_output,
 )
 from kgtable.cli.program_texts import compiled
@@ -112,7 +113,7 @@ def printed(retrieval: Retrieval, format: str, graph: KnowledgeGraph, *, explain
         explanation = retrieval.explain()
         if format == "table":  # which lists the triples anyway
             return "".join((f"{replace(explanation, triples=())}\n\n", *_table(retrieval)))
-        click.echo(f"{explanation}\n", err=True)
+        say(f"{explanation}\n", err=True)
     if format == "table":
         return "".join(_table(retrieval))
     if format == "turtle":
@@ -136,7 +137,7 @@ def batch(
         retrieval = found(question)
         if format == "csv":
             if explain:
-                click.echo(f"{id}: {retrieval.explain()}\n", err=True)
+                say(f"{id}: {retrieval.explain()}\n", err=True)
             rows = ({"id": id, **triple._asdict()} for triple in retrieval.triples)
             yield _csv(columns, rows, header=False)
         else:
@@ -231,16 +232,16 @@ def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options
         if as_json:
             answer = graph.ask(asked, **options)
             added = {"sparql": _sparql(answer, graph)} if "sparql" in show else {}
-            click.echo(json.dumps({**answer.to_json(), **added}, ensure_ascii=False))
+            say(json.dumps({**answer.to_json(), **added}, ensure_ascii=False))
         elif sys.stdout.isatty():
             answer = _stream(graph, asked, options)
         else:
             answer = graph.ask(asked, **options)
             if not answer.failure:
-                click.echo(as_text(answer))
+                say(as_text(answer))
         for name in show:
             if not (as_json and name in ("program", "sparql")):  # which the JSON has
-                click.echo(f"\n{name}:\n{shown(answer, name, graph)}", err=as_json)
+                say(f"\n{name}:\n{shown(answer, name, graph)}", err=as_json)
     if answer.failure:
         raise LLMReplyError(answer.failure)
     if not answer.found:
@@ -255,15 +256,15 @@ def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> An
 
     def tell(piece: str) -> None:
         said.append(piece)
-        click.echo(printable(piece), nl=False)
+        say(printable(piece), nl=False)
 
     answer = graph.ask(question, on_text=tell, **options)
     if said:
-        click.echo()
+        say()
     if answer.found and "".join(said).strip() == answer.text:
-        click.echo(evidence_text(answer))
+        say(evidence_text(answer))
     elif not answer.failure:
-        click.echo(as_text(answer))
+        say(as_text(answer))
     return answer
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,7 @@ from kgtable.errors import KgtableError, UsageError
 from kgtable.graph.remote.dialects import DIALECTS
 from kgtable.graph.writers import Format
 from kgtable.storage import whole_file
+from kgtable.values.text import harmless_text
 
 FORMATS = ", ".join(Format)
 """The names of the RDF formats, for help texts."""
@@ -34,10 +37,21 @@ def verbosity() -> int:
     return 0 if context is None else context.meta.get(_VERBOSITY, 0)
 
 
+def say(text: object = "", *, nl: bool = True, err: bool = False) -> None:
+    """Print text from files, models and servers: without control characters where people read it.
+
+    That is on standard error, and on standard output where it is a terminal. What goes to a pipe or a
+    file stays as it is.
+    """
+    if err or sys.stdout.isatty():
+        text = harmless_text(str(text))
+    click.echo(text, nl=nl, err=err, color=True)  # which leaves the text alone
+
+
 def note(text: str) -> None:
     """Print a remark on standard error, unless the command is quiet."""
     if verbosity() >= 0:
-        click.echo(text, err=True)
+        say(text, err=True)
 
 
 @contextmanager
@@ -47,7 +61,7 @@ def text_output(output: str) -> Iterator[Callable[[str], None]]:
     The file appears when the block ends without an error.
     """
     if output == "-":
-        yield lambda text: click.echo(text, nl=False)
+        yield lambda text: say(text, nl=False)
         return
     with whole_file(Path(output)) as handle:
         yield lambda text: _written(handle, text)
@@ -100,12 +114,27 @@ def verbosity_options() -> list[click.Option]:
     ]
 
 
+TERMINATED = 128 + signal.SIGTERM
+
+
+def _end_in_order_when_told() -> None:
+    """Make SIGTERM an exit like any other, so that temporary files are removed."""
+    here = threading.current_thread() is threading.main_thread()
+    if here and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+
+
 class Command(click.Command):
-    """A command that takes ``-v`` and ``-q``."""
+    """A command that takes ``-v`` and ``-q``, and ends in order when it is told to end."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += verbosity_options()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if self.name != "serve":  # which ends in an order of its own
+            _end_in_order_when_told()
+        return super().invoke(ctx)
 
 
 class ProgressLine:

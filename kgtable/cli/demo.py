@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 import kgtable
-from kgtable.cli.common import Command
+from kgtable.cli.common import Command, say
 from kgtable.errors import UsageError
 from kgtable.resources import PACKAGE, read_shipped
 
@@ -94,9 +94,9 @@ def demo(keep: Path | None) -> None:
         for number, step in enumerate(steps(folder), 1):
             _show(number, step)
     if keep is not None:
-        click.echo(f"The tables and the graph are in {keep}.")
+        say(f"The tables and the graph are in {keep}.")
     else:
-        click.echo("Run it with `--keep FOLDER` to go on with these tables and their graph.")
+        say("Run it with `--keep FOLDER` to go on with these tables and their graph.")
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 def _show(number: int, step: DemoStep) -> None:
     click.secho(f"{number}. {step.title}", bold=True)
     click.secho(f"$ {step.command}", dim=True)
-    click.echo(f"{step.output.rstrip()}\n")
+    say(f"{step.output.rstrip()}\n")
 
 
 COMMANDS = (demo,)

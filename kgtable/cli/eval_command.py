@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import kgtable
-from kgtable.cli.common import Command, ProgressLine, complete_methods
+from kgtable.cli.common import Command, ProgressLine, complete_methods, say
 from kgtable.config import load_settings
 from kgtable.errors import UsageError
 
@@ -98,7 +98,7 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
     plan = _plan(kg, folder, options)
     if options["dry_run"]:
         estimates = estimate(kg, plan, settings)
-        click.echo("\n".join(map(str, estimates)) or "No model is asked: it costs nothing.")
+        say("\n".join(map(str, estimates)) or "No model is asked: it costs nothing.")
         return
     result: Path | None = options["json_file"]
     if options["resume"] and result is None:
@@ -118,19 +118,19 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
     if isinstance(run, int):
         if keep is not None:
             keep.unlink(missing_ok=True)
-        click.echo(f"{run:,} requests were written to {options['batch_export']}.")
+        say(f"{run:,} requests were written to {options['batch_export']}.")
         return
     if result is not None:
         write_result(run, result)
     if options["report"] is not None:
         write_report(run, options["report"])
     for line in run_lines(run):
-        click.echo(line)
+        say(line)
     if keep is not None:
         _put_away(keep, sum(record.to_be_tried_again for record in run.records))
     if earlier is not None:
         for line in comparison_lines(earlier, run):
-            click.echo(line)
+            say(line)
 
 
 def _put_away(keep: Path, again: int) -> None:
@@ -138,7 +138,7 @@ def _put_away(keep: Path, again: int) -> None:
     if not again:
         keep.unlink(missing_ok=True)
         return
-    click.echo(
+    say(
         f"\nThe model could not be reached for {again:,} questions, which count as wrong here. The same "
         f"command with --resume asks them again; {keep} keeps the other records until then."
     )
@@ -168,10 +168,10 @@ def _check(folder: Benchmark, kg: KnowledgeGraph) -> None:
 
     faults = check_benchmark(folder, shapes(kg))
     for fault in faults:
-        click.echo(str(fault))
+        say(str(fault))
     if faults:
         sys.exit(1)
-    click.echo(f"{folder.folder}: no fault in {', '.join(folder.splits())}.")
+    say(f"{folder.folder}: no fault in {', '.join(folder.splits())}.")
 
 
 class _Shown(ProgressLine):

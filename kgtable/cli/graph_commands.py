@@ -22,6 +22,7 @@ from kgtable.cli.common import (
     note,
     refuse_standard_input,
     report_option,
+    say,
     standard_input,
     table_option,
     workers_option,
@@ -172,7 +173,7 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
         raise UsageError("Give a query, or a file with one.", hint=hint)
     text = file.read() if file is not None else sys.stdin.read() if query == "-" else str(query)
     with kgtable.open(kg) as graph:
-        click.echo(graph.sparql_text(text, format, defuse=defuse), nl=False)
+        say(graph.sparql_text(text, format, defuse=defuse), nl=False)
 
 
 @click.command(cls=Command)
@@ -197,10 +198,10 @@ def export(kg: Path, output: str, table: str | None, format: str | None, defuse:
         if format.lower() in ("csv", "text/csv"):
             if table is None and len(graph.tables) != 1:
                 raise UsageError("Standard output takes one table as CSV.", hint="Name it with --table.")
-            click.echo(graph.tables[table or next(iter(graph.tables))].to_csv(defuse=defuse), nl=False)
+            say(graph.tables[table or next(iter(graph.tables))].to_csv(defuse=defuse), nl=False)
             return
         for piece in graph.rdf(format, table=table):
-            click.echo(piece, nl=False)
+            say(piece, nl=False)
 
 
 @click.command(cls=Command)
@@ -228,7 +229,7 @@ def validate(context: click.Context, path: Path | None, kg: Path | None, as_json
     else:
         with kgtable.open(kg) as graph:
             report = graph.validate()
-    click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=1) if as_json else report)
+    say(json.dumps(report.to_json(), ensure_ascii=False, indent=1) if as_json else report)
     if not report.conforms:
         sys.exit(1)
 
@@ -241,25 +242,25 @@ def info(kg: Path, as_json: bool) -> None:
     with kgtable.open(kg) as graph:
         facts = graph.info()
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=1))
+        say(json.dumps(facts, ensure_ascii=False, indent=1))
         return
     for name in _FACTS:
         value = facts.get(name)
         if value is not None:
             shown = f"{value:,}" if isinstance(value, int) else value
-            click.echo(f"{name.replace('_', ' ')}: {shown}")
+            say(f"{name.replace('_', ' ')}: {shown}")
     for name in ("kinds", "units"):
         if name in facts:
             counts = ", ".join(f"{key} {count:,}" for key, count in list(facts[name].items())[:12])
-            click.echo(f"{name}: {counts}")
+            say(f"{name}: {counts}")
     for error in facts.get("errors", ()):
-        click.echo(f"not read: {error}")
+        say(f"not read: {error}")
     for notice in facts.get("notices", ()):
-        click.echo(f"note: {notice}")
+        say(f"note: {notice}")
     for table in facts["table_list"][:MOST_TABLES]:
-        click.echo(f"table {_described(table)}")
+        say(f"table {_described(table)}")
     if len(facts["table_list"]) > MOST_TABLES:
-        click.echo(f"… and {len(facts['table_list']) - MOST_TABLES:,} more tables; --json lists them all")
+        say(f"… and {len(facts['table_list']) - MOST_TABLES:,} more tables; --json lists them all")
 
 
 _FACTS = ("path", "endpoint", "dialect", "tables", "rows", "cells", "quads_of_tables", "base", "generation")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kgtable.cli.common import DEBUG, verbosity, verbosity_options
+from kgtable.cli.common import DEBUG, say, verbosity, verbosity_options
 from kgtable.errors import KgtableError
 from kgtable.version import __version__
 
@@ -56,10 +56,10 @@ class _Commands(click.Group):
         except KgtableError as error:
             if verbosity() >= DEBUG:
                 traceback.print_exception(error)
-            click.echo(f"Error: {error}", err=True)
+            say(f"Error: {error}", err=True)
             ctx.exit(FAILED)
         except KeyboardInterrupt:  # here, since click would end with 1, which means something else
-            click.echo("Interrupted.", err=True)
+            say("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:  # here, since click would end with 1
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

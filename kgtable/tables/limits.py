@@ -28,8 +28,10 @@ class ReadLimits:
     `stream_above`: bytes from which a delimited, JSON Lines or columnar file is streamed.
     `max_cells`: cells of one table held in memory (a spreadsheet's used area counts its gaps).
     `max_unpacked`, `max_ratio`: bytes a compressed file may unpack to, and how many times its own
-    size once that exceeds `ratio_from` bytes. `max_memory`, `max_seconds`: memory and processor
-    time for the library that reads workbooks, which a damaged file can lead astray.
+    size once that exceeds `ratio_from` bytes. `max_columns`: columns of one table. `max_gaps`: cells
+    without a value that may stand for each with one, once there are more than a million.
+    `max_memory`, `max_seconds`: memory and processor time for the library that reads workbooks,
+    which a damaged file can lead astray.
     """
 
     stream_above: int = 16 * MEBIBYTE
@@ -37,6 +39,8 @@ class ReadLimits:
     max_unpacked: int = 512 * MEBIBYTE
     max_ratio: int = 200
     ratio_from: int = 64 * MEBIBYTE
+    max_columns: int = 16_384
+    max_gaps: int = 100
     max_memory: int = 3072 * MEBIBYTE
     max_seconds: int = 120
 
@@ -54,6 +58,24 @@ class ReadLimits:
 
 
 CHUNK = 1 << 20
+_GAPS_FROM = 1_000_000
+
+
+def check_extent(file: TableFile, limits: ReadLimits, height: int, width: int, filled: int) -> None:
+    """Raises `UnreadableTableError` for too many columns, or where few values span a huge table."""
+    if width > limits.max_columns:
+        raise UnreadableTableError(
+            f"it has {width:,} columns, more than {limits.max_columns:,}.",
+            path=file.relative,
+            hint="Split it, or turn its columns into rows.",
+        )
+    cells = height * width
+    if cells > _GAPS_FROM + limits.max_gaps * filled:
+        raise UnreadableTableError(
+            f"{filled:,} values span a table of {cells:,} cells.",
+            path=file.relative,
+            hint="Remove stray values far from the table, or keys that few records have.",
+        )
 
 
 def open_content(file: TableFile) -> IO[bytes]:

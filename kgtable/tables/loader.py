@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kgtable.errors import NoTableError, TableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
 from kgtable.tables.layout.regions import split_regions
-from kgtable.tables.limits import ReadLimits, faults_of
+from kgtable.tables.limits import ReadLimits, check_extent, faults_of
 from kgtable.tables.model import Context, Grid, Notice
 from kgtable.tables.sidecar import merge_contexts, read_sidecar
 from kgtable.values.text import sound_text
@@ -62,6 +62,8 @@ def read_file(
 def _read(file: TableFile, limits: ReadLimits, sha256: str, scan: DelimitedScan | None) -> list[Grid]:
     grids = _reader(file)(file, limits) if scan is None else [scan.grid()]
     sha256 = sha256 or hash_file(file)
+    for grid in grids:
+        check_extent(file, limits, 1, grid.width, 1)
     if not grids:
         raise NoTableError("it holds no table.", path=file.relative, hint="Remove it, or put one into it.")
     ids, grids = _divided(file, grids)

@@ -29,6 +29,22 @@ def sound_text(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
+)
+
+
+def harmless_text(text: str) -> str:
+    """The text with each sign that could steer a terminal, or turn the order of what is read, as U+FFFD.
+
+    Such are control characters (line feeds and tabs stay), marks of direction and lone surrogates.
+
+    >>> harmless_text("a\\x1b[31mb\\u202ec\\n")
+    'a\ufffd[31mb\ufffdc\\n'
+    """
+    return _STEERING.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
 def without_marks(text: str) -> str:
     """The text of a label or header without the footnote marks at its end.
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import io
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -11,6 +14,7 @@ from click.testing import CliRunner
 
 from kgtable import __version__
 from kgtable.cli import main as module
+from kgtable.cli.common import note, say
 from kgtable.cli.main import MODULES, main
 from kgtable.errors import UsageError
 from tests.cli.test_graph_commands import run
@@ -85,3 +89,38 @@ def test_a_reader_that_had_enough_ends_it_quietly(tmp_path: Path) -> None:
         said = process.stderr.read().decode()
     assert process.returncode == 0
     assert "Traceback" not in said
+
+
+def test_nothing_that_steers_a_terminal_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for out, expected in ((Terminal(), "a\ufffd[2J\ufffdb\n\tc"), (io.StringIO(), "a\x1b[2J\u202eb\r\n\tc")):
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", error := io.StringIO())
+        say("a\x1b[2J\u202eb\r\n\tc", nl=False)
+        note("\x9b2J\u2066")
+        assert out.getvalue() == expected
+        assert error.getvalue() == "\ufffd2J\ufffd\n"
+
+
+def test_errors_and_names_of_files_are_harmless_and_pipes_get_what_is_there(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["info", "--kg", str(tmp_path / "no\x1b[31m\u202e")])
+    assert result.exit_code == 2
+    assert "no\ufffd[31m\ufffd" in result.stderr
+    assert not set(result.stderr) & {"\x1b", "\u202e"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without asking")
+def test_a_command_that_is_told_to_end_leaves_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "t.csv").write_text("a,b\n" + "1,2\n" * 500_000, encoding="utf-8")
+    command = [sys.executable, "-m", "kgtable", "convert", "t", "-o", "out.nq", "--workers", "1"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL) as process:
+        while not list(tmp_path.glob(".*.tmp")) and process.poll() is None:
+            time.sleep(0.02)
+        process.terminate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]

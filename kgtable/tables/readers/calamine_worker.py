@@ -3,7 +3,8 @@
 The library that reads workbooks can be led by a damaged file to ask for any amount of memory, which
 ends the process; so it runs apart, with bounds. Only that library and what comes with Python is
 imported. Argument: a JSON object with `path`, `by_name` (whether the suffix says what the file is),
-`skip` (names of sheets to leave out), `memory` in bytes and `seconds` of processor time.
+`skip` (names of sheets to leave out), `memory` in bytes, `seconds` of processor time, `size` in bytes of
+what is printed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ DAMAGED = 4
 def main(argument: str) -> int:
     """Prints for each sheet a list of its name, number and merged areas, its rows, and a null."""
     order: dict[str, Any] = json.loads(argument)
-    _bound(order["memory"], order["seconds"])
+    _bound(order["memory"], order["seconds"], order["size"])
     from python_calamine import PasswordError
 
     try:
@@ -53,13 +54,14 @@ def _print_sheets(path: str, *, by_name: bool, skip: set[str]) -> None:
         write("null\n")
 
 
-def _bound(memory: int, seconds: int) -> None:
+def _bound(memory: int, seconds: int, size: int) -> None:
     try:
         import resource
     except ImportError:  # not on every system
         return
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

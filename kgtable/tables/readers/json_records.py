@@ -7,10 +7,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.limits import ReadLimits, chunks, open_content, read_bytes, unreadable
+from kgtable.tables.limits import ReadLimits, check_extent, chunks, open_content, read_bytes, unreadable
 from kgtable.tables.model import Context, Grid, Notice, Row, Source
 from kgtable.tables.readers.encoding import BinaryContentError, Encoding, detect_encoding
 from kgtable.tables.sidecar import context_from
@@ -18,6 +20,9 @@ from kgtable.values.text import sound_text
 
 MOST_LEVELS = 200
 """Levels of nesting in a value; deeper ones are for no table, and each costs room on Python's stack."""
+
+_CELL_BYTES = 8
+"""Bytes that a cell takes at least where rows are held in memory."""
 
 _NO_RECORDS = "Tables in JSON are arrays of objects, objects of arrays, or lines of objects."
 
@@ -45,7 +50,9 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     repeated: set[str] = set()
     try:
         document = _parser(repeated)(text)
-        tables = [table for table in _tables(document) if any(table.rows)]
+        tables = [
+            table for table in _tables(document, partial(check_extent, file, limits)) if any(table.rows)
+        ]
     except (RecursionError, _NestingError) as error:
         raise UnreadableTableError(
             "it is nested too deeply.", path=file.relative, hint=_NO_RECORDS
@@ -82,10 +89,14 @@ class _JsonTable:
     context: Context = field(default_factory=Context)
 
 
-def _tables(document: object) -> Iterator[_JsonTable]:
+_CheckExtent: TypeAlias = Callable[[int, int, int], None]
+"""Called with the height of a table, its width and how many values it has, before it is made."""
+
+
+def _tables(document: object, check: _CheckExtent) -> Iterator[_JsonTable]:
     """The tables in a JSON document: itself, or those among its members."""
     if isinstance(document, list):
-        table = _record_table(document)
+        table = _record_table(document, check)
         if table is not None:
             yield table
         return
@@ -97,11 +108,13 @@ def _tables(document: object) -> Iterator[_JsonTable]:
         header = tuple(map(_text, columns))
         yield _JsonTable([header, *(tuple(map(_text, row)) for row in data or ())], len(header), "", context)
         return
-    inner = {key: _record_table(value) for key, value in document.items() if _all_of(value, dict)}
+    inner = {key: _record_table(value, check) for key, value in document.items() if _all_of(value, dict)}
     for key, table in inner.items():
         if table is not None:
             yield replace(table, name=sound_text(key), context=context)
     if not inner and document and all(isinstance(value, list) for value in document.values()):
+        lengths = [len(values) for values in document.values()]
+        check(max(lengths), len(lengths), sum(lengths))
         yield _JsonTable(_column_rows(document), len(document))
 
 
@@ -109,7 +122,7 @@ def _all_of(value: object, kind: type) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, kind) for item in value)
 
 
-def _record_table(records: Sequence[object]) -> _JsonTable | None:
+def _record_table(records: Sequence[object], check: _CheckExtent) -> _JsonTable | None:
     """A table from objects (a row of keys first) or from arrays; None where there is anything else."""
     if _all_of(records, list):
         return _JsonTable([tuple(map(_text, record)) for record in records if isinstance(record, list)], 0)
@@ -117,6 +130,7 @@ def _record_table(records: Sequence[object]) -> _JsonTable | None:
     if not objects or len(objects) < len(records):
         return None
     keys = _keys(objects)
+    check(len(objects), len(keys), sum(map(len, objects)))
     return _JsonTable([_header(keys), *(_cells(record, keys) for record in objects)], len(keys))
 
 
@@ -215,20 +229,25 @@ def _read_lines(file: TableFile, encoding: Encoding, limits: ReadLimits) -> Grid
     keys: dict[str, None] = {}
     repeated: set[str] = set()
     faults: list[int] = []
-    width = 0
+    width = height = filled = 0
     for line, record in _line_records(file, encoding, repeated):
         if isinstance(record, dict):
             keys.update(dict.fromkeys(record))
+            height, filled = height + 1, filled + len(record)
         elif isinstance(record, list):
             width = max(width, len(record))
+            height, filled = height + 1, filled + len(record)
         else:
             faults.append(line)
     width = max(width, len(keys))
     if width == 0:
         kind = UnreadableTableError if faults else NoTableError
         raise kind("no line holds a JSON record.", path=file.relative, hint=_NO_RECORDS)
+    check_extent(file, limits, height, width, filled)
     rows = RecordRows(file, encoding, tuple(keys))
-    large = file.path.stat().st_size > limits.stream_above
+    large = (
+        file.path.stat().st_size > limits.stream_above or height * width * _CELL_BYTES > limits.stream_above
+    )
     notices = [*_encoding_notice(file, encoding), *_repeated_notice(file, repeated)]
     if faults:
         message = "1 line holds no JSON record and was passed over: line " + str(faults[0])

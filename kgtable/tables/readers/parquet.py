@@ -12,11 +12,12 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError, UsageError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.limits import ReadLimits, unreadable
+from kgtable.tables.limits import ReadLimits, check_extent, unreadable
 from kgtable.tables.model import Context, Grid, Row, Source
 from kgtable.values.text import number_text, sound_text, value_text
 
@@ -37,15 +38,13 @@ def read_columnar(file: TableFile, limits: ReadLimits) -> list[Grid]:
     try:
         with rows.batches() as (schema, batches):
             width = len(schema.names)
-            height = 0
+            check_extent(file, limits, 1, width, width)
+            packed = file.path.stat().st_size
+            height = size = 0
             for batch in batches:
                 height += batch.num_rows
-                if height * width > limits.max_cells * 100:
-                    raise UnreadableTableError(
-                        f"it has more than {limits.max_cells * 100:,} cells.",
-                        path=file.relative,
-                        hint="Split it, or raise the limits.",
-                    )
+                size += sum(map(_text_size, batch.columns))
+                _check_unpacked(file, limits, packed, height * width, size)
     except _FAULTS as error:
         raise unreadable(file, error, _DAMAGED) from error
     if width == 0:
@@ -54,6 +53,39 @@ def read_columnar(file: TableFile, limits: ReadLimits) -> list[Grid]:
     source = Source(file.relative, media_type=file.media_type)
     header = frozenset((0, column) for column in range(width))
     return [Grid(file.id, source, rows if large else tuple(rows), width, header_cells=header)]
+
+
+def _check_unpacked(file: TableFile, limits: ReadLimits, packed: int, cells: int, size: int) -> None:
+    """Raises `UnreadableTableError` for more cells or text than a sound file of its size has."""
+    many = cells > limits.max_cells and cells * _CELL_BYTES > packed * limits.max_ratio
+    if many or cells > limits.max_cells * 100:
+        raise UnreadableTableError(
+            f"{packed:,} bytes unpack to more than {cells:,} cells.",
+            path=file.relative,
+            hint="Split it, or raise the limits.",
+        )
+    if size > limits.max_unpacked and size > packed * limits.max_ratio:
+        raise UnreadableTableError(
+            f"{packed:,} bytes unpack to more than {size:,} bytes of text.",
+            path=file.relative,
+            hint="Split it, or raise the limits.",
+        )
+
+
+def _text_size(column: pa.Array) -> int:
+    """Bytes of the texts that a column becomes, repeated ones counted each time."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = _lengths(column.dictionary)
+    return 0 if lengths is None else int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def _lengths(values: pa.Array) -> pa.Array | None:
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return pc.cast(pc.binary_length(values), pa.int64())
+    if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
+        return pc.cast(pc.binary_length(values), pa.int64())
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +110,22 @@ class ColumnarRows:
             start = stream.read(6)
             stream.seek(0)
             if start.startswith(b"PAR1"):
-                parquet = pq.ParquetFile(stream)
-                yield parquet.schema_arrow, parquet.iter_batches(batch_size=BATCH)
+                schema = pq.read_schema(stream)
+                stream.seek(0)
+                # as dictionaries, texts that repeat are held once
+                parquet = pq.ParquetFile(stream, read_dictionary=_text_columns(schema))
+                yield schema, parquet.iter_batches(batch_size=BATCH)
             elif start == b"ARROW1":
                 reader = pa.ipc.open_file(stream)
                 yield reader.schema, (reader.get_batch(n) for n in range(reader.num_record_batches))
             else:
                 reader = pa.ipc.open_stream(stream)
                 yield reader.schema, iter(reader)
+
+
+def _text_columns(schema: pa.Schema) -> list[str]:
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
 
 
 def header_row(schema: pa.Schema) -> Row:
@@ -102,6 +142,9 @@ def batch_rows(batch: pa.RecordBatch) -> Iterator[Row]:
 
 def _texts(column: pa.Array) -> list[str]:
     kind = column.type
+    if pa.types.is_dictionary(kind) and _lengths(column.dictionary) is not None:
+        texts = _texts(column.dictionary)
+        return ["" if index is None else texts[index] for index in column.indices.to_pylist()]
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
         values = column.to_numpy(zero_copy_only=False)
         empty = column.is_null().to_pylist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import re
 import subprocess
@@ -21,7 +22,7 @@ from lxml import etree
 
 from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.limits import ReadLimits, check_archive, read_bytes, unreadable
+from kgtable.tables.limits import ReadLimits, check_archive, check_extent, read_bytes, unreadable
 from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
 from kgtable.tables.readers import calamine_worker
 from kgtable.tables.readers.delimited import read_delimited_bytes
@@ -68,6 +69,7 @@ def read_sheets(
         "by_name": by_name and sound_text(str(path)) == str(path),
         "skip": sorted(skip),
         "memory": limits.max_memory,
+        "size": limits.max_unpacked + 1,
         "seconds": limits.max_seconds,
     }
     child = [sys.executable, "-P", calamine_worker.__file__, json.dumps(order)]
@@ -78,6 +80,8 @@ def read_sheets(
             )
         except subprocess.TimeoutExpired as error:
             raise ValueError(f"reading it took more than {2 * limits.max_seconds} seconds") from error
+        if printed.seek(0, io.SEEK_END) > limits.max_unpacked:
+            raise ValueError(f"its values take more than {limits.max_unpacked:,} bytes")
         printed.seek(0)
         if done.returncode == calamine_worker.PROTECTED:
             raise PasswordNeededError
@@ -189,6 +193,10 @@ def _within(
 ) -> SheetDetails | UnreadableTableError:
     cells = (details.bottom + 1) * (details.right + 1)
     if cells <= limits.max_cells:
+        try:
+            check_extent(file, limits, details.bottom + 1, details.right + 1, details.filled)
+        except UnreadableTableError as error:
+            return error
         return details
     return UnreadableTableError(
         f"the used area has {cells:,} cells, more than {limits.max_cells:,}.",

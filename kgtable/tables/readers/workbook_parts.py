@@ -34,6 +34,8 @@ class SheetDetails:
     merged: list[Area] = field(default_factory=list)
     bottom: int = -1
     right: int = -1
+    filled: int = 0
+    """How many elements hold a value: a repeated one counts once."""
 
 
 def forget(element: etree._Element) -> None:
@@ -87,6 +89,7 @@ def _add_cell(sheet: SheetDetails, cell: etree._Element, area: Area, max_cells: 
     kind = cell.get(_OFFICE + "value-type")
     if kind is None and not len(cell):
         return
+    sheet.filled += 1
     sheet.bottom, sheet.right = max(sheet.bottom, area.bottom), max(sheet.right, area.right)
     code = {
         "percentage": _percent_code(cell),
@@ -190,6 +193,7 @@ class WorkbookParts:
             if formula:
                 details.unresolved.append(position)
             return
+        details.filled += 1
         if position[0] > details.bottom:
             details.bottom = position[0]
         if position[1] > details.right:

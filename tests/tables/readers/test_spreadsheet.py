@@ -322,7 +322,14 @@ def test_a_hang_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def run(path: Path, **order: object) -> tuple[int, list[Any]]:
     """The status of the program and the JSON texts it prints."""
-    argument = {"path": str(path), "by_name": False, "skip": [], "memory": 4 << 30, "seconds": 60} | order
+    argument = {
+        "path": str(path),
+        "by_name": False,
+        "skip": [],
+        "memory": 4 << 30,
+        "seconds": 60,
+        "size": 1 << 30,
+    } | order
     done = subprocess.run(
         [sys.executable, "-I", calamine_worker.__file__, json.dumps(argument)],
         capture_output=True,
