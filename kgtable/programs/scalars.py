@@ -463,7 +463,9 @@ def _power(left: Datum, a: Decimal, b: Decimal, right: Datum) -> Datum:
     if b == b.to_integral_value():
         if not a and b < 0:
             raise EvaluationError("The program divides by zero.")
-        value = decimal_of(Fraction(a) ** int(b))
+        # Of a number with many digits an exact power has too many to be worth their time.
+        exact = len(a.as_tuple().digits) * abs(b) <= EXACT.prec
+        value = decimal_of(Fraction(a) ** int(b)) if exact else ROUNDED.power(a, b)
     elif a < 0:
         raise EvaluationError("A root of a negative number has no value.")
     else:

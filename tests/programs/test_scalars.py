@@ -127,3 +127,13 @@ def test_the_two_parts_of_a_cell() -> None:
     parts = [apply(function, cell) for function in (Function.MAIN, Function.ASIDE)]
     assert [part.value for part in parts if part] == ["Clippard", 14]
     assert apply(Function.ASIDE, text("plain")) is None
+
+
+@pytest.mark.parametrize("exponent", [3, 399, -399])
+def test_powers_of_numbers_with_many_digits_are_rounded(exponent: int) -> None:
+    base = Decimal("1." + "0" * 900 + "1")
+    value = calculate(Operator.POWER, quantity(base), quantity(exponent)).value
+    assert isinstance(value, Decimal)
+    assert len(value.as_tuple().digits) <= 60
+    assert calculate(Operator.POWER, quantity(3), quantity(300)).value == Decimal(3**300)
+    assert calculate(Operator.POWER, quantity(2), quantity(-300)).value == Decimal(f"{5**300}E-300")

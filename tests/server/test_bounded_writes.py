@@ -17,7 +17,7 @@ from tests.server.serving import TOKEN, WRITER, Running, running, store_with
 from tests.server.test_pool import NUMBERS
 
 LIMITS = ServerLimits(
-    query_seconds=2.0, write_seconds=6.0, memory=600 << 20, query_text=20_000, upload=64 << 20
+    query_seconds=20.0, write_seconds=60.0, memory=600 << 20, query_text=20_000, upload=64 << 20
 )
 TURTLE = {**WRITER, "content-type": "text/turtle"}
 DIGITS = " ".join(NUMBERS.format(f"v{n}") for n in range(7))
