@@ -36,7 +36,7 @@ from kgtable.programs.sources import ProgramSource
 
 MOST_TABLES = 8
 MOST_ALTERNATIVES = 5
-VERIFIED_FROM = 0.75
+VERIFIED_FROM = 0.70
 """The calibrated confidence from which an answer may be called verified."""
 
 RIVAL_WITHIN = 1.0

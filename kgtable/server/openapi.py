@@ -292,7 +292,7 @@ def document(server: str) -> dict[str, Any]:
                 "Value, unit, scale and provenance of one cell", "Cell", place, statuses=(404,)
             ),
             "/api/ontology": _get("The generated predicates, searched by words", "Ontology", _PAGING),
-            "/api/resource": _get("The statements about an IRI", "Resource", [_IRI]),
+            "/api/resource": _get("The statements about an IRI", "Resource", [_IRI], statuses=(404,)),
             "/api/neighbours": _get("The neighbourhood of an IRI", "Neighbours", around),
             "/api/search": _get("Nodes by their label", "Hits", words),
             "/api/retrieve": _get("The triples that may answer a question", "Retrieval", question),

@@ -11,7 +11,7 @@ from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from tests.index.sample_graph import write_tables
 
-QUESTION = "How many gold medals did Kenya win?"
+QUESTION = "How many gold medals does Kenya have?"
 REPLIES: dict[str, dict[str, Any]] = {
     "labels": {"labels": ["Kenya", "gold"]},
     "rerank": {"tables": [1]},

@@ -105,7 +105,8 @@ def test_rules_answer_without_a_model(exploring: Running) -> None:
     found = answer.json()
     assert found["answer"] == "812,400"
     assert (found["value"], found["unit"], found["verified"]) == ("812400000", "CCY_EUR", True)
-    assert [citation["cell"] for citation in found["citations"]] == [CELL]
+    label = CELL.replace("/cell/2/1", "/row/2")
+    assert [citation["cell"] for citation in found["citations"]] == [CELL, label]
     assert found["offline"] is True
     assert found["trace"]["labels"]
     query = found["trace"]["queries"][0]
