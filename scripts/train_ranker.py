@@ -179,7 +179,9 @@ def fit(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float
     return {name: round(float(w), 4) for name, w in zip(names, found.x, strict=True) if abs(w) >= 0.005}
 
 
-def learn_confidence(groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float]) -> dict[str, float]:
+def learn_confidence(
+    groups: Sequence[dict[str, Any]], penalty: float, start: dict[str, float]
+) -> dict[str, float]:
     """Weights of the confidence: a logistic model of whether the best answer is right.
 
     The answers it learns from are those of weights that did not see their questions.
