@@ -91,10 +91,9 @@ def run(
 
     Raises `ServerError` if the server cannot start.
     """
-    listener = bind(settings)
-    server = make_server(Server(ServerState(settings, source), log))
-    ready(address(listener))
-    with listener:
+    with bind(settings) as listener:
+        server = make_server(Server(ServerState(settings, source), log))
+        ready(address(listener))
         server.run(sockets=[listener])
     if not server.started:
         raise ServerError("The server could not start.", hint="The lines above say why.")

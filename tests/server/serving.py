@@ -46,23 +46,22 @@ class Running:
 @contextmanager
 def running(settings: ServerSettings, source: StoreSource) -> Iterator[Running]:
     """Runs a server until the block ends."""
-    listener = bind(settings)
-    state, log = ServerState(settings, source), io.StringIO()
-    server = make_server(Server(state, log))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive(), "the server did not start"
-        time.sleep(0.01)
-    handle = Running(address(listener), state, log)
-    try:
-        yield handle
-    finally:
-        handle.client.close()
-        server.should_exit = True
-        thread.join(30)
-        listener.close()
-        assert not thread.is_alive(), "the server did not stop"
+    with bind(settings) as listener:
+        state, log = ServerState(settings, source), io.StringIO()
+        server = make_server(Server(state, log))
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            time.sleep(0.01)
+        handle = Running(address(listener), state, log)
+        try:
+            yield handle
+        finally:
+            handle.client.close()
+            server.should_exit = True
+            thread.join(30)
+            assert not thread.is_alive(), "the server did not stop"
 
 
 def store_with(path: Path, trig: str = "") -> StoreFolder:

@@ -14,7 +14,7 @@ from tests.server.conftest import DATA, LANES, SMALL
 from tests.server.serving import TOKEN, Running, running, store_with
 
 LIMITS = ConnectionLimits(
-    head_bytes=8_000, headers=20, url_bytes=30_000, head_seconds=1.0, idle_seconds=1, of_peer=8, total=10
+    head_bytes=8_000, headers=20, url_bytes=30_000, head_seconds=3.0, idle_seconds=1, of_peer=8, total=10
 )
 HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
 
