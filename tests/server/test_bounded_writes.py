@@ -114,7 +114,11 @@ def test_too_many_uploads_at_once_are_refused(bounded: Running) -> None:
 
 @pytest.mark.parametrize("seconds", [6.0, 60.0], ids=["time", "memory"])
 def test_an_update_beyond_the_limits_changes_nothing(tmp_path: Path, seconds: float) -> None:
-    limits = ServerLimits(write_seconds=1.0 if seconds < 9 else 60.0, memory=300 << 20)
+    limits = (
+        ServerLimits(write_seconds=2.0, memory=3 << 30)
+        if seconds < 9
+        else ServerLimits(write_seconds=60.0, memory=300 << 20)
+    )
     settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=limits, lanes=Lanes(fast=1, slow=1))
     with running(settings, store_with(tmp_path / "store", DATA)) as server:
         before, version = dump(server), server.state.view().version
