@@ -325,7 +325,8 @@ def _alike(question: Question, best: Executed, sources: Sequence[ProgramSource])
 def _other_periods(question: Question, best: Executed) -> list[str]:
     """The columns of years that the program reads and the question does not name, where it names years."""
     years = set(_YEAR.findall(question.text))
-    if not years or question.cues.keys() & {"between", "since", "until"} or question.says_span:
+    spanned = "between" in question.cues and len(years) > 1
+    if not years or spanned or question.cues.keys() & {"since", "until"} or question.says_span:
         return []
     read = {
         (node.name, node.table) for node in walk(best.candidate.program.root) if isinstance(node, ColumnRef)

@@ -3,7 +3,7 @@
 The probability of a candidate is the softmax of the weighted sum of its features; one more candidate
 stands for no answer. Candidates are scored by what they are, the best are executed, and scored again
 with features of what they give (Pasupat and Liang, *Compositional Semantic Parsing on Semi-Structured
-Tables*, 2015, section 5). RankerWeights lie in ``ranker.json``, made by ``scripts/train_ranker.py``.
+Tables*, 2015, section 5). The weights lie in ``ranker.json``, made by ``scripts/train_ranker.py``.
 """
 
 from __future__ import annotations
@@ -342,8 +342,3 @@ def _value_kind(value: Datum) -> str:
     if value.kind is ValueKind.QUANTITY and isinstance(value.value, Decimal):
         return "percent" if value.unit == "PERCENT" else "number"
     return str(value.kind)
-
-
-def feature_table(found: Sequence[Executed]) -> list[dict[str, float]]:
-    """The features of each executed candidate, for training."""
-    return [executed.features for executed in found]

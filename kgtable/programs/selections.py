@@ -298,7 +298,7 @@ class Selections(Grammar):
                 yield self.make("first_last/nth", root, conditions, target=view, mask=ordinal)
 
     def _grouped(self, conditions: ConditionSet) -> Iterator[Candidate]:
-        """RowGroups of equal values: the one with the most rows or the largest sum, all with their counts, HAVING."""
+        """Groups of equal values: the one with the most rows or the largest sum, all with their counts, HAVING."""
         source, cues, question = self.source, self.cues, self.question
         rows = conditions.over(source.rows(conditions.choice))
         keys = [view for view in self.targets if view.place not in conditions.columns][:3]

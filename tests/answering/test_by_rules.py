@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
+
 from kgtable.answering.by_rules import RankedAnswer, answer_by_programs
 from kgtable.programs.relation import Relation, relation_of
 from kgtable.tables.layout.detect import make_table
@@ -78,3 +80,41 @@ def test_joins() -> None:
 def test_answers_are_deterministic() -> None:
     first, second = (ask("Which designer has the most board games?", GAMES, STAFF) for _ in range(2))
     assert (first.text, first.confidence, first.reasons) == (second.text, second.confidence, second.reasons)
+
+
+TEAM = relation("staff", ("Name", "Reports to", "Team"), ("Ida", "Omar", "Sales"), ("Kai", "Omar", "IT"),
+                ("Omar", "Vera", "Board"), ("Vera", "", "Board"))  # fmt: skip
+EPISODES = relation("episodes", ("Title", "Written by"), ("Pilot", "Matt Nix"), ("Two", "Matt Nix & Ann Lee"),
+                    ("Three", "Ann Lee"), ("Four", "Matt Nix"))  # fmt: skip
+REGIONS = relation("sales", ("Region", "2018", "2019"), ("North", "100", "140"), ("South", "50", "60"))
+DIOCESES = relation(
+    "dioceses", ("Diocese", "Established"), ("Barahona", "1976-04-24"), ("Bani", "1986-11-08")
+)
+LAND = [
+    relation("townships-a", ("Township", "Land area"), ("Freeman", "92"), ("Center", "35")),
+    relation("townships-b", ("Township", "Land area"), ("Tonga", "99"), ("Mill", "31")),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "tables", "reason"),
+    [
+        ("Who reports to Omar?", [TEAM], "in the column of the answer, too"),
+        ("How many episodes were written by Matt Nix?", [EPISODES], "the same name beside others"),
+        ("What is the difference of North from 2019 to 2018?", [REGIONS], "from the later to the earlier"),
+        ("How long has the Barahona diocese been established?", [DIOCESES], "asks for a length"),
+        ("Which township has the most land area?", LAND, "fit another table as well (townships-b)"),
+    ],
+)
+def test_an_answer_that_may_be_meant_otherwise_is_not_verified(
+    question: str, tables: list[Relation], reason: str
+) -> None:
+    answer = ask(question, *tables)
+    assert answer.grounded
+    assert not answer.verified
+    assert any(reason in found for found in answer.reasons), answer.reasons
+
+
+def test_a_look_up_of_the_period_that_was_named_is_verified_and_stands_alone() -> None:
+    answer = ask("What were the sales of North in 2018?", REGIONS)
+    assert (answer.text, answer.verified, answer.alternatives) == ("100", True, ())
