@@ -398,7 +398,7 @@ class KnowledgeGraph:
         ``dense``; None is the method's default. With a model, ``hybrid`` takes the question's labels
         from it and, with `rerank`, lets it order the best tables; for the format ``written-schema`` it
         describes each table once. What a method needs is made at its first question. Raises
-        `RetrievalError` for an unknown method or format, `VocabularyIndexError` where the index is
+        `RetrievalError` for an unknown method, option or format, `VocabularyIndexError` where the index is
         missing, a leaf of `LLMError`.
         """
         given = {"question": question, "k": k, "method": method, "format": format, "embedding": embedding}
@@ -423,9 +423,10 @@ class KnowledgeGraph:
         """The retrieval methods over this graph."""
         self._check_open()
         from kgtable.retrieval.registry import Material, Retrievers
+        from kgtable.systems.methods import METHODS
 
         place = self.generation.index_path
-        return Retrievers(Material(self.store, self.names, lambda: self.catalogue.tables, place))
+        return Retrievers(Material(self.store, self.names, lambda: self.catalogue.tables, place), METHODS)
 
     def ask(
         self,
@@ -587,6 +588,7 @@ class KnowledgeGraph:
         from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
         from kgtable.llm.metering import MeteredLLM
+        from kgtable.systems.methods import make_solver
 
         settings = load_settings(**{name: value for name, value in options.items() if name != "question"})
         with self._asking:
@@ -596,11 +598,9 @@ class KnowledgeGraph:
                 log.info("answering by %s", "rules" if model is None else model.model)
                 metered = None if model is None else MeteredLLM(model)
                 retrieved = partial(self._retrieved, metered, settings.rerank)
-                kept = self._kept_asker = (
-                    settings,
-                    llm,
-                    Asker(retrieved, self.reader, settings, metered),
-                )
+                solver = make_solver(settings.method, self.retrievers, self.reader)
+                asker = Asker(retrieved, self.reader, settings, metered, solver)
+                kept = self._kept_asker = (settings, llm, asker)
             return kept[2]
 
     def _retrieved(self, llm: LLM | None, rerank: bool, question: str, k: int, method: str) -> Retrieval:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from string import Template
-from typing import Any
+from typing import Any, Protocol
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence, TableSource
@@ -75,20 +75,37 @@ LONGEST_QUESTION = 10_000
 Retrieve = Callable[[str, int, str], Retrieval]
 
 
+class Solver(Protocol):
+    """A procedure that answers from what its method retrieved, with a model or without."""
+
+    def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
+        """The answer; its text is empty where there is none. Raises leaves of `LLMError`."""
+        ...
+
+
 class Asker:
     """Answers questions over one graph.
 
     `retrieve` takes question, number of triples and method. Without `llm` answers come from rules.
-    Raises `ConfigError` for settings that name no presentation or prompt.
+    `solver` answers in place of rules and prompts, where the method brings one. Raises `ConfigError` for
+    settings that name no presentation or prompt.
     """
 
-    def __init__(self, retrieve: Retrieve, source: TableSource, settings: Settings, llm: LLM | None) -> None:
+    def __init__(
+        self,
+        retrieve: Retrieve,
+        source: TableSource,
+        settings: Settings,
+        llm: LLM | None,
+        solver: Solver | None = None,
+    ) -> None:
         self._retrieve, self._source, self._settings = retrieve, source, settings
         # A name that means nothing is refused without a model too: one may be configured later.
         presentation(settings.presentation)
         prompt_setting(settings.prompt)
         self._generator = None if llm is None else Generator.from_settings(llm, settings)
         self._model = RULES if llm is None else llm.model
+        self._llm, self._solver = llm, solver
 
     def ask(self, question: str, *, on_text: OnText | None = None) -> Answer:
         """The answer; its text is empty where nothing was found.
@@ -102,6 +119,8 @@ class Asker:
             evidence = self._evidence(asked)
             if not evidence.tables:
                 answer = nothing_found(evidence.retrieval, self._model)
+            elif self._solver is not None:
+                answer = self._solved(evidence, on_text)
             elif self._generator is None:
                 answer = answer_by_rules(evidence)
             else:
@@ -118,6 +137,8 @@ class Asker:
             evidence = await asyncio.to_thread(self._evidence, asked)
             if not evidence.tables:
                 answer = nothing_found(evidence.retrieval, self._model)
+            elif self._solver is not None:
+                answer = await asyncio.to_thread(self._solved, evidence, on_text)
             elif self._generator is None:
                 answer = await asyncio.to_thread(answer_by_rules, evidence)
             else:
@@ -126,6 +147,13 @@ class Asker:
                 except LLMReplyError as error:
                     answer = unusable_reply(evidence.retrieval, self._model, error)
         return replace(answer, usage=meter.to_json())
+
+    def _solved(self, evidence: Evidence, on_text: OnText | None) -> Answer:
+        assert self._solver is not None
+        try:
+            return self._solver.solve(evidence, self._llm, on_text=on_text)
+        except LLMReplyError as error:
+            return unusable_reply(evidence.retrieval, self._model, error)
 
     def _evidence(self, question: str) -> Evidence:
         found = self._retrieve(question, self._settings.k, self._settings.method)

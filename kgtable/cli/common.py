@@ -163,7 +163,7 @@ class ProgressLine:
 
 def complete_methods(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
     """The retrieval methods whose names begin like this, for the shell."""
-    from kgtable.retrieval.registry import METHODS
+    from kgtable.systems.methods import METHODS
 
     return [CompletionItem(name) for name in METHODS if name.startswith(begun)]
 
@@ -223,7 +223,7 @@ method_option = click.option(
     default="hybrid",
     show_default=True,
     shell_complete=complete_methods,
-    help="The retrieval method: hybrid, bm25 or dense.",
+    help="The retrieval method, with its options as NAME:OPTION=VALUE.",
 )
 defuse_option = click.option(
     "--defuse", is_flag=True, help="In CSV, put ' before what a spreadsheet would run as a formula."

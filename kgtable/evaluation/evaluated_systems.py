@@ -13,19 +13,21 @@ from typing import Any, Protocol
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import METHOD as ZERO_SHOT
 from kgtable.answering.ask import TEMPERATURE as ZERO_SHOT_TEMPERATURE
-from kgtable.answering.ask import nothing_found, read_zero_shot, zero_shot_request
+from kgtable.answering.ask import Solver, nothing_found, read_zero_shot, zero_shot_request
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS, presentation
+from kgtable.answering.program_answers import RULES as BY_RULES
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import PromptSetting, prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import UsageError
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
-from kgtable.retrieval.registry import METHODS
+from kgtable.retrieval.registry import read_method
 from kgtable.retrieval.result import Retrieval
 from kgtable.retrieval.schemas import WRITTEN_SCHEMA
+from kgtable.systems.methods import METHODS
 from kgtable.tables.linearize import TableFormat
 
 FORMATTED = ("bm25", "dense")
@@ -87,7 +89,9 @@ def systems(
     and prompts are for answers, and `zero-shot` has no context to present. Raises `UsageError` for
     unknown names.
     """
-    _known("method", methods, (*METHODS, ZERO_SHOT))
+    for method in methods:
+        if method != ZERO_SHOT:
+            read_method(method, METHODS)
     _known("table format", formats, (*TableFormat, WRITTEN_SCHEMA))
     _known("presentation", presentations, tuple(PRESENTATIONS))
     _known("assist", assists, ASSISTS)
@@ -154,6 +158,16 @@ def model_answerer(
 def rule_answerer(source: TableSource) -> Answerer:
     """Answer by rules, without a model."""
     return lambda found: answer_by_rules(Evidence(found, source))
+
+
+def solver_answerer(solver: Solver, source: TableSource, llm: LLM | None) -> Answerer:
+    """Answer by the procedure of a published system, with a model or without."""
+    model = BY_RULES if llm is None else llm.model
+
+    def answer(found: Retrieval) -> Answer:
+        return solver.solve(Evidence(found, source), llm) if found.triples else nothing_found(found, model)
+
+    return answer
 
 
 def _zero_shot(llm: LLM, question: str, temperature: float) -> Answer:

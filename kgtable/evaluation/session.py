@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.config import Settings
 from kgtable.errors import BenchmarkError, LLMError, LLMPendingError, UsageError
-from kgtable.evaluation.evaluated_systems import Answerer, System, model_answerer, rule_answerer
+from kgtable.evaluation.evaluated_systems import (
+    Answerer,
+    System,
+    model_answerer,
+    rule_answerer,
+    solver_answerer,
+)
 from kgtable.evaluation.run import Progress, Run, execute, quiet
 from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.stages import Stages
@@ -22,6 +28,7 @@ from kgtable.llm.batch import completion_of, raw_results, write_batch
 from kgtable.llm.metering import MeteredLLM
 from kgtable.llm.protocol import LLM, Completion, OnText, Request
 from kgtable.storage import storage_errors, whole_file
+from kgtable.systems.methods import make_solver
 
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph
@@ -182,6 +189,9 @@ def _answerers(
 
     def make(system: System) -> Answerer:
         llm = models.answering(system)
+        solver = make_solver(system.method, kg.retrievers, source) if system.retrieves else None
+        if solver is not None:
+            return solver_answerer(solver, source, llm)
         if llm is None:
             return rule_answerer(source)
         return model_answerer(system, llm, source, settings, plan.temperature)

@@ -1,12 +1,17 @@
-"""The retrieval methods by name, each made once for an open graph and the choices of its user."""
+"""The retrieval methods by name, each made once for an open graph and the choices of its user.
+
+A method is named with its options, if it has any: ``hybrid``, ``trag:clusters=5,pagerank=no``.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from enum import Enum
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any, get_type_hints
 
 from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.store import EmbeddedStore, TripleStore
@@ -27,13 +32,14 @@ TABLES_REMEMBERED = 2_048
 
 @dataclass(frozen=True)
 class Choice:
-    """What a method may be told: the format whole tables are written in, and the embedding's name.
+    """What a method may be told: the format whole tables are written in, the embedding's name, its own options.
 
-    None stands for the method's own default.
+    None stands for the method's own default; `options` is of the type that `Method.options` names.
     """
 
     format: str | None = None
     embedding: str | None = None
+    options: Hashable | None = None
 
 
 @dataclass(frozen=True)
@@ -78,18 +84,16 @@ class Material:
         return TableTexts.write(tables, format)
 
 
-Maker = Callable[[Material, Choice], Retriever]
-
-
-def make_bm25(material: Material, choice: Choice) -> Retriever:
+def make_bm25(retrievers: Retrievers, choice: Choice) -> Retriever:
     """Okapi BM25 over whole tables, by default as table schema (thesis, section 4.3.1)."""
     from kgtable.retrieval.whole_table import BM25Retriever  # brings numba and scipy along
 
+    material = retrievers.material
     texts = material.texts(choice.format or TableFormat.SCHEMA)
     return BM25Retriever(texts, material.triples_of)
 
 
-def make_dense(material: Material, choice: Choice) -> Retriever:
+def make_dense(retrievers: Retrievers, choice: Choice) -> Retriever:
     """Vectors of whole tables, by default as plaintext (thesis, section 4.3.2); kept on disk.
 
     Raises `RetrievalError` where the embedding is ``none``.
@@ -97,6 +101,7 @@ def make_dense(material: Material, choice: Choice) -> Retriever:
     from kgtable.retrieval.whole_table import DenseRetriever
 
     embedder = _embedder(choice.embedding or "minilm")
+    material = retrievers.material
     texts = material.texts(choice.format or TableFormat.PLAINTEXT)
     return DenseRetriever(texts, embedder, material.triples_of, cache_folder() / "vectors")
 
@@ -113,12 +118,13 @@ def _embedder(name: str) -> Embedder:
     return embedder
 
 
-def make_hybrid(material: Material, choice: Choice) -> Retriever:
+def make_hybrid(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The thesis's hybrid method over the graph and its index (section 4.4).
 
     A graph behind an endpoint has no index: there candidates are found by ``CONTAINS``. Raises
     `VocabularyIndexError` where a graph on disk has none.
     """
+    material = retrievers.material
     if not isinstance(material.store, EmbeddedStore):
         from kgtable.retrieval.hybrid import IndexlessRetriever
 
@@ -129,30 +135,102 @@ def make_hybrid(material: Material, choice: Choice) -> Retriever:
     return HybridRetriever(material.store, material.names, GraphIndex(material.index_path), llm=material.llm)
 
 
-METHODS: dict[str, Maker] = {"hybrid": make_hybrid, "bm25": make_bm25, "dense": make_dense}
-"""What makes the retriever of each method."""
+Maker = Callable[["Retrievers", Choice], Retriever]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A retrieval method: what makes its retriever, and the type of its options.
+
+    `options` is a frozen dataclass whose fields are numbers, texts, truth values or enumerations, each
+    with a default; None where the method has no options.
+    """
+
+    make: Maker
+    options: type | None = None
+
+
+METHODS: Mapping[str, Method] = {
+    "hybrid": Method(make_hybrid),
+    "bm25": Method(make_bm25),
+    "dense": Method(make_dense),
+}
+"""The methods of this room; `kgtable.systems.methods` adds those of the published systems."""
+
+
+def read_method(text: str, methods: Mapping[str, Method] = METHODS) -> tuple[str, Hashable | None]:
+    """The name of a method and its options, as ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE`` gives them.
+
+    Raises `RetrievalError` for an unknown name or option, or a value that is not of the option's type.
+
+    >>> read_method("hybrid")
+    ('hybrid', None)
+    """
+    name, _, given = text.partition(":")
+    if name not in methods:
+        raise RetrievalError(f"There is no method {name!r}.", hint=f"There are: {', '.join(methods)}.")
+    kind = methods[name].options
+    if kind is None:
+        if given:
+            raise RetrievalError(f"The method {name} has no options.", hint=f"Write {name} alone.")
+        return name, None
+    types, known = get_type_hints(kind), [field.name for field in fields(kind)]
+    values: dict[str, Any] = {}
+    for part in filter(None, given.split(",")):
+        option, _, value = (piece.strip() for piece in part.partition("="))
+        if option not in known:
+            raise RetrievalError(
+                f"The method {name} has no option {option!r}.", hint=f"It has: {', '.join(known)}."
+            )
+        values[option] = _value_of(f"{name}:{option}", value, types[option])
+    options: Hashable = kind(**values)
+    return name, options
+
+
+_TRUTHS = {
+    "yes": True,
+    "true": True,
+    "on": True,
+    "1": True,
+    "no": False,
+    "false": False,
+    "off": False,
+    "0": False,
+}
+
+
+def _value_of(option: str, text: str, kind: type) -> object:
+    """The value of an option; `kind` is bool, int, float, str or an enumeration."""
+    try:
+        return _TRUTHS[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        wanted = {bool: "yes or no", int: "a whole number", float: "a number"}.get(kind)
+        if wanted is None and issubclass(kind, Enum):
+            wanted = "one of " + ", ".join(str(member.value) for member in kind)
+        raise RetrievalError(f"{option} takes {wanted or 'a text'}, not {text!r}.") from None
 
 
 class Retrievers:
     """The retrievers of one open graph, made at their first question. May be used from several threads."""
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, material: Material, methods: Mapping[str, Method] = METHODS) -> None:
         self.material = material
         """What they are made from."""
+        self.methods = methods
         self._made: dict[tuple[str, Choice, str | None], Retriever] = {}
-        self._making = threading.Lock()
+        self._making = threading.RLock()  # a method may be made of others
 
-    def get(self, method: str, choice: Choice, llm: LLM | None = None) -> Retriever:
-        """The retriever of a method. Raises `RetrievalError` for an unknown one.
+    def get(self, method: str, choice: Choice | None = None, llm: LLM | None = None) -> Retriever:
+        """The retriever of a method, named as `read_method` reads it. Raises `RetrievalError`.
 
         `llm` writes what the choice wants written by a model; one name stands for one model.
         """
-        if method not in METHODS:
-            raise RetrievalError(f"There is no method {method!r}.", hint=f"There are: {', '.join(METHODS)}.")
+        name, options = read_method(method, self.methods)
+        choice = replace(choice or Choice(), options=options)
         writes = llm is not None and choice.format == WRITTEN_SCHEMA
-        key = (method, choice, llm.model if llm is not None and writes else None)
+        key = (name, choice, llm.model if llm is not None and writes else None)
         with self._making:
             if key not in self._made:
-                material = replace(self.material, llm=llm) if writes else self.material
-                self._made[key] = METHODS[method](material, choice)
+                made_from = Retrievers(replace(self.material, llm=llm), self.methods) if writes else self
+                self._made[key] = self.methods[name].make(made_from, choice)
             return self._made[key]

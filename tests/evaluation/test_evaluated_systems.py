@@ -4,7 +4,7 @@ import pytest
 
 import kgtable
 from kgtable.config import Settings
-from kgtable.errors import UsageError
+from kgtable.errors import RetrievalError, UsageError
 from kgtable.evaluation.evaluated_systems import (
     STAGE,
     WEIGHTS,
@@ -71,7 +71,7 @@ def test_names_are_the_choices() -> None:
 )
 def test_unknown_names_list_the_known(choice: dict[str, tuple[str, ...]]) -> None:
     methods = choice.pop("methods", ("hybrid",))
-    with pytest.raises(UsageError, match="There are: "):
+    with pytest.raises((UsageError, RetrievalError), match="There are: "):
         systems(methods, **choice)
 
 

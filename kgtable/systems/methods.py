@@ -1,0 +1,27 @@
+"""The methods by name: those of retrieval and the published systems, with what answers for each.
+
+A system is added by one entry in `METHODS` and, where it answers by a procedure of its own, one in `SOLVERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+
+from kgtable.answering.ask import Solver
+from kgtable.answering.evidence import TableSource
+from kgtable.retrieval import registry
+from kgtable.retrieval.registry import Method, Retrievers
+
+METHODS: Mapping[str, Method] = {**registry.METHODS}
+"""Every method that ``retrieve``, ``ask`` and ``eval`` know."""
+
+SolverMaker = Callable[[Retrievers, TableSource, Hashable | None], Solver]
+
+SOLVERS: Mapping[str, SolverMaker] = {}
+"""What makes the solver of a method; the others answer by kgtable's own rules and prompts."""
+
+
+def make_solver(method: str, retrievers: Retrievers, source: TableSource) -> Solver | None:
+    """The solver of a method with its options; None where it has none. Raises `RetrievalError`."""
+    name, options = registry.read_method(method, METHODS)
+    return SOLVERS[name](retrievers, source, options) if name in SOLVERS else None
