@@ -15,14 +15,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from kgtable.arguments import check_arguments
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.building.table_views import Tables
-from kgtable.config import DEFAULT_K, load_settings
+from kgtable.config import DEFAULT_K, AskOptions, load_settings
 from kgtable.config import Settings as AskSettings
 from kgtable.errors import (
     AnswerError,
@@ -432,110 +432,34 @@ class KnowledgeGraph:
         self,
         question: str,
         *,
-        method: str | None = None,
-        k: int | None = None,
-        model: str | None = None,
-        base_url: str | None = None,
-        api_key: str | None = None,
         llm: LLM | None = None,
-        rerank: bool | None = None,
-        presentation: str | None = None,
-        prompt: str | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        context_tokens: int | None = None,
-        timeout: float | None = None,
-        retries: int | None = None,
-        structured: str | None = None,
-        llm_cache: str | None = None,
-        trace: PathLike | None = None,
-        prices: MappingOf[str, MappingOf[str, float]] | None = None,
         on_text: OnText | None = None,
+        **options: Unpack[AskOptions],
     ) -> Answer:
         """The answer to a question, with the cells it rests on and whether they bear it out.
 
-        An argument that is None is taken from the settings (`kgtable.config.Settings`: ``kgtable.toml``,
-        then the environment). `method` and `k` say how triples are retrieved. `llm` is a model to ask;
-        without one `model`, `base_url` and `api_key` name it. Where no model is configured, or it is
-        ``"none"``, the answer is computed by rules. `rerank` lets the model order the best tables,
-        `presentation` and `prompt` lay out what it is shown, `context_tokens` limits that, `max_tokens` the
-        reply. `structured` is how the form of the reply is asked for, `llm_cache` a file that keeps replies,
-        `trace` a file that gets each prompt and reply, `prices` US dollars per million tokens by model.
-        `on_text` receives the reply as it arrives.
+        `options` are those of `kgtable.config.AskOptions`: ``method``, ``k``, ``model`` and others; what is
+        not given comes from ``kgtable.toml``, then the environment. `llm` is a model to ask; without one
+        the options name it. Where no model is configured, or it is ``"none"``, the answer is computed by
+        rules. `on_text` receives the reply as it arrives.
 
-        Raises `UsageError` for an empty question (`ArgumentError` for a wrong type), `ConfigError` for an
-        unknown presentation or a model without an endpoint, `RetrievalError`, a leaf of `LLMError`.
+        Raises `UsageError` for an empty question (`ArgumentError` for a wrong name or type), `ConfigError`
+        for an unknown presentation or a model without an endpoint, `RetrievalError`, a leaf of `LLMError`.
         """
-        options = _given(
-            question=question,
-            method=method,
-            k=k,
-            model=model,
-            base_url=base_url,
-            api_key=api_key,
-            rerank=rerank,
-            presentation=presentation,
-            prompt=prompt,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            context_tokens=context_tokens,
-            timeout=timeout,
-            retries=retries,
-            structured=structured,
-            llm_cache=llm_cache,
-            trace=trace,
-            prices=prices,
-        )
-        return self._asker("ask", llm, options).ask(question, on_text=on_text)
+        return self._asker("ask", question, llm, options).ask(question, on_text=on_text)
 
     async def ask_async(
         self,
         question: str,
         *,
-        method: str | None = None,
-        k: int | None = None,
-        model: str | None = None,
-        base_url: str | None = None,
-        api_key: str | None = None,
         llm: LLM | None = None,
-        rerank: bool | None = None,
-        presentation: str | None = None,
-        prompt: str | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        context_tokens: int | None = None,
-        timeout: float | None = None,
-        retries: int | None = None,
-        structured: str | None = None,
-        llm_cache: str | None = None,
-        trace: PathLike | None = None,
-        prices: MappingOf[str, MappingOf[str, float]] | None = None,
         on_text: OnText | None = None,
+        **options: Unpack[AskOptions],
     ) -> Answer:
         """The async twin of `ask`."""
         import asyncio
 
-        options = _given(
-            question=question,
-            method=method,
-            k=k,
-            model=model,
-            base_url=base_url,
-            api_key=api_key,
-            rerank=rerank,
-            presentation=presentation,
-            prompt=prompt,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            context_tokens=context_tokens,
-            timeout=timeout,
-            retries=retries,
-            structured=structured,
-            llm_cache=llm_cache,
-            trace=trace,
-            prices=prices,
-        )
-        asker = await asyncio.to_thread(self._asker, "ask_async", llm, options)
+        asker = await asyncio.to_thread(self._asker, "ask_async", question, llm, options)
         return await asker.ask_async(question, on_text=on_text)
 
     def run(
@@ -581,16 +505,16 @@ class KnowledgeGraph:
 
         return GraphPrograms(self.reader, self.store, self.catalogue.tables)
 
-    def _asker(self, call: str, llm: LLM | None, options: dict[str, Any]) -> Asker:
+    def _asker(self, call: str, question: str, llm: LLM | None, options: AskOptions) -> Asker:
         """What answers under these settings; kept for the next question under the same."""
         self._check_open()
-        check_arguments(call, options)
+        check_arguments(call, {"question": question, **options})
         from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
         from kgtable.llm.metering import MeteredLLM
         from kgtable.systems.methods import make_solver
 
-        settings = load_settings(**{name: value for name, value in options.items() if name != "question"})
+        settings = load_settings(**options)
         with self._asking:
             kept = self._kept_asker
             if kept is None or kept[0] != settings or kept[1] is not llm:
@@ -743,11 +667,6 @@ def _engine(name: str) -> Engine:
         return Engine(name)
     except ValueError:
         raise UsageError(f"There is no engine {name!r}.", hint=f"Use one of {', '.join(Engine)}.") from None
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    """The options of a question that were given; the question itself always counts as given."""
-    return {name: value for name, value in options.items() if value is not None or name == "question"}
 
 
 def open(directory: PathLike) -> KnowledgeGraph:

@@ -53,14 +53,16 @@ RULES: Mapping[str, ArgumentRule] = {
 def check_arguments(call: str, arguments: Mapping[str, object]) -> None:
     """Check the arguments of a public call, given by name; None passes where it stands for a default.
 
-    Raises `ArgumentError` for a wrong type, `UsageError` for a number that is too small.
+    Raises `ArgumentError` for an unknown name or a wrong type, `UsageError` for a number that is too small.
 
     >>> check_arguments("ask", {"k": "5"})
     Traceback (most recent call last):
     kgtable.errors.ArgumentError: ask: k takes a whole number, not '5' (str).
     """
     for name, value in arguments.items():
-        rule = RULES[name]
+        rule = RULES.get(name)
+        if rule is None:
+            raise ArgumentError(f"{call}: there is no argument {name!r}.")
         if value is None and not rule.required:
             continue
         if not isinstance(value, rule.kinds) or (isinstance(value, bool) and bool not in rule.kinds):

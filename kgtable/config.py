@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 from kgtable.errors import ConfigError
@@ -104,6 +104,35 @@ class Settings:
     def uses_llm(self) -> bool:
         """Whether a language model is asked: not ``none``, and with a base URL or a key."""
         return self.model != NO_MODEL and (self.endpoint_given or self.endpoint.key is not None)
+
+
+class AskOptions(TypedDict, total=False):
+    """The settings that one question may override; what is None or left out is taken from `Settings`.
+
+    `method` and `k` say how triples are retrieved. `model`, `base_url` and `api_key` name a model; the
+    model ``"none"`` stands for rules. `rerank` lets the model order the best tables, `presentation` and
+    `prompt` lay out what it is shown, `context_tokens` limits that, `max_tokens` the reply. `structured` is
+    how the form of the reply is asked for, `llm_cache` a file that keeps replies, `trace` a file that gets
+    each prompt and reply, `prices` US dollars per million tokens by model, `timeout` in seconds.
+    """
+
+    method: str | None
+    k: int | None
+    model: str | None
+    base_url: str | None
+    api_key: str | None
+    rerank: bool | None
+    presentation: str | None
+    prompt: str | None
+    temperature: float | None
+    max_tokens: int | None
+    context_tokens: int | None
+    timeout: float | None
+    retries: int | None
+    structured: str | None
+    llm_cache: str | None
+    trace: Path | str | None
+    prices: Mapping[str, Mapping[str, float]] | None
 
 
 def same_url(one: str, other: str) -> bool:

@@ -19,7 +19,7 @@ import pytest
 import kgtable
 from kgtable import errors
 from kgtable.arguments import RULES
-from kgtable.config import DEFAULT_K, Settings
+from kgtable.config import DEFAULT_K, AskOptions, Settings
 from kgtable.errors import ArgumentError, ConfigError, GraphClosedError, QueryError, UsageError
 from kgtable.llm.scripted import ScriptedLLM
 
@@ -142,9 +142,15 @@ def test_ask_takes_every_setting_by_name() -> None:
         "endpoint", "endpoint_given", "model_given", "concurrency",
     }  # fmt: skip
     given = dict(inspect.signature(kgtable.KnowledgeGraph.ask).parameters)
-    assert set(given) == settings | {"self", "question", "base_url", "api_key", "llm", "on_text"}
+    assert set(given) == {"self", "question", "llm", "on_text", "options"}
+    assert set(AskOptions.__annotations__) == settings | {"base_url", "api_key"}
     assert given == dict(inspect.signature(kgtable.KnowledgeGraph.ask_async).parameters)
     assert settings <= set(RULES)
+
+
+def test_an_option_that_is_not_there_is_refused_by_name(kg: kgtable.KnowledgeGraph) -> None:
+    with pytest.raises(ArgumentError, match="ask: there is no argument 'modle'"):
+        kg.ask(QUESTION, modle="none")  # type: ignore[call-arg]
 
 
 def test_one_default_of_k() -> None:

@@ -17,6 +17,7 @@ from kgtable.programs.algebra import Program
 from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
+from kgtable.values.text import harmless_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +257,8 @@ def as_text(answer: Answer) -> str:
     """The answer and what it rests on, for a terminal."""
     if not answer.found:
         lines = ["Nothing was found that answers this question.", *answer.reasons, *_others(answer)]
-        return "\n".join(printable(line) for line in lines)
-    return f"{printable(headline(answer))}\n{evidence_text(answer)}"
+        return "\n".join(harmless_text(line) for line in lines)
+    return f"{harmless_text(headline(answer))}\n{evidence_text(answer)}"
 
 
 def evidence_text(answer: Answer) -> str:
@@ -284,7 +285,7 @@ def computed_text(
 def _others(answer: Answer) -> list[str]:
     return [
         f"also: {_cut(other.text, _WIDEST_CALCULATION)}"
-        f" ({printable(other.citations[0].file if other.citations else other.table)})"
+        f" ({harmless_text(other.citations[0].file if other.citations else other.table)})"
         for other in answer.alternatives
     ]
 
@@ -374,14 +375,9 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"  {line}".rstrip() for line in lines)
 
 
-def printable(text: str) -> str:
-    """The text with the control characters, by which it could steer a terminal, made visible."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
-
-
 def _cut(text: str, widest: int = _WIDEST) -> str:
-    """The text made printable; where it is too wide its middle gives way to an ellipsis."""
-    plain = printable(text)
+    """The text made harmless; where it is too wide its middle gives way to an ellipsis."""
+    plain = harmless_text(text)
     if len(plain) <= widest:
         return plain
     end = widest // 4

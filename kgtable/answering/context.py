@@ -11,6 +11,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.errors import AnswerError
 from kgtable.retrieval.result import ScoredTriple
 from kgtable.tables.model import Table
+from kgtable.values.text import single_line
 from kgtable.values.units import units
 
 TokenCounter = Callable[[str], int]
@@ -52,7 +53,7 @@ def one_line(text: str) -> str:
     >>> one_line("a\n=== END ===| b")
     'a === END ===\\| b'
     """
-    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    plain = single_line(text)
     if len(plain) > LONGEST_TEXT:
         plain = f"{plain[:LONGEST_TEXT]}… ({len(plain)} characters)"
     return plain.replace("|", r"\|")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgtable.answering.answer import Citation, aligned, computed_text, printable, with_measure
+from kgtable.answering.answer import Citation, aligned, computed_text, with_measure
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import citations_of, relations_of
 from kgtable.errors import EvaluationError, UsageError
@@ -35,6 +35,7 @@ from kgtable.programs.to_sparql import SparqlQuery, compile_sparql
 from kgtable.programs.to_sql import compile_sql, run_sql
 from kgtable.programs.types import check
 from kgtable.retrieval.result import Retrieval
+from kgtable.values.text import harmless_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,7 +169,7 @@ class ProgramRun:
         if not self.found and self.size <= 1:
             yield "The program gives no value."
         elif self.size == 1 and len(self.names) == 1:
-            yield printable(self.text)
+            yield harmless_text(self.text)
         else:
             yield aligned([self._headings(), *(self._plain(row) for row in self.rows[:SHOWN_ROWS])])
             if self._more():

@@ -23,11 +23,11 @@ from kgtable.cli.common import (
     say,
     text_output,
 )
-from kgtable.cli.program_texts import compiled
-from kgtable.cli.program_texts import shown as shown_program
+from kgtable.cli.run_command import compiled, program_shown
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import LLMReplyError, UsageError
 from kgtable.tables.delimited_text import delimited_text
+from kgtable.values.text import harmless_text
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer
@@ -250,13 +250,13 @@ def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options
 
 def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> Answer:
     """Print the answer as it arrives, then its evidence."""
-    from kgtable.answering.answer import as_text, evidence_text, printable
+    from kgtable.answering.answer import as_text, evidence_text
 
     said: list[str] = []
 
     def tell(piece: str) -> None:
         said.append(piece)
-        say(printable(piece), nl=False)
+        say(harmless_text(piece), nl=False)
 
     answer = graph.ask(question, on_text=tell, **options)
     if said:
@@ -280,7 +280,7 @@ def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
     if name in ("program", "sparql"):
         if answer.program is None:
             return "No program: the answer was not computed by a single one."
-        return shown_program(graph, answer.program, name)
+        return program_shown(graph, answer.program, name)
     if name == "prompt":
         return answer.prompt or "No prompt: no language model was asked."
     if answer.retrieval is None:

@@ -1,17 +1,21 @@
-"""`kgtable run`: a program that a person wrote, executed over a graph."""
+"""`kgtable run`: a program that a person wrote, executed over a graph; programs as commands print them."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import kgtable
 from kgtable.cli.common import Command, kg_option
-from kgtable.cli.program_texts import compiled, shown
-from kgtable.errors import UsageError
+from kgtable.errors import ProgramCompilationError, UsageError
+
+if TYPE_CHECKING:
+    from kgtable.api import KnowledgeGraph
+    from kgtable.programs.algebra import Program
 
 ENGINES = ("memory", "sparql", "sql")
 SHOWN = ("program", "sparql", "sql")
@@ -54,7 +58,7 @@ def run(program: str, kg: Path, engine: str, most: int | None, as_json: bool, sh
         else:
             click.echo(str(result))
             for name in show:
-                click.echo(f"\n{name}:\n{shown(graph, given, name)}")
+                click.echo(f"\n{name}:\n{program_shown(graph, given, name)}")
     if not result.found:
         sys.exit(NO_VALUE)
 
@@ -80,6 +84,24 @@ def program_text(argument: str) -> str:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{argument} cannot be read: {error}.") from error
+
+
+def program_shown(graph: KnowledgeGraph, program: Program, name: str) -> str:
+    """A program as JSON, SPARQL or SQL; where a language cannot say it, the sentence that tells why."""
+    from kgtable.answering.program_runs import program_json
+
+    if name == "program":
+        return program_json(program)
+    query, reason = compiled(graph, program, name)
+    return reason if query is None else query.rstrip()
+
+
+def compiled(graph: KnowledgeGraph, program: Program, language: str) -> tuple[str | None, str]:
+    """The query that a program becomes; None where the language cannot say it, with the reason."""
+    try:
+        return graph.compile(program, language), ""
+    except ProgramCompilationError as error:
+        return None, str(error)
 
 
 COMMANDS = (run,)

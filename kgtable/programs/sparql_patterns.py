@@ -7,6 +7,7 @@ the program is compiled; so patterns are kept as blocks and turned into lines at
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
@@ -26,11 +27,12 @@ MOST_LISTED = 3_000
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class QueryBlock:
+class QueryBlock(ABC):
     """A part of a group pattern that is written when the whole query is known."""
 
+    @abstractmethod
     def lines(self) -> list[str]:
-        raise NotImplementedError
+        """The lines of the pattern."""
 
 
 class QueryLines(QueryBlock):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -60,15 +61,17 @@ SIGNS = {
 TEXT_TESTS = {Relator.CONTAINS: "CONTAINS", Relator.STARTS: "STRSTARTS", Relator.ENDS: "STRENDS"}
 
 
-class SparqlValue:
+class SparqlValue(ABC):
+    """The SPARQL of a value: of its number, its text, or a key that equal values share."""
+
     unit: str | None = None
     scale: str | None = None
     bare = False
 
     @property
+    @abstractmethod
     def kind(self) -> str:
         """One of number, text (anything whose cells are texts or times), truth."""
-        raise NotImplementedError
 
     def number(self) -> str:
         """The SPARQL of its number in its unit."""
@@ -90,7 +93,7 @@ class SparqlValue:
         """What sorts it."""
         return self.number()
 
-    def require(self) -> None:
+    def require(self) -> None:  # noqa: B027 - a value that is always there needs nothing
         """Leave out the rows without it."""
 
     @property
@@ -107,8 +110,9 @@ class CellReading(SparqlValue):
 
     terms: Mapping[str, Datum]
 
+    @abstractmethod
     def term(self) -> str:
-        raise NotImplementedError
+        """The SPARQL of the cell's string."""
 
     def mapped(self, function: Function, index: int) -> SparqlValue:
         """The value after a function of the algebra."""
@@ -117,9 +121,9 @@ class CellReading(SparqlValue):
             self, {term: datum for term, datum in found.items() if datum is not None}, function.value
         )
 
+    @abstractmethod
     def listing(self, found: Mapping[str, str], wanted: str) -> str:
         """The variable that a list of the strings with their meanings gives."""
-        raise NotImplementedError
 
     @cached_property
     def kind(self) -> str:

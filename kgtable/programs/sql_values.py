@@ -7,6 +7,7 @@ perhaps after a function of the algebra, and is made when a step of the program 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -118,7 +119,7 @@ class SqlTableBuilder:
         return self._found[identity]
 
 
-class SqlValue:
+class SqlValue(ABC):
     """The SQL of a value: of single facets of it, such as its number or its text."""
 
     unit: str | None = None
@@ -126,13 +127,13 @@ class SqlValue:
     bare = False
 
     @property
+    @abstractmethod
     def kind(self) -> str:
         """One of number, text, time, truth, mixed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def facet(self, name: str) -> str:
         """The SQL of a facet; raises `ProgramCompilationError` where there is none."""
-        raise NotImplementedError
 
     @property
     def digits(self) -> int:
@@ -190,13 +191,13 @@ class KnownValue(SqlValue):
             last = key
         return found
 
+    @abstractmethod
     def mapped(self, function: Function, index: int) -> KnownValue:
         """The value after a function of the algebra."""
-        raise NotImplementedError
 
+    @abstractmethod
     def test(self, identity: str, holds: Callable[[Datum], bool]) -> str:
         """The SQL of a condition on each value, worked out beforehand."""
-        raise NotImplementedError
 
     def read(self, facet: str) -> Callable[[Datum], Cell]:
         """How a facet is read off a value."""

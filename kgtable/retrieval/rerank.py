@@ -16,6 +16,7 @@ from kgtable.retrieval.question_terms import Query
 from kgtable.retrieval.ranking import Scored
 from kgtable.tables.linearize import heading_of
 from kgtable.tables.model import Table
+from kgtable.values.text import single_line
 
 TABLES_SHOWN = 30
 ROWS_SHOWN = 3
@@ -93,5 +94,5 @@ def _lines(number: int, table: Table, rows: Sequence[int]) -> str:
 
 
 def _one_line(text: str) -> str:
-    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    plain = single_line(text)
     return plain if len(plain) <= LONGEST_LINE else plain[: LONGEST_LINE - 1] + "…"

@@ -45,6 +45,15 @@ def harmless_text(text: str) -> str:
     return _STEERING.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
+def single_line(text: str) -> str:
+    """The text on one line: control characters and runs of white space become single spaces.
+
+    >>> single_line(" a\\n\\tb\\x1b[31m ")
+    'a b [31m'
+    """
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
 def without_marks(text: str) -> str:
     """The text of a label or header without the footnote marks at its end.
 

@@ -19,6 +19,7 @@ import pytest
 import kgtable
 from kgtable.cli.common import FORMATS
 from kgtable.cli.main import MODULES, main
+from kgtable.config import AskOptions
 from kgtable.evaluation.run_plan import TRIPLES
 from kgtable.llm.scripted_server import ScriptedServer
 from tests.cli.test_graph_commands import run
@@ -74,6 +75,7 @@ def commands() -> dict[str, click.Command]:
 def test_every_option_has_its_twin_in_python(name: str) -> None:
     calls, renamed = TWINS[name]
     known = {parameter for call in calls for parameter in inspect.signature(call).parameters}
+    known |= set(AskOptions.__annotations__) if name == "ask" else set()
     options = {str(option.name) for option in commands()[name].params} - SHELL_ONLY
     options -= {"output"} if name == "retrieve" else set()  # what `Retrieval` writes, its user puts somewhere
     assert {option for option in options if renamed.get(option, option) not in known} == set()
