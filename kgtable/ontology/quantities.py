@@ -62,7 +62,7 @@ def read_context(
     measured = next((clue for clue in clues if clue.measure is not None), None)
     if measured is None:
         bare = _percent_of_table(table, clues, column) or amount
-        if table.counts is not None and bare.unit == UNKNOWN:
+        if table.counts is not None and (bare.unit == UNKNOWN or bare.unit_from == "text"):
             bare = _counted(bare, table.counts)
         return CellContext(bare, amount)
     measure, source = measured.measure, measured.source

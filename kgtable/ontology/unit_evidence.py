@@ -11,7 +11,14 @@ from decimal import Decimal
 from functools import lru_cache
 
 from kgtable.tables.model import Context, Row, Table
-from kgtable.values.currencies import SCALE_WORDS, SIGNS, currency_names, currency_prefix, currency_unit
+from kgtable.values.currencies import (
+    PLAIN_SCALES,
+    SCALE_WORDS,
+    SIGNS,
+    currency_names,
+    currency_prefix,
+    currency_unit,
+)
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
 from kgtable.values.text import without_marks
@@ -65,10 +72,12 @@ def column_prints(table: Table) -> tuple[ColumnPrint, ...]:
                 first_is_percent[column] = is_percent
             percents[column] += is_percent
             plain[column] += not is_percent and currency is None
+    numeric = [column for column in range(width) if percents[column] or plain[column]]
+    opens = len(numeric) > 1 and all(first_is_percent[column] and percents[column] == 1 for column in numeric)
     return tuple(
         ColumnPrint(
             next(iter(found)) if len(found) == 1 else None,
-            bool(first) and not found and percent > 1 and bare > 0,
+            bool(first) and not found and (percent > 1 or opens) and bare > 0,
         )
         for found, first, bare, percent in zip(currencies, first_is_percent, plain, percents, strict=True)
     )
@@ -97,7 +106,8 @@ _PROSE = re.compile(
     rf"(?:\b(?:{_CURRENCY}|amounts?|figures|shares)(?: amounts?| values?| and shares?)? )?"
     r"(?:are |is |were |all )*(?:expressed |stated |presented |reported |shown |denominated |rounded )*"
     rf"\b(?:in|to the nearest) (?:{_CURRENCY} ?)?(?:{_SCALE}|thousand|million)"
-    r"(?:\s+of\s+(?:U\.S\. |US |Canadian )?(?:dollars|euros?|pounds|RMB|yen|[$€£]))?\b"
+    r"(?:\s+of\s+(?:U\.S\. |US |[A-Z][a-z]{2,}i? (?:[A-Z][a-z]+ )?)?"
+    r"(?:dollars|euros?|pounds|RMB|yen|rupees|dinars|francs|rials|riyals|dirhams|pesos|kron[ae]r?|rand|won|lira|[$€£]))?\b"
     rf"(?:[,;]? ?(?:shares in {_SCALE}"
     r"|(?:and |\()?(?:except|other than|unless otherwise|excluding)[^.()]{0,100}))?",
     re.IGNORECASE,
@@ -187,6 +197,15 @@ def _is_other_unit(phrase: UnitPhrase) -> bool:
     )
 
 
+_COUNTED_THINGS = re.compile(
+    r"[(\[]\s*(?!(?:us |u\.s\. )?(?:dollars?|amounts?|figures|data|values?|euros?|pounds|yen|numbers|shares|all|except"
+    r"|expressed|stated|presented|shown|unaudited)\b)([a-z]{3,}(?:,? (?:and )?[a-z]{3,}){0,2}) in "
+    r"(thousands|millions|billions)\s*[)\]]",
+    re.IGNORECASE,
+)
+"""What a bracket says is counted, and in what: "(cans and packs in millions)"."""
+
+
 def _from_names(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
     for text in texts:
         if not text or len(text) > LONGEST_TEXT:
@@ -196,6 +215,8 @@ def _from_names(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
             measure = find_measure(without_exception(text))
         if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
             yield StatedUnit(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
+        elif phrase is None and (counted := _COUNTED_THINGS.search(text)):
+            yield StatedUnit(UnitPhrase(None, PLAIN_SCALES[counted[2].lower()]), source, Measure.COUNT)
         elif phrase is not None:
             counts = source == "corner" and measure in {Measure.SHARES, Measure.COUNT}
             yield StatedUnit(phrase, source, measure if counts else None)
@@ -505,6 +526,10 @@ class TableClues:
         self._table = table
         structure = table.structure
         titles = [text for row in structure.titles for text in table.grid.head[row] if text.strip()]
+        corners = [table.grid.head[row][structure.label_column : structure.label_column + 1]
+                   for row in structure.header]  # fmt: skip
+        if len(corners) > 1:
+            titles += [text for cells in corners for text in cells if text.strip()]
         self.statements = table_statements(table.context, structure.corner, titles)
         if decided is not None and decided != _NOTHING:
             self.statements = (StatedUnit(decided, MAPPING), *self.statements)
@@ -552,9 +577,9 @@ class TableClues:
     def _covered_by_unit(self) -> frozenset[int]:
         """The columns that the unit of the whole table is of: those of periods, else all without a unit."""
         label = self._table.structure.label_column
-        open_columns = {index for index, clues in enumerate(self.columns) if index != label and not clues} - {
-            index for index, printed in enumerate(self.prints) if printed.currency
-        }
+        open_columns = {index for index, clues in enumerate(self.columns) if index != label and not clues}
+        if self.unit_from != "corner":  # which is as near to the cells as a sign in another row
+            open_columns -= {index for index, printed in enumerate(self.prints) if printed.currency}
         dated = self.temporal & open_columns
         if dated:
             totals = {c.index for c in self._table.columns if c.path and _SUMMARY_NAME.fullmatch(c.path[-1])}

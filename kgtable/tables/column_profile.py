@@ -24,6 +24,7 @@ from kgtable.values.numbers import (
     parse_simple,
 )
 from kgtable.values.periods import parse_period
+from kgtable.values.unit_phrases import converted_unit
 
 SAMPLED_CELLS = 200_000
 """About how many cells of a table are looked at."""
@@ -39,7 +40,7 @@ class ColumnStyle:
     `is_year`: plain integers are years. `is_identifier`: digits are names (phone numbers, codes,
     zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
     `is_month`: ``2011-12`` is a month, not a span of years. `is_compact_date`: ``20111231`` is a day.
-    `is_duration`: ``57:45`` and ``2h 10m`` are spans of time.
+    `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -51,6 +52,7 @@ class ColumnStyle:
     is_month: bool = False
     is_compact_date: bool = False
     is_duration: bool = False
+    bare_seconds: bool = False
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -128,10 +130,16 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     table_comma = True in commas and False not in commas
     table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
     flagged = any(map(_has_flags, samples))
+    label_column = table.structure.label_column
+    labels = samples[label_column] if label_column < len(samples) else {}
+    label_pairs = sum(1 for text in labels if converted_unit(text)) * 2 >= max(1, len(labels))
     styles = []
     for column, texts, comma, order in zip(table.columns, samples, commas, orders, strict=True):
         style = _profile(column, texts, column.index == table.structure.label_column, flagged)
-        numbers = replace(style.numbers, decimal_comma=table_comma if comma is None else comma)
+        converted = label_pairs or converted_unit(column.path[-1] if column.path else "") is not None
+        numbers = replace(
+            style.numbers, decimal_comma=table_comma if comma is None else comma, converted=converted
+        )
         if flagged and not numbers.letter_marks and _prints_flags_alone(texts):
             numbers = replace(numbers, letter_marks=True)
         styles.append(replace(style, numbers=numbers, date_order=order or table_order))
@@ -191,7 +199,22 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
         is_clock=bool(texts) and bool(_CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
         is_duration=not _CLOCK_NAME.search(name) and _has_durations(name, texts),
+        bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
     )
+
+
+_SPLIT_SECONDS = re.compile(r":[0-5]\d\.\d")
+_RECORD = re.compile(r"(?<=\d) (?:[A-Z]{2,3}|Q|q)$")
+"""The letters behind a time that say it is a record or qualifies: ``1:37.071 WR``."""
+_BARE_SECONDS = re.compile(r"[0-5]?\d\.\d{1,6}", re.ASCII)
+
+
+def _span(text: str, bare_seconds: bool) -> str | None:
+    """The span of time that a text is, without marks behind it; with `bare_seconds`, ``37.667`` is one."""
+    plain = _RECORD.sub("", _MARKS.sub("", text)).strip()
+    if bare_seconds and _BARE_SECONDS.fullmatch(plain):
+        plain = f"0:{'0' if plain[1] == '.' else ''}{plain}"
+    return parse_duration(plain)
 
 
 def _has_durations(name: str, texts: Iterable[str]) -> bool:
@@ -202,7 +225,7 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     plain = [_MARKS.sub("", text) for text in texts if ":" in text or _TIME_WORD.search(text)]
     if not plain or _SCORE_NAME.search(name):
         return False
-    spans = [text for text in plain if parse_duration(text)]
+    spans = [text for text in plain if _span(text, bare_seconds=False)]
     sure = any(text.count(":") == 2 or _COMPOUND.search(text) for text in spans)
     named = _DURATION_NAME.search(name) is not None
     if not (sure or (named and any(":" in text for text in spans))):
@@ -215,9 +238,8 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
         int(text[:2]) >= 5 and int(text[-1]) in (0, 5) for text in plain
     ):
         return False
-    others = sum(
-        1 for text in texts if any(map(str.isdigit, text)) and not parse_duration(_MARKS.sub("", text))
-    )
+    split = any(map(_SPLIT_SECONDS.search, spans))
+    others = sum(1 for text in texts if any(map(str.isdigit, text)) and not _span(text, split))
     return others * 10 <= len(spans)
 
 
@@ -434,7 +456,7 @@ def _type_other(
         return _TEXT if text.strip() else _MISSING
     if style.is_identifier:
         return _TEXT
-    if style.is_duration and (span := parse_duration(_MARKS.sub("", text))):
+    if style.is_duration and (span := _span(text, style.bare_seconds)):
         return CellValue(CellKind.DURATION, None, span, "xsd:dayTimeDuration")
     if style.is_year and (match := _YEAR.fullmatch(text.strip())):
         return CellValue(CellKind.YEAR, None, match[1], "xsd:gYear")

@@ -46,7 +46,8 @@ _NO_RATE = re.compile(
     re.IGNORECASE,
 )
 _PER_SHARE = re.compile(
-    r"\bper[ -](?:(?:common|ordinary|diluted|basic|adjusted|equity|preferred|limited|partner"
+    r"(?:\b|(?<=amount)|(?<=income)|(?<=price)|(?<=value)|(?<=paid))per[ -]"
+    r"(?:(?:common|ordinary|diluted|basic|adjusted|equity|preferred|limited|partner"
     r"|partnership|class [abc]|american|depositary|average)[ -])*"
     r"(?:shares?|units?|ads|adss?|stapled security|security)\b|\beps\b|\bper-share\b"
     r"|\b(?:exercise|strike|share|stock|closing|conversion|subscription|issue|market) prices?\b"

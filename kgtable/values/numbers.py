@@ -175,7 +175,7 @@ class NumberStyle:
     `decimal_comma`: ``1.234`` is 1234. `ranges`: ``1–2`` is a range (in a column of scores it is
     not). `numbered_marks`: a trailing ``(1)`` is a footnote mark. `letter_marks`: so is a trailing
     letter, as in the ``12.3E`` of statistics offices. `long_integers`: runs of more than 18 digits are
-    numbers and no identifiers.
+    numbers and no identifiers. `converted`: ``10.7 (51.3)`` is a number and the same in another unit.
     """
 
     decimal_comma: bool = False
@@ -183,6 +183,7 @@ class NumberStyle:
     numbered_marks: bool = False
     letter_marks: bool = False
     long_integers: bool = False
+    converted: bool = False
 
 
 class Number(NamedTuple):
@@ -232,6 +233,7 @@ _POINT_ONLY = re.compile(r"^[^,.]*\d\.(?:\d{1,2}|\d{4,})(?!\d)[^,.]*$")
 _EMPTY_DOUBLE = re.compile(r" ?\( ?% ?\)$")
 _RANGE = re.compile(r" ?[-–—] ?| to ")
 _CONVERTED = re.compile(r" ?\(([^()]{2,40})\)$")
+_NUMBER_AND_CONVERSION = re.compile(r"([^()]{1,20}?) ?\([-+]?\d[\d.,]*\)")
 _PHONE = re.compile(r"\d{3}-\d{4}")
 
 
@@ -271,6 +273,8 @@ def parse_elaborate(text: str, style: NumberStyle = DEFAULT_STYLE) -> Number | N
     if number is None:
         plain = _EMPTY_DOUBLE.sub("", plain)
         number = _parse_doubled(plain, style) or _parse_converted(plain, style)
+    if number is None and style.converted and (pair := _NUMBER_AND_CONVERSION.fullmatch(plain)):
+        number = _parse(pair[1], style)
     if number is None and style.decimal_comma and _POINT_ONLY.search(plain):
         number = _parse(plain, replace(style, decimal_comma=False))
     return number._replace(marks=marks) if number is not None and marks else number

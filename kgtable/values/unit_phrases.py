@@ -14,6 +14,7 @@ from kgtable.values.currencies import (
     CENTS,
     COMMON_CODES,
     ENGLISH_WORDS,
+    PLAIN_SCALES,
     SCALE_WORDS,
     WORDS,
     currency_names,
@@ -167,7 +168,10 @@ def parse_clause(clause: str, name: str = "") -> Clause | None:
             return Clause(None, 6)
         return None if unit is None else Clause(unit)
     read = _Reader()
-    for match in _TOKEN.finditer(_named_currency().sub(lambda found: WORDS[found[0].lower()], clause)):
+    if named := _named_currency().search(clause):
+        read.unit = _currencies_of_several_words()[named[0].lower()]
+        clause = f"{clause[: named.start()]} {clause[named.end() :]}"
+    for match in _TOKEN.finditer(clause):
         if match.lastgroup == "other":
             return None
         read.token(match[0], match.lastgroup or "")
@@ -218,6 +222,8 @@ class _Reader:
         ) in names:
             self.unit = names[prefixed["code"] or prefixed["code2"]]
             self.scale = _LETTERS_OF_MONEY[(prefixed["before"] or prefixed["after"]).lower()]
+        elif lowered.startswith("in") and lowered[2:] in PLAIN_SCALES:  # "inmillions", where a space was lost
+            self.scale = PLAIN_SCALES[lowered[2:]]
         elif lowered not in _GLUE:
             self.rest.append(word)
 
@@ -246,9 +252,20 @@ class _Reader:
 
 
 @cache
+def _currencies_of_several_words() -> dict[str, str]:
+    """Names of currencies that have several words, in lower case, also in the plural → QUDT local name."""
+    found = {name: currency_unit(code) for name, code in WORDS.items() if " " in name}
+    for name, unit in units().items():
+        label = unit.label.lower()
+        if unit.currency and re.fullmatch(r"[a-z]+(?: [a-z]+)+", label):
+            found.setdefault(label, name)
+            found.setdefault(f"{label}s", name)
+    return found
+
+
+@cache
 def _named_currency() -> re.Pattern[str]:
-    """Names of currencies that have several words."""
-    names = sorted((name for name in WORDS if " " in name), key=lambda name: (-len(name), name))
+    names = sorted(_currencies_of_several_words(), key=lambda name: (-len(name), name))
     return re.compile("|".join(rf"\b{re.escape(name)}\b" for name in names), re.IGNORECASE)
 
 
@@ -306,6 +323,8 @@ _BARE_SCALE = re.compile(
 _PER = re.compile(r"(?P<money>[^/]{1,30}?)(?: ?/ ?| per )(?P<per>[^\W\d_][\w ²³.]{0,24})", re.IGNORECASE)
 _TEMPERATURES = {"c": "DEG_C", "f": "DEG_F", "k": "K"}
 LONGEST_SYMBOL = 12
+_AMOUNT_BEFORE = re.compile(r"(?:^|\s)[-+−]?\d+(?:[.,]\d+)?$")
+_PERIOD_BEFORE = re.compile(r"(?:^|\W)(?:1[5-9]|2[01])\d\d$|[A-Z]{1,3} ?\d\d?$")
 NO_TRAILING_UNITS = frozenset(
     [
         "st",
@@ -338,6 +357,8 @@ _MONEY_INSIDE = re.compile(
 )
 _LEADING_SIGN = re.compile(r"((?:US|A|C|HK|S|NZ)?\$|[€£¥]) (?=[^\W\d_])")
 _HUNDREDTHS_INSIDE = re.compile(r"\b(?:cents|pence)(?= per\b)", re.IGNORECASE)
+_UNIT_OF_ACTION = re.compile(r"([A-Za-z]?[a-z]{3,}s) (?:(?!ended)[a-z]{2,}ed|sold|flown|driven|burnt)\b")
+"""A header that counts units of measure: "Gallons hedged", "Hours worked"."""
 _AFTER = re.compile(r"(?:,| in| -| –| —|:)\s+([^,:()]{1,60})$")
 
 
@@ -397,6 +418,8 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     text = html.unescape(" ".join(text.split()))
     if not _names_a_column(text) and (phrase := parse_unit_phrase(text)):
         return phrase
+    if "(" in text and (unit := converted_unit(text)):
+        return UnitPhrase(unit)
     outside = _SEGMENTS.sub(" ", text)
     for match in reversed(list(_SEGMENTS.finditer(text))):
         if phrase := parse_unit_phrase(match[1] or match[2], outside):
@@ -413,10 +436,30 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
         return _snake_case(text)
     if phrase := _trailing_unit(outside):
         return phrase
+    if (leading_noun := _UNIT_OF_ACTION.match(outside)) and (unit := find_header_unit(leading_noun[1])):
+        return UnitPhrase(unit)
     after = _AFTER.search(outside.strip())
     if after is None or (" in" not in after[0] and is_bare_scale(after[1])):
         return None
     return parse_unit_phrase(after[1], outside[: after.start()])
+
+
+_TWO_UNITS = re.compile(r"(?:^|.*[\s,])(?P<unit>[^\s()]{1,12}) ?\((?P<other>[^()\d]{1,16})\)\W*", re.DOTALL)
+
+
+def converted_unit(text: str) -> str | None:
+    """The unit of a name that gives a second one of the same kind in brackets, as QUDT local name.
+
+    >>> converted_unit("Average high °C (°F)"), converted_unit("Area km² (sq mi)"), converted_unit("Wins (W)")
+    ('DEG_C', 'KiloM2', None)
+    """
+    match = _TWO_UNITS.fullmatch(text)
+    if match is None:
+        return None
+    first, second = (find_header_unit(match[part].strip()) for part in ("unit", "other"))
+    if first is None or second is None or first == second:
+        return None
+    return first if set(units()[first].kinds) & set(units()[second].kinds) else None
 
 
 def is_bare_scale(text: str) -> bool:
@@ -455,6 +498,8 @@ def _trailing_unit(text: str) -> UnitPhrase | None:
     name, _, last = text.strip().rpartition(" ")
     if not name or len(last) > LONGEST_SYMBOL or name.lower() in _COMMON_WORDS:
         return None
+    if _AMOUNT_BEFORE.search(name) and not _PERIOD_BEFORE.search(name):
+        return None  # a quantity that the values are for, as in "100 m" and "55 °C"
     if last in COMMON_CODES:
         return None if last in ENGLISH_WORDS else UnitPhrase(currency_names().get(last))
     if money := _money_per(last, name):

@@ -791,6 +791,91 @@ def _known_misses() -> Iterator[Case]:
         B2="'Ada'",
         C2="11.2 UNITLESS",
     )
+    yield _case(
+        "unit: a corner beside a row that prints a currency",
+        "a.csv",
+        "(thousands of barrels per day),2022,2023\nGasoline,804,836\nDistillates,375,385\n"
+        "Average price ($ per barrel),$ 77.76,$ 66.42\n",
+        B2="804000 BBL_US-PER-DAY T @2022",
+        B4="77.76 CCY_USD /barrel @2022",
+    )
+    yield _case(
+        "unit: two in one name",
+        "a.csv",
+        "City,Area km² (sq mi),Depth m (ft)\nFjell,12.5 (4.8),30\nVik,8.1 (3.1),42\n",
+        B2="12.5 KiloM2",
+        C2="30 M",
+    )
+    yield _case(
+        "unit: two in the names of rows",
+        "a.csv",
+        'Month,Jan,Feb\nAverage high °C (°F),"−6.2\n(20.8)","3\n(37)"\nAverage low °C (°F),"−12\n(10)","−9\n(16)"\n',
+        B2="-6.2 DEG_C",
+        C3="-9 DEG_C",
+    )
+    yield _case(
+        "unit: a quantity as a header is a condition",
+        "a.csv",
+        "Pump,35 °C,55 °C\nAir,4.1,2.2\nGround,5.0,3.1\n",
+        B2="4.1 UNITLESS",
+        C2="2.2 UNITLESS",
+    )
+    yield _case(
+        "unit: counted units in a header",
+        "a.csv",
+        "Year,Gallons hedged,Hours worked\n2021,12000,300\n2022,9000,280\n",
+        B2="12000 GAL_US @2021",
+        C2="300 HR @2021",
+    )
+    yield _case(
+        "unit: a currency of several words",
+        "a.csv",
+        "Year,GDP (million Kuwaiti dinars)\n2021,7764\n2022,8114\n",
+        B2="7764000000 CCY_KWD M @2021",
+    )
+    yield _case(
+        "scale: of things that are counted",
+        "a.csv",
+        "(bottles in millions),2022,2023\nStill,392.5,401.1\nSparkling,288.4,250.0\n",
+        '{"pre_text": ["Sales were $ 12,000 in 2023."]}',
+        B2="392500000 NUM M @2022",
+    )
+    yield _case(
+        "scale: a lost space",
+        "a.csv",
+        "($ inmillions),2022\nSales,5\nCosts,3\n",
+        B2="5000000 CCY_USD M @2022",
+    )
+    yield _case(
+        "scale: per share with a lost space",
+        "a.csv",
+        "Date,Amountper share,Total (in millions)\nMay,$ 1.14,$ 170\nJune,$ 1.16,$ 172\n",
+        '{"pre_text": ["Dividends were as follows (in millions):"]}',
+        B2="1.14 CCY_USD /share",
+        C2="170000000 CCY_USD M",
+    )
+    yield _case(
+        "scale: in the second row of the corner",
+        "a.csv",
+        'Pro forma expense,,\n"millions of dollars, except per share amounts",2022,2021\n'
+        "Net income,$ 1026,$ 604\nEarnings per share,3.85,2.30\n",
+        B3="1026000000 CCY_USD M @2022",
+        B4="3.85 CCY_USD /share @2022",
+    )
+    yield _case(
+        "percent: a sign in the first row of every column",
+        "a.csv",
+        "Region,2022,2023\nNorth,51.2%,48.3%\nSouth,26.3,24.4\nWest,45.3,46.1\n",
+        B3="26.3 PERCENT @2022",
+        C4="46.1 PERCENT @2023",
+    )
+    yield _case(
+        "other: seconds without a colon, and a record",
+        "a.csv",
+        "Event,Time\n200 m,39.998\n500 m,1:47.066\n1000 m,4:11.388 WR\n5000 m,22:19.816\n",
+        B2="PT39.998S",
+        B4="PT4M11.388S",
+    )
 
 
 CASES = tuple(_cases())
