@@ -229,9 +229,9 @@ class WorkerProcess(asyncio.Protocol):
         # The reason comes before a long trace of the engine, or after one of Python.
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(0)
-        words = self._stderr.read(2_000)
+        first = self._stderr.read(2_000)
         self._stderr.seek(max(2_000, size - 2_000))
-        words = (words + self._stderr.read()).decode("utf-8", "replace")
+        words = (first + self._stderr.read()).decode("utf-8", "replace")
         self._stderr.close()
         if not self._loop.is_closed():
             died = WorkerDiedError(self._process.returncode, words)
