@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import httpx
@@ -58,7 +59,7 @@ class Run:
             finally:
                 self.done += 1
             if rows is None:
-                self.faults.append(f"{answer.status_code}: {answer.text[:200]}")
+                self.faults.append(f"{answer.status_code}: {answer.text[:300]}")
             elif [row["n"]["value"] for row in rows] != [str(ROWS)]:
                 self.faults.append(f"not one whole version: {json.dumps(rows)[:200]}")
             else:
@@ -118,8 +119,9 @@ def main() -> None:
     )
     faults = alone.faults + run.faults
     print(f"faults: {len(faults):,}")
-    for fault in faults[:10]:
-        print(" ", fault)
+    kinds = Counter(fault for fault in faults)
+    for fault, count in kinds.most_common(10):
+        print(f"  {count:,} × {fault}")
     sys.exit(bool(faults))
 
 

@@ -175,7 +175,8 @@ def write_plaintext(alias: str, title: str, headings: Sequence[str], rows: Seque
     lines = [title]
     for row, cells in rows:
         pairs = (f"{_bare(name)}: {_bare(cell)}" for name, cell in zip(headings, cells, strict=False))
-        lines.append(f"r{row} {' , '.join(pairs)}")
+        # no mark of a chat template, such as <|im_end|>, comes from a file
+        lines.append(f"r{row} {' , '.join(pairs)}".replace("<|", "< |"))
     return "\n".join(lines)
 
 

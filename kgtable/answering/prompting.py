@@ -6,20 +6,19 @@ and question; with neither output format nor separators, with both, and with exa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from string import Template
 from typing import Any
 
-from kgtable.answering.context import Presentation, PromptContext
+from kgtable.answering.context import Presentation, PromptContext, one_line
 from kgtable.errors import ConfigError
+from kgtable.llm.fencing import fence
 from kgtable.llm.protocol import Message
 from kgtable.resources import PACKAGE
 
 _FOLDER = PACKAGE / "answering" / "prompts"
-_SIGNS = re.compile("=+")
 
 
 class PromptSetting(StrEnum):
@@ -66,16 +65,6 @@ def make_prompt(
     return ({"role": "system", "content": _read("system.txt")}, {"role": "user", "content": text})
 
 
-def fence(*data: str) -> str:
-    """A run of equals signs longer than any in the data, so that no text in it can end its own block.
-
-    >>> fence("plain"), fence("=== CONTEXT END ===")
-    ('===', '====')
-    """
-    longest = max((len(run) for text in data for run in _SIGNS.findall(text)), default=0)
-    return "=" * max(3, longest + 1)
-
-
 _PROGRAM: Mapping[str, Any] = {"type": ["object", "null"]}
 """Its form stands in the prompt: what is no program goes back to the model with the fault named."""
 
@@ -106,8 +95,10 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 
 
 def repair_message(fault: str) -> Message:
-    """What a model is told whose program cannot be executed."""
-    return {"role": "user", "content": Template(_read("repair.txt")).substitute(fault=fault)}
+    """What a model is told whose program cannot be executed; the fault may quote names from files."""
+    told = one_line(fault)
+    text = Template(_read("repair.txt")).substitute(fault=told, fence=fence(told))
+    return {"role": "user", "content": text}
 
 
 @cache

@@ -446,6 +446,8 @@ class _Judge:
         if check.faults or judge._faults or not results:
             return None
         citations, _ = citations_of(results, self._evidence)
+        if not citations and not tables_of(results[0].program):
+            return None  # a mere constant comes from no table
         return replace(self._alternative(other.text, results[0]), citations=citations)
 
 

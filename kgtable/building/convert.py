@@ -7,10 +7,10 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
@@ -20,7 +20,7 @@ from typing import IO
 
 from kgtable.building.catalogue import FileRecord, TableRecord
 from kgtable.building.contents import ContentWriter
-from kgtable.errors import StorageError, TableError
+from kgtable.errors import StorageError, TableError, UnreadableTableError
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted
 from kgtable.graph.terms import WHOLE, Block, Namespaces, Share
@@ -112,6 +112,10 @@ class ConversionJob:
     known: SplitFile | None = None
     contents: Path | None = None
     """Where the contents of the tables go that an index is made from, if they are wanted."""
+    mark: Path | None = None
+    """Where the number of the file goes that is being converted, for whoever finds the process ended."""
+    barred: frozenset[int] = frozenset()
+    """The numbers of files that no process survived: they are not tried again."""
 
 
 @dataclass(frozen=True)
@@ -185,23 +189,56 @@ def run_jobs(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers
 def in_processes(
     jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int
 ) -> Iterator[Iterator[Converted]]:
-    """Run the jobs in other processes while the block lasts; gives their results in order."""
+    """Run the jobs in other processes while the block lasts; gives their results in order.
+
+    A file whose process does not survive it is named in its record, and the others are converted.
+    """
     if not jobs:
         yield iter(())
         return
-    context = get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_end_with_parent) as pool:
-        futures = [pool.submit(run_job, job, settings) for job in jobs]
+    jobs = [replace(job, mark=job.output.with_suffix(".file")) for job in jobs]
+    with _pool(min(workers, len(jobs))) as pool:
+        futures = [_submitted(pool, job, settings) for job in jobs]
         try:
-            yield (future.result() for future in futures)
-        except BrokenProcessPool as error:
+            yield (_result(job, future, settings) for job, future in zip(jobs, futures, strict=True))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent)
+
+
+def _submitted(
+    pool: ProcessPoolExecutor, job: ConversionJob, settings: ConversionOptions
+) -> Future[Converted]:
+    try:
+        return pool.submit(run_job, job, settings)
+    except BrokenProcessPool as error:
+        failed: Future[Converted] = Future()
+        failed.set_exception(error)
+        return failed
+
+
+def _result(job: ConversionJob, future: Future[Converted], settings: ConversionOptions) -> Converted:
+    """The result of a job, which is run again on its own where a process of the pool did not survive."""
+    with suppress(BrokenProcessPool):
+        return future.result()
+    assert job.mark is not None
+    while True:
+        job.mark.unlink(missing_ok=True)
+        with suppress(BrokenProcessPool), _pool(1) as pool:
+            return pool.submit(run_job, job, settings).result()
+        # In a process of its own, which it did not survive either: the file at the mark is to blame.
+        try:
+            fatal = int(job.mark.read_bytes())
+        except (OSError, ValueError) as error:
             raise StorageError(
-                "A process that converted tables was ended from outside.",
+                "A process that converts tables does not start, or was ended from outside.",
                 hint="Perhaps memory ran out: try --workers 1. A script that asks for workers needs "
                 'if __name__ == "__main__": around what it does.',
             ) from error
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        job = replace(job, barred=job.barred | {fatal})
 
 
 def _end_with_parent() -> None:
@@ -245,12 +282,21 @@ def write_job(
     `beginning` is where the first table of the document stands. A file that cannot be read leaves a
     record with its error and nothing in the output.
     """
-    for file, digest in zip(job.files, job.digests, strict=True):
+    for number, (file, digest) in enumerate(zip(job.files, job.digests, strict=True)):
         start = output.tell()
         contents_start = contents.tell() if contents is not None else 0
         tables: list[TableRecord] = []
         error = None
         try:
+            if job.mark is not None:
+                job.mark.write_text(str(number), encoding="ascii")
+            if number in job.barred:
+                raise UnreadableTableError(
+                    "the process that converted it did not survive it: it crashed, or memory ran out.",
+                    path=file.relative,
+                    hint="Split the file, or free some memory.",
+                )
+            before = _state(file)
             for grid in _grids(file, digest, job.known, settings.limits):
                 scan = None if job.known is None else job.known.scan
                 with faults_of(file):
@@ -261,6 +307,12 @@ def write_job(
                     output.write(piece)
                 with faults_of(file):
                     tables.append(conversion.record())
+            if _state(file) != before:
+                raise UnreadableTableError(
+                    "the file changed while it was read.",
+                    path=file.relative,
+                    hint="Run it again when nothing writes to it.",
+                )
         except TableError as caught:
             error = str(caught)
             tables.clear()
@@ -273,6 +325,15 @@ def write_job(
         yield FileRecord(
             file.relative, file.id, digest, settings.key(facts), str(file.path), tuple(tables), error
         )
+
+
+def _state(file: TableFile) -> tuple[int, ...]:
+    """What changes when somebody writes to the file, puts another in its place, or removes it."""
+    try:
+        status = file.path.stat()
+    except OSError:
+        return ()
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _grids(file: TableFile, digest: str, known: SplitFile | None, limits: ReadLimits) -> list[Grid]:

@@ -174,7 +174,7 @@ class GraphDirectory:
             ) from error
         except OSError as error:
             raise GraphNotFoundError(f"{path} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise GraphVersionError(
                 f"{path} is not a kgtable graph's description: it is not JSON."
             ) from error

@@ -80,7 +80,7 @@ def reading(path: Path) -> Iterator[Path]:
             f"{error.filename or path} is not there.",
             hint="Give the folder of the official distribution, unpacked.",
         ) from error
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise BenchmarkError(
             f"{path} is not laid out as its official distribution is: {type(error).__name__} {error}."
         ) from error
@@ -236,7 +236,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | QuestionFault]
                 continue
             try:
                 item = json.loads(raw.decode("utf-8"))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 yield number, QuestionFault(path.name, number, f"this is not JSON in UTF-8: {error}")
                 continue
             fault = next(iter(_schema_faults(item)), None)

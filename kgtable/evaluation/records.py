@@ -111,7 +111,7 @@ class RecordFile:
                     self._check(item["fingerprint"])
                     continue
                 record = Record.from_json(item)
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise BenchmarkError(
                     f"{self.path}, line {number}: this is no record of a run.",
                     hint="Delete the file to start over.",

@@ -212,7 +212,7 @@ def read_result(path: Path) -> Mapping[str, Any]:
         content = path.read_bytes()
     try:
         found = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON.", hint="Give a file written by --json.") from error
     if not isinstance(found, dict):
         raise UsageError(f"{path} is not a result of kgtable eval.", hint="Give a file written by --json.")

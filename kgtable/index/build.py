@@ -362,7 +362,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     """What ``index.json`` says. Raises `VocabularyIndexError` where there is no index of this version."""
     try:
         about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise VocabularyIndexError(
             f"There is no index in {folder}.", hint="Build the graph again."
         ) from error

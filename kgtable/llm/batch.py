@@ -64,7 +64,7 @@ def _results(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
             try:
                 result = json.loads(line)
                 yield number, str(result["custom_id"]), result
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise LLMReplyError(f"{path}, line {number}: this is no result of a batch.") from error
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from string import Template
 
 import numpy as np
 
 from kgtable.graph.table_source import TableReader
 from kgtable.index.open import GraphIndex
 from kgtable.index.postings import Integers
+from kgtable.llm.fencing import fence
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.question_terms import Query
@@ -50,9 +52,10 @@ def reranked(
     ]
     prompt = (PACKAGE / "retrieval" / "prompts" / "rerank.txt").read_text(encoding="utf-8")
     listing = "\n\n".join(lines)
+    mark = fence(listing)
     messages = (
-        Message(role="system", content=prompt),
-        Message(role="user", content=f"{listing}\n\n=== END OF TABLES ===\n\nQuestion: {query.text}"),
+        Message(role="system", content=Template(prompt).substitute(fence=mark)),
+        Message(role="user", content=f"{listing}\n\n{mark} END OF TABLES {mark}\n\nQuestion: {query.text}"),
     )
     reply = llm.complete(Request(messages, schema=SCHEMA, stage="rerank", max_tokens=200))
     given = (reply.data or {}).get("tables", ())

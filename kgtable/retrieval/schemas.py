@@ -14,6 +14,7 @@ from string import Template
 from typing import Any
 
 from kgtable.errors import LLMError, LLMPendingError, LLMReplyError
+from kgtable.llm.fencing import fence
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.whole_table import TableTexts
@@ -41,10 +42,7 @@ def schema_request(table: Table) -> Request:
     shown = format_table(next(chunks(table, ROWS_PER_CHUNK)), TableFormat.MARKDOWN)
     title = " › ".join(filter(None, (table.context.title, *table.context.heading, table.context.caption)))
     text = f"{title}\n{shown}" if title else shown
-    fence = "==="
-    while fence in text:
-        fence += "="
-    prompt = Template(_PROMPT.read_text(encoding="utf-8")).substitute(fence=fence, table=text)
+    prompt = Template(_PROMPT.read_text(encoding="utf-8")).substitute(fence=fence(text), table=text)
     message: Message = {"role": "user", "content": prompt}
     return Request((message,), schema=_REPLY, stage=STAGE, temperature=0.0, max_tokens=800)
 

@@ -2,7 +2,8 @@
 
 Jobs go to the processes of the fast lane; while jobs are short, a few are sent ahead, so that a process need
 not wait for the next one. A process whose job takes long moves to the slow lane with a lower priority, and a
-new one replaces it; if the slow lane is full, the job is refused. So a few expensive queries cannot block the
+new one replaces it; if the slow lane is full, the job is refused. What counts is processor time: on a busy
+machine, cheap jobs take long too. So a few expensive queries cannot block the
 short ones, and the number of processes stays bounded.
 """
 
@@ -31,6 +32,8 @@ SHORT = 0.003
 """Seconds that jobs may take, in the mean, to count as short."""
 STALLED = 0.03
 """Seconds after which the jobs behind one that is not short go to other processes."""
+WAITING = 5
+"""How many times longer than an expensive job one may take that only waits for the machine."""
 TICK = 0.02
 """Seconds between two looks at what overruns its time."""
 RESTART = 1.0
@@ -257,17 +260,31 @@ class Pool:
             detail = f"The request was stopped after {job.seconds:g} seconds. Narrow it down or add a LIMIT."
             self._stop(worker, Problem("timeout", detail, {"seconds": job.seconds}))
         elif seconds > self._lanes.slow_after and self._lanes.slow and not worker.slow:
+            expensive = self._is_expensive(worker, job)
+            if not expensive and seconds < WAITING * self._lanes.slow_after:
+                return
             if len(self._slow) < self._lanes.slow:
                 self._make_slow(worker)
-            else:
+            elif expensive:
                 self.counts.refused += 1
                 self._stop(worker, busy("Too many expensive queries are running. Try again in a while.", 5))
-        elif seconds > STALLED and not worker.stalled:
+        elif seconds > STALLED:
+            if worker.spent is None:
+                worker.spent = worker.processor_seconds()
+            if worker.stalled:
+                return
             worker.stalled = True
             behind = [waiting for waiting in list(worker.jobs)[1:] if not waiting.answer.done()]
             for waiting in reversed(behind):
                 waiting.copies += 1
                 self._queue.appendleft(waiting)
+
+    def _is_expensive(self, worker: WorkerProcess, job: WorkerJob) -> bool:
+        """Whether a job has taken its time itself: not if the machine had none for it."""
+        taken = worker.processor_seconds()
+        if taken is None or worker.spent is None or job.head.get("services"):
+            return True
+        return taken - worker.spent > self._lanes.slow_after - 2 * STALLED
 
     def _make_slow(self, worker: WorkerProcess) -> None:
         self.counts.slow += 1

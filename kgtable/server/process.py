@@ -90,13 +90,15 @@ class WorkerProcess(asyncio.Protocol):
 
     `jobs` are the unfinished ones, `started` the loop's time when the first of them began; `opened` is the
     graph version that the last job reads. `stalled`: the jobs behind the first were passed on to other
-    processes. `slow`: it is in the slow lane. `ending`: it takes no more jobs.
+    processes. `slow`: it is in the slow lane. `ending`: it takes no more jobs. `spent`: the processor time it had
+    taken when its first job was looked at first.
     """
 
     def __init__(self, role: str, memory: int, observer: ProcessObserver) -> None:
         self.jobs: deque[WorkerJob] = deque()
         self.started = 0.0
         self.opened: str | None = None
+        self.spent: float | None = None
         self.slow = self.stalled = self.ending = False
         self._observer = observer
         self._decoder = Decoder()
@@ -165,6 +167,15 @@ class WorkerProcess(asyncio.Protocol):
             self._transport.write(b"".join(self._unsent))
         self._unsent.clear()
 
+    def processor_seconds(self) -> float | None:
+        """Processor time that the process has taken; None where the system does not tell."""
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb") as stream:
+                fields = stream.read().rpartition(b")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):
+            return None
+
     def lower_priority(self) -> None:
         """Lower the process's scheduling priority for good."""
         try:
@@ -195,7 +206,7 @@ class WorkerProcess(asyncio.Protocol):
                     self.opened = None
                 self.jobs.popleft().finish((head, body))
                 now = self._loop.time()
-                took, self.started = now - self.started, now
+                took, self.started, self.spent = now - self.started, now, None
                 self._observer.answered(self, took)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -215,9 +226,12 @@ class WorkerProcess(asyncio.Protocol):
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # The reason comes before a long trace of the engine, or after one of Python.
         size = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, size - 2_000))
-        words = self._stderr.read().decode("utf-8", "replace")
+        self._stderr.seek(0)
+        first = self._stderr.read(2_000)
+        self._stderr.seek(max(2_000, size - 2_000))
+        words = (first + self._stderr.read()).decode("utf-8", "replace")
         self._stderr.close()
         if not self._loop.is_closed():
             died = WorkerDiedError(self._process.returncode, words)

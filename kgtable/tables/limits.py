@@ -30,8 +30,8 @@ class ReadLimits:
     `max_unpacked`, `max_ratio`: bytes a compressed file may unpack to, and how many times its own
     size once that exceeds `ratio_from` bytes. `max_columns`: columns of one table. `max_gaps`: cells
     without a value that may stand for each with one, once there are more than a million.
-    `max_memory`, `max_seconds`: memory and processor time for the library that reads workbooks,
-    which a damaged file can lead astray.
+    `max_memory`, `max_seconds`: memory and processor time for the process that reads workbooks, columnar
+    files, and pages and documents of more than `apart_above` bytes; it has a second more for each MiB.
     """
 
     stream_above: int = 16 * MEBIBYTE
@@ -43,6 +43,7 @@ class ReadLimits:
     max_gaps: int = 100
     max_memory: int = 3072 * MEBIBYTE
     max_seconds: int = 120
+    apart_above: int = 64 << 10
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> bool:
         """Whether a file of `packed` bytes that unpacks to `unpacked` bytes is out of bounds.
@@ -56,6 +57,15 @@ class ReadLimits:
             return True
         return unpacked > self.ratio_from and unpacked > packed * self.max_ratio
 
+
+@dataclass(slots=True)
+class _ThisProcess:
+    """What is known of the process: whether it was started to read files, with bounds."""
+
+    is_bounded: bool = False
+
+
+this_process = _ThisProcess()
 
 CHUNK = 1 << 20
 _GAPS_FROM = 1_000_000
@@ -108,8 +118,22 @@ def chunks(file: TableFile, limits: ReadLimits) -> Iterator[bytes]:
 
 
 def read_bytes(file: TableFile, limits: ReadLimits) -> bytes:
-    """All of the content. Raises `EmptyTableError` for a file of no bytes, and as `chunks` does."""
-    content = b"".join(chunks(file, limits))
+    """All of the content. Raises `EmptyTableError` for a file of no bytes, and as `chunks` does.
+
+    More than `max_unpacked` bytes (or what would not be streamed) are refused: they are held as a whole.
+    """
+    pieces: list[bytes] = []
+    size, most = 0, max(limits.max_unpacked, limits.stream_above)
+    for piece in chunks(file, limits):
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise UnreadableTableError(
+                f"it has more than {most:,} bytes, which would be held in memory as a whole.",
+                path=file.relative,
+                hint="Split it, or save it as CSV, which is read piece by piece.",
+            )
+    content = b"".join(pieces)
     if not content:
         raise EmptyTableError(
             "the file is empty.", path=file.relative, hint="Remove it, or put a table into it."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kgtable.errors import NoTableError, TableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
 from kgtable.tables.layout.regions import split_regions
-from kgtable.tables.limits import ReadLimits, check_extent, faults_of
+from kgtable.tables.limits import ReadLimits, check_extent, faults_of, this_process
 from kgtable.tables.model import Context, Grid, Notice
 from kgtable.tables.sidecar import merge_contexts, read_sidecar
 from kgtable.values.text import sound_text
@@ -60,7 +60,7 @@ def read_file(
 
 
 def _read(file: TableFile, limits: ReadLimits, sha256: str, scan: DelimitedScan | None) -> list[Grid]:
-    grids = _reader(file)(file, limits) if scan is None else [scan.grid()]
+    grids = _read_grids(file, limits) if scan is None else [scan.grid()]
     sha256 = sha256 or hash_file(file)
     for grid in grids:
         check_extent(file, limits, 1, grid.width, 1)
@@ -96,7 +96,17 @@ def read_folder(
             yield error
 
 
-def _reader(file: TableFile) -> Reader:
+def _read_grids(file: TableFile, limits: ReadLimits) -> list[Grid]:
+    """The tables of a file as its reader gives them, read here or in another process."""
+    from kgtable.tables.readers.apart import is_read_apart, read_apart
+
+    if not this_process.is_bounded and is_read_apart(file, limits):
+        return read_apart(file, limits)
+    return reader_of(file)(file, limits)
+
+
+def reader_of(file: TableFile) -> Reader:
+    """The function that reads files of this kind."""
     module, function = _READERS[file.suffix].split(":")
     reader: Reader = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
     return reader

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import errno
+import io
+import multiprocessing
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import kgtable
-from kgtable.building.convert import TableConversion
+from kgtable.building.convert import (
+    ConversionJob,
+    ConversionOptions,
+    TableConversion,
+    run_jobs,
+    write_job,
+)
 from kgtable.errors import StorageError
 from kgtable.graph.table_encoder import TableShape
 from kgtable.ontology.mapping import read_rows
@@ -142,3 +153,65 @@ def test_control_characters_in_names_of_tables_and_columns(tmp_path: Path) -> No
     for name in ("ontology.csv", "ontology.xlsx"):
         rows = read_rows(tmp_path / "kg" / name)
         assert "b#k\x02" in [row.values["tables"] for row in rows]
+
+
+class DeadlyFile(TableFile):
+    """A file whose reading ends the process, as a crash of a library or the system's want of memory does."""
+
+    @property
+    def suffix(self) -> str:
+        if multiprocessing.parent_process() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return ".csv"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed otherwise")
+def test_a_file_that_ends_its_process_is_named_and_the_others_are_built(tmp_path: Path) -> None:
+    files: list[TableFile] = []
+    for number in range(6):
+        path = tmp_path / f"t{number}.csv"
+        path.write_text(f"x,y\n{number},2\n", encoding="utf-8")
+        files.append((DeadlyFile if number in (1, 2) else TableFile)(path, path.name, path.stem))
+    jobs = [
+        ConversionJob(tuple(part), ("1", "2"), tmp_path / str(number))
+        for number, part in enumerate(zip(files[::2], files[1::2], strict=True))
+    ]
+    done = list(run_jobs(jobs, ConversionOptions(), 2))
+    records = [record for converted in done for record in converted.records]
+    assert [record.path for record in records] == [file.relative for file in files]
+    assert [record.error is None for record in records] == [True, False, False, True, True, True]
+    assert str(records[1].error).startswith("t1.csv: the process that converted it did not survive")
+    assert [b"/t0/" in converted.job.output.read_bytes() for converted in done] == [True, False, False]
+
+
+class TruncatingOutput(io.BytesIO):
+    """Cuts a file short at the first piece that is written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+
+    def write(self, content: object) -> int:
+        if self.path.stat().st_size > 1_000:
+            os.truncate(self.path, 1_000)
+        return super().write(content)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_a_file_that_is_cut_short_while_it_streams_is_noticed(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    frame = pd.DataFrame({"x": range(30_000), "y": range(30_000)})
+    if name == "t.csv":
+        frame.to_csv(path, index=False)
+    elif name == "t.jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_parquet(path)
+    job = ConversionJob((TableFile(path, name, "t"),), ("1",), tmp_path / "out")
+    settings = ConversionOptions(limits=ReadLimits(stream_above=2_000))
+    sound = list(write_job(job, settings, io.BytesIO()))
+    assert (sound[0].error, sound[0].tables[0].rows) == (None, 30_001)
+    out = TruncatingOutput(path)
+    [record] = write_job(job, settings, out)
+    assert str(record.error).startswith(f"{name}: the file c")
+    assert (record.tables, out.getvalue()) == ((), b"")

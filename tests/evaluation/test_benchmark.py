@@ -47,6 +47,7 @@ def test_a_folder_without_questions(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("{not json", "line 2: this is not JSON"),
+        ("[" * 100_000, "line 2: this is not JSON"),
         ("[1]", "line 2: the line: "),
         (GOOD | {"id": 7}, "line 2: id: 7 is not of type 'string'"),
         (

@@ -21,7 +21,7 @@ from kgtable.evaluation.records import spent
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import RunPlan, make_plan
-from kgtable.evaluation.session import Batches, BatchLLM, evaluate, write_result
+from kgtable.evaluation.session import Batches, BatchLLM, evaluate, read_result, write_result
 from kgtable.evaluation.summary import causes, means, result_json
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted_server import Fail, Say, ScriptedServer
@@ -290,3 +290,11 @@ def test_files_that_are_no_results(tmp_path: Path) -> None:
             BatchLLM("m", [path])
     with pytest.raises(StorageError):
         BatchLLM("m").export(tmp_path / "nowhere" / "b.jsonl")
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "[]", "{", "\udcff"])
+def test_a_state_file_that_is_no_result(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(UsageError, match=r"state\.json is not"):
+        read_result(path)

@@ -142,6 +142,17 @@ def test_an_upload_of_many_batches_that_breaks_off_changes_nothing(
     assert dump(bounded) == before
 
 
+def test_an_upload_for_which_there_is_too_little_memory_is_told_so(tmp_path: Path) -> None:
+    limits = ServerLimits(write_seconds=60.0, memory=200 << 20)
+    settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=limits, lanes=Lanes(fast=1, slow=1))
+    with running(settings, store_with(tmp_path / "store", DATA)) as server:
+        before = dump(server)
+        turtle = "".join(f"<http://e/{n}> <http://e/p> {n} .\n" for n in range(120_000))
+        answer = server.client.put("/store?graph=http://e/long", content=turtle, headers=TURTLE)
+        assert (answer.status_code, kind(answer)) == (503, "memory-limit")
+        assert dump(server) == before
+
+
 def form(*parts: bytes, end: bytes = b"--x--\r\n") -> bytes:
     return b"".join(b"--x\r\n" + part + b"\r\n" for part in parts) + end
 

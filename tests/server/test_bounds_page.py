@@ -15,6 +15,7 @@ from kgtable.llm.repair import LONGEST_REPAIRED
 from kgtable.server.options import MEBIBYTE, ConnectionLimits, Lanes, ServerLimits
 from kgtable.server.writer import BATCH
 from kgtable.tables.limits import ReadLimits
+from kgtable.tables.readers.json_records import MOST_LEVELS
 
 PAGE = Path(__file__).parents[2] / "SECURITY.md"
 OF, LIMITS, LANES, READ, MODEL = ConnectionLimits(), ServerLimits(), Lanes(), ReadLimits(), Settings()
@@ -50,6 +51,10 @@ OF, LIMITS, LANES, READ, MODEL = ConnectionLimits(), ServerLimits(), Lanes(), Re
         ("a reply whose JSON", f"{LONGEST_REPAIRED:,} characters"),
         ("a response of a SPARQL endpoint", f"{HttpPolicy().most_sent // MEBIBYTE} MiB sent"),
         ("cells of a table", f"{READ.max_cells:,}"),
+        ("columns of a table", f"{READ.max_columns:,}"),
+        ("cells without a value", f"{READ.max_gaps}"),
+        ("bytes of a page or document", f"{READ.max_unpacked // MEBIBYTE} MiB"),
+        ("levels of nesting", f"{MOST_LEVELS}"),
         ("what a compressed file", f"{READ.max_unpacked // MEBIBYTE} MiB"),
         ("memory and processor time", f"{READ.max_memory // MEBIBYTE:,} MiB, {READ.max_seconds} s"),
     ],

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.server.serving import WRITER, Running
+from kgtable.server.options import Lanes, ServerSettings
+from tests.server.conftest import DATA
+from tests.server.serving import WRITER, Running, running, store_with
 
 NUMBERS = "VALUES ?{0} {{ 0 1 2 3 4 5 6 7 8 9 }}"
 BOMB = "SELECT (COUNT(*) AS ?n) {" + " ".join(NUMBERS.format(f"v{n}") for n in range(12)) + "}"
@@ -58,6 +62,24 @@ def test_short_queries_flow_beside_bombs(reading: Running) -> None:
         assert [answer.text for answer in short if answer.status_code != 200] == []
         assert {bomb.result().status_code for bomb in bombs} == {503}
         assert {problem(bomb.result()) for bomb in bombs} <= {"timeout", "busy"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, time is what a clock shows")
+def test_short_queries_are_not_refused_because_the_machine_is_busy(tmp_path: Path) -> None:
+    lanes = Lanes(fast=2, slow=1, slow_after=0.4)
+    with running(ServerSettings(port=0, lanes=lanes), store_with(tmp_path / "store", DATA)) as server:
+        assert server.query("ASK {}").status_code == 200
+        stopped = workers(server)
+        with ThreadPoolExecutor(2) as threads:
+            for pid in stopped:
+                os.kill(pid, signal.SIGSTOP)
+            answers = [threads.submit(server.query, f"ASK {{}} # {n}") for n in range(2)]
+            time.sleep(1.2)
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+            assert [answer.result().status_code for answer in answers] == [200, 200]
+        counts = server.state.readers.counts
+        assert (counts.slow, counts.refused, counts.died) == (0, 0, 0)
 
 
 def test_a_full_queue_is_refused_with_an_invitation(reading: Running) -> None:

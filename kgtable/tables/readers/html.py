@@ -315,14 +315,7 @@ class _Layout:
                 spanning.update(dict.fromkeys(range(column, column + width), height - 1))
             column += width
         length = max(column, max(reserved, default=-1) + 1)
-        self._cells += length
-        if self._cells > self.limits.max_cells:
-            raise UnreadableTableError(
-                f"a table has more than {self.limits.max_cells:,} cells.",
-                path=self.file.relative,
-                row=top,
-                hint="Look at its colspan and rowspan attributes.",
-            )
+        self._spend(length, top)
         self.rows.append(tuple(texts.get(index, "") for index in range(length)))
         for index in [index for index, left in reserved.items() if left <= 1]:
             del reserved[index]
@@ -330,12 +323,23 @@ class _Layout:
             reserved[index] -= 1 if index not in spanning else 0
         reserved.update(spanning)
 
+    def _spend(self, cells: int, row: int) -> None:
+        self._cells += cells
+        if self._cells > 2 * self.limits.max_cells:  # a cell counts once as such, once as a header
+            raise UnreadableTableError(
+                f"a table has more than {self.limits.max_cells:,} cells.",
+                path=self.file.relative,
+                row=row,
+                hint="Look at its colspan and rowspan attributes.",
+            )
+
     def _note_cell(self, cell: etree._Element, area: Area, in_head: bool, text: str) -> None:
         self.filled += bool(text)
         self.holding_tables += next(cell.iterdescendants("table"), None) is not None
         if area.bottom > area.top or area.right > area.left:
             self.merged.append(area)
         if cell.tag == "th" or in_head:
+            self._spend((area.bottom - area.top + 1) * (area.right - area.left + 1), area.top)
             rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
             self.header_cells.update((row, column) for row in rows for column in columns)
         if text and (indent := indent_of(cell)):

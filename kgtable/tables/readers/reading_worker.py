@@ -1,0 +1,140 @@
+"""The process that reads files for another one, see `apart`: orders come in as lines, tables go out as lines.
+
+It answers each order with an empty line as soon as it has it. For ``tables`` it sends each table's head, its
+rows in batches and ``null``, then ``null``; for ``rows`` a batch each time it is asked. An error is a line that
+begins with ``!``. Its memory and its processor time are bounded anew for each file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+from kgtable.errors import KgtableError, TableError, UnreadableTableError
+from kgtable.tables.limits import ReadLimits, faults_of, this_process
+from kgtable.tables.loader import reader_of
+from kgtable.tables.model import Row
+from kgtable.tables.readers.apart import error_line, file_of, grid_head
+
+IDLE_SECONDS = 20.0
+"""How long the process waits for another order before it ends."""
+CELLS_A_LINE = 8_192
+MOST_KEPT = 512 << 20
+"""With more memory than this the process ends after an order, to begin the next one small."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def main() -> None:
+    """Serve orders until there is none for a while, or the process that gives them has ended."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that a library prints gets among the lines
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    this_process.is_bounded = True
+    lines: queue.Queue[bytes] = queue.Queue()
+    threading.Thread(target=_receive, args=(lines,), daemon=True).start()
+    while True:
+        try:
+            line = lines.get(timeout=IDLE_SECONDS)
+        except queue.Empty:
+            os._exit(0)
+        order = json.loads(line)
+        out.write(b"\n")
+        out.flush()
+        try:
+            _perform(order, lines, out)
+        except TableError as error:
+            out.write(error_line(error))
+        out.flush()
+        if _memory(_RESIDENT) > MOST_KEPT:
+            os._exit(0)
+
+
+def _receive(lines: queue.Queue[bytes]) -> None:
+    for line in sys.stdin.buffer:
+        lines.put(line)
+    os._exit(0)
+
+
+def _perform(order: dict[str, Any], lines: queue.Queue[bytes], out: IO[bytes]) -> None:
+    file, limits = file_of(order), ReadLimits(**order["limits"])
+    with faults_of(file):
+        read = reader_of(file)
+        bound(limits.max_memory, order["seconds"])
+        if order["what"] == "rows":
+            from kgtable.tables.readers.parquet import ColumnarRows
+
+            for batch in _batches(ColumnarRows(file)):
+                out.write(_line(batch))
+                out.flush()
+                if lines.get() == b"0\n":
+                    return
+            out.write(b"null\n")
+            return
+        try:
+            for grid in read(file, limits):
+                out.write(_line(grid_head(grid)))
+                if isinstance(grid.rows, tuple):
+                    for batch in _batches(grid.rows):
+                        out.write(_line(batch))
+                    out.write(b"null\n")
+            out.write(b"null\n")
+        except TableError:
+            raise
+        except KgtableError as error:
+            raise UnreadableTableError(error.message, path=file.relative, hint=error.hint) from error
+
+
+def _line(value: object) -> bytes:
+    return _encode(value).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    batch: list[Row] = []
+    cells = 0
+    for row in rows:
+        batch.append(row)
+        cells += len(row) + 1
+        if cells >= CELLS_A_LINE:
+            yield batch
+            batch, cells = [], 0
+    if batch:
+        yield batch
+
+
+def bound(memory: int, seconds: float) -> None:
+    """Bound what the process may take from here on: bytes beyond those it has, and processor time."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = _memory(_ADDRESSED) + memory
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if most < 0 else min(wanted, most), most))
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    until = max(int(time.process_time() + seconds), 0) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (until if most < 0 else min(until, most), most))
+
+
+_ADDRESSED, _RESIDENT = 0, 1
+
+
+def _memory(which: int) -> int:
+    """Bytes of memory that the process addresses or holds; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as stream:
+            return int(stream.read().split()[which]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+if __name__ == "__main__":
+    main()
