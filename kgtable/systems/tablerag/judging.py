@@ -52,7 +52,7 @@ def _by_code(text: str, steps: Sequence[Observation], evidence: Evidence, tables
     question = evidence.retrieval.question
     texts = _names(evidence, tables)
     first: Verdict | None = None
-    for step in steps:
+    for step in [variant for given in steps for variant in _variants(given)]:
         check = check_text(text, Facts(step.values, (), texts), question)
         citations = _citations(step, evidence)
         found = Verdict(
@@ -69,6 +69,14 @@ def _by_code(text: str, steps: Sequence[Observation], evidence: Evidence, tables
         first = first or found
     assert first is not None
     return replace(first, value=None, unit=None)
+
+
+def _variants(step: Observation) -> list[Observation]:
+    """The step with its numbers in the unit of what it read, and as they are."""
+    if step.unit is None:
+        return [step]
+    values = tuple(v if v.number is None or v.unit else v._replace(unit=step.unit) for v in step.values)
+    return [replace(step, values=values), step]
 
 
 def _by_program(text: str, step: Observation, evidence: Evidence, tables: Sequence[str]) -> Verdict | None:

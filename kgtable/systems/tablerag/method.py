@@ -39,6 +39,8 @@ class ActionLanguage(StrEnum):
     """What the steps of the solver are written in."""
 
     PROGRAM = "program"
+    SQL = "sql"
+    PYTHON = "python"
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from kgtable.systems.tablerag.actions import (
     ProgramActions,
     read_prompt,
 )
+from kgtable.systems.tablerag.code_actions import PythonActions, SqlActions
 from kgtable.systems.tablerag.judging import judge_run
 from kgtable.systems.tablerag.shown_tables import ShownRetrieval, ShownTable, render
 
@@ -220,6 +221,10 @@ class ReactSolver:
         return "" if verdict.grounded else " ".join(verdict.reasons[:2])[:600]
 
     def _actions(self, evidence: Evidence, tables: Sequence[str]) -> Actions:
+        if self._language == "sql":
+            return SqlActions(evidence, tables)
+        if self._language == "python":
+            return PythonActions(evidence, tables)
         return ProgramActions(evidence, tables)
 
     def _request(self, messages: Sequence[Message], number: int) -> Request:
