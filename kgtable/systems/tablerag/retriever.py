@@ -6,7 +6,7 @@ On a corpus another method picks the tables first; where tables are named, those
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kgtable.graph.table_source import TableReader
@@ -14,8 +14,9 @@ from kgtable.graph.terms import CellAddress
 from kgtable.index.embedding import Matrix
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
-from kgtable.retrieval.result import LateTriples, Retrieval, Retriever, ScoredTable, ScoredTriple
+from kgtable.retrieval.result import LateTriples, Retriever, ScoredTable, ScoredTriple
 from kgtable.retrieval.triples import scored_triple
+from kgtable.retrieval.whole_table import within
 from kgtable.systems.tablerag.databases import DatabaseShelf, TableDatabases
 from kgtable.systems.tablerag.entry_search import EntrySearch, best
 from kgtable.systems.tablerag.expansion import ExpandedQuestion, expand_question
@@ -72,6 +73,7 @@ class SchemaCellView:
         """The columns and cells that were found, as JSON lines (paper, appendix F)."""
         vocabulary = found.vocabulary
         columns = hits(found.columns, asked.schema, self._top_k, COLUMN_CUT)
+        columns = columns or list(range(len(vocabulary.columns)))[: self._top_k]
         cells = hits(found.cells, asked.cells, self._top_k, CELL_CUT)
         named = dict.fromkeys((*columns, *(vocabulary.cells[place].column for place in cells)))
         lines = [
@@ -209,12 +211,9 @@ class ShowingRetriever:
     def _picked(self, question: str) -> list[ScoredTable]:
         if self._within is None:
             return list(self._base.retrieve(question, PICKED_FROM).tables)
-        if len(self._within) <= self._most:
-            return [ScoredTable(id, 1.0) for id in self._within]
-        found = self._base.retrieve(question, PICKED_FROM).tables
-        scores = {table.table: table.score for table in found}
-        ranked = sorted(self._within, key=lambda id: -scores.get(id, 0.0))
-        return [ScoredTable(id, scores.get(id, 0.0)) for id in ranked]
+        found = within(self._base, self._within, lambda id: ()).retrieve(question, PICKED_FROM).tables
+        ranked = {table.table: table for table in found}
+        return [*ranked.values(), *(ScoredTable(id, 0.0) for id in self._within if id not in ranked)]
 
     def _asked(self, question: str, databases: Sequence[TableDatabases]) -> Asked:
         if not self._view.expands:
@@ -241,8 +240,3 @@ class ShowingRetriever:
             if cell is not None:
                 score = scores.get(address.table, 0.0)
                 yield scored_triple(address, predicate, cell, self._reader.names, score)
-
-
-def limited(found: Retrieval, count: int) -> Retrieval:
-    """A retrieval with the first `count` of its tables alone."""
-    return replace(found, tables=found.tables[:count])
