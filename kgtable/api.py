@@ -261,7 +261,7 @@ class KnowledgeGraph:
         self.built = built
         self._closed = False
         self._asking = threading.Lock()
-        self._kept_asker: tuple[AskSettings, LLM | None, Asker] | None = None
+        self._kept_asker: tuple[AskSettings, LLM | None, tuple[str, ...] | None, Asker] | None = None
         place = GraphDirectory(directory)
         self.endpoint = place.endpoint()
         if self.endpoint is None:
@@ -391,23 +391,30 @@ class KnowledgeGraph:
         embedding: str | None = None,
         llm: LLM | None = None,
         rerank: bool = True,
+        tables: Sequence[str] | None = None,
     ) -> Retrieval:
         """At most `k` triples for a question, the best first, and the tables they lie in.
 
         `format` is the text form of whole tables for ``bm25`` and ``dense``, `embedding` the model of
         ``dense``; None is the method's default. With a model, ``hybrid`` takes the question's labels
         from it and, with `rerank`, lets it order the best tables; for the format ``written-schema`` it
-        describes each table once. What a method needs is made at its first question. Raises
-        `RetrievalError` for an unknown method, option or format, `VocabularyIndexError` where the index is
+        describes each table once. `tables` are the ids of the tables that are looked at, None for all. What
+        a method needs is made at its first question. Raises `RetrievalError` for an unknown method, option
+        or format, `GraphNotFoundError` for an unknown table, `VocabularyIndexError` where the index is
         missing, a leaf of `LLMError`.
         """
         given = {"question": question, "k": k, "method": method, "format": format, "embedding": embedding}
-        check_arguments("retrieve", {**given, "rerank": rerank})
+        check_arguments("retrieve", {**given, "rerank": rerank, "tables": tables})
         from kgtable.retrieval.registry import Choice
 
         retriever = self.retrievers.get(method, Choice(format, embedding), llm)
         if llm is not None and isinstance(retriever, ModelRetriever):
             retriever = retriever.with_model(llm, rerank=rerank)
+        if tables is not None:
+            from kgtable.retrieval.whole_table import within
+
+            named = [id for table in dict.fromkeys(tables) for id in self._ids(table)]
+            retriever = within(retriever, named, self.retrievers.material.triples_of)
         found = retriever.retrieve(question, k)
         times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
         log.info("retrieved %d triples by %s: %s", len(found.addresses), method, times)
@@ -433,6 +440,7 @@ class KnowledgeGraph:
         question: str,
         *,
         llm: LLM | None = None,
+        tables: Sequence[str] | None = None,
         on_text: OnText | None = None,
         **options: Unpack[AskOptions],
     ) -> Answer:
@@ -441,25 +449,28 @@ class KnowledgeGraph:
         `options` are those of `kgtable.config.AskOptions`: ``method``, ``k``, ``model`` and others; what is
         not given comes from ``kgtable.toml``, then the environment. `llm` is a model to ask; without one
         the options name it. Where no model is configured, or it is ``"none"``, the answer is computed by
-        rules. `on_text` receives the reply as it arrives.
+        rules. `tables` are the ids of the tables that are looked at, None for all. `on_text` receives the
+        reply as it arrives.
 
         Raises `UsageError` for an empty question (`ArgumentError` for a wrong name or type), `ConfigError`
-        for an unknown presentation or a model without an endpoint, `RetrievalError`, a leaf of `LLMError`.
+        for an unknown presentation or a model without an endpoint, `GraphNotFoundError` for an unknown
+        table, `RetrievalError`, a leaf of `LLMError`.
         """
-        return self._asker("ask", question, llm, options).ask(question, on_text=on_text)
+        return self._asker("ask", question, llm, tables, options).ask(question, on_text=on_text)
 
     async def ask_async(
         self,
         question: str,
         *,
         llm: LLM | None = None,
+        tables: Sequence[str] | None = None,
         on_text: OnText | None = None,
         **options: Unpack[AskOptions],
     ) -> Answer:
         """The async twin of `ask`."""
         import asyncio
 
-        asker = await asyncio.to_thread(self._asker, "ask_async", question, llm, options)
+        asker = await asyncio.to_thread(self._asker, "ask_async", question, llm, tables, options)
         return await asker.ask_async(question, on_text=on_text)
 
     def run(
@@ -505,30 +516,41 @@ class KnowledgeGraph:
 
         return GraphPrograms(self.reader, self.store, self.catalogue.tables)
 
-    def _asker(self, call: str, question: str, llm: LLM | None, options: AskOptions) -> Asker:
+    def _asker(
+        self, call: str, question: str, llm: LLM | None, tables: Sequence[str] | None, options: AskOptions
+    ) -> Asker:
         """What answers under these settings; kept for the next question under the same."""
         self._check_open()
-        check_arguments(call, {"question": question, **options})
+        check_arguments(call, {"question": question, "tables": tables, **options})
         from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
         from kgtable.llm.metering import MeteredLLM
         from kgtable.systems.methods import make_solver
 
         settings = load_settings(**options)
+        named = None if tables is None else tuple(tables)
         with self._asking:
             kept = self._kept_asker
-            if kept is None or kept[0] != settings or kept[1] is not llm:
+            if kept is None or (kept[0], kept[2]) != (settings, named) or kept[1] is not llm:
                 model = llm or connect_model(settings)
                 log.info("answering by %s", "rules" if model is None else model.model)
                 metered = None if model is None else MeteredLLM(model)
-                retrieved = partial(self._retrieved, metered, settings.rerank)
+                retrieved = partial(self._retrieved, metered, settings.rerank, named)
                 solver = make_solver(settings.method, self.retrievers, self.reader)
                 asker = Asker(retrieved, self.reader, settings, metered, solver)
-                kept = self._kept_asker = (settings, llm, asker)
-            return kept[2]
+                kept = self._kept_asker = (settings, llm, named, asker)
+            return kept[3]
 
-    def _retrieved(self, llm: LLM | None, rerank: bool, question: str, k: int, method: str) -> Retrieval:
-        found = self.retrieve(question, k, method, llm=llm, rerank=rerank)
+    def _retrieved(
+        self,
+        llm: LLM | None,
+        rerank: bool,
+        tables: tuple[str, ...] | None,
+        question: str,
+        k: int,
+        method: str,
+    ) -> Retrieval:
+        found = self.retrieve(question, k, method, llm=llm, rerank=rerank, tables=tables)
         if not found.tables and not self.catalogue.tables:
             raise AnswerError(
                 f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables."

@@ -36,6 +36,7 @@ RULES: Mapping[str, ArgumentRule] = {
     "workers": replace(_WHOLE, required=True, least=1),
     "mapping": _PATH,
     "trace": _PATH,
+    "tables": ArgumentRule((list, tuple), "a list of table ids"),
     "bindings": _TABLE,
     "prices": _TABLE,
     **dict.fromkeys(("max_tokens", "context_tokens", "retries"), _WHOLE),

@@ -21,6 +21,7 @@ from kgtable.cli.common import (
     presentation_option,
     prompt_option,
     say,
+    tables_option,
     text_output,
 )
 from kgtable.cli.run_command import compiled, program_shown
@@ -47,6 +48,7 @@ NOTHING_FOUND = 1
 )
 @kg_option
 @method_option
+@tables_option
 @click.option(
     "-k", type=click.IntRange(0), default=DEFAULT_K, show_default=True, help="How many triples at most."
 )
@@ -65,6 +67,7 @@ def retrieve(
     questions: IO[str] | None,
     kg: Path,
     method: str,
+    tables: tuple[str, ...],
     k: int,
     model: str | None,
     base_url: str | None,
@@ -89,7 +92,7 @@ def retrieve(
             llm = connect(load_settings(model=model, base_url=base_url))
 
         def found(text: str) -> Retrieval:
-            return graph.retrieve(text, k, method, llm=llm, rerank=rerank)
+            return graph.retrieve(text, k, method, llm=llm, rerank=rerank, tables=tables or None)
 
         if questions is not None:
             with text_output(output) as write:
@@ -199,6 +202,7 @@ SHOWN = ("program", "sparql", "prompt", "triples", "queries")
 @click.command(cls=Command)
 @click.argument("question")
 @kg_option
+@tables_option
 @click.option("--method", shell_complete=complete_methods, help="The retrieval method.  [default: hybrid]")
 @click.option("-k", type=click.IntRange(1), help=f"How many triples to answer from.  [default: {DEFAULT_K}]")
 @click.option("--model", help="The language model; none answers by rules.")
@@ -228,6 +232,7 @@ def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options
     from kgtable.answering.answer import as_text
 
     asked = sys.stdin.read() if question == "-" else question
+    options["tables"] = options["tables"] or None
     with kgtable.open(kg) as graph:
         if as_json:
             answer = graph.ask(asked, **options)

@@ -225,6 +225,9 @@ method_option = click.option(
     shell_complete=complete_methods,
     help="The retrieval method, with its options as NAME:OPTION=VALUE.",
 )
+tables_option = click.option(
+    "--table", "tables", multiple=True, help="Look at this table alone, by its id; repeat for several."
+)
 defuse_option = click.option(
     "--defuse", is_flag=True, help="In CSV, put ' before what a spreadsheet would run as a formula."
 )

@@ -26,7 +26,8 @@ OnText = Callable[[str], None]
 class Request:
     """A question to a model. With a `schema` (JSON Schema of an object) the reply must be of that form.
 
-    `stage` names the step that asks, for usage and trace; it is no part of what is sent.
+    `stage` names the step that asks, for usage and trace; it is no part of what is sent, nor is `sample`,
+    which tells equal requests apart whose replies are to differ.
     """
 
     messages: tuple[Message, ...]
@@ -34,10 +35,13 @@ class Request:
     stage: str = "answer"
     temperature: float | None = 0.0
     max_tokens: int | None = 2_000
+    sample: int = 0
 
     def fingerprint(self, model: str, base_url: str) -> str:
         """A hash of everything that decides the reply; it contains no key."""
         parts = [base_url, model, list(self.messages), self.schema, self.temperature, self.max_tokens]
+        if self.sample:
+            parts.append(self.sample)
         text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -212,10 +212,11 @@ class TableIndex:
 
     def _reference(self, header: str, index: int) -> str | int:
         """The header where it names this column alone, else the index."""
+        number = self.relation.in_table(index)
         try:
-            return header if header and self.relation.resolve(header) == index else index
+            return header if header and self.relation.resolve(header) == index else number
         except UnknownColumnError:
-            return index
+            return number
 
     def _view(self, index: int, label: bool) -> ColumnView:
         column = self.relation.columns[index]

@@ -146,6 +146,7 @@ def _cell(relation: Relation, place: int, column: int, role: CellRole) -> CellRe
 def _header_cell(relation: Relation, place: int, column: int, role: CellRole) -> CellRead | None:
     """The lowest header cell of a column that is not blank."""
     table = relation.table_of(place)
+    column = relation.in_table(column)
     for row in reversed(table.structure.header):
         cells = table.grid.head[row]
         text = " ".join(cells[column].split()) if column < len(cells) else ""

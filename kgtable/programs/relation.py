@@ -385,10 +385,19 @@ class Relation:
         listed = ", ".join(map(repr, near or known[:8]))
         raise UnknownColumnError(f"Table {self.id!r} has no column {name!r}.", hint=f"Columns: {listed}.")
 
+    def in_table(self, column: int) -> int:
+        """The column of the table that a column of the relation is."""
+        return column
+
+    def narrowed(self, columns: Iterable[int]) -> Relation:
+        """The same rows with some of the columns, and the one that names the rows; programs over it hold
+        for the whole relation too."""
+        return _NarrowRelation(self, sorted({*columns, self.label_column()}))
+
     def position(self, row: int, column: int) -> tuple[str, int, int]:
         """Table id, grid row and grid column of the cell that holds a row's value."""
         table = self.tables[self._parts[row]]
-        place = int(self._grid_rows[row]), column
+        place = int(self._grid_rows[row]), self.in_table(column)
         place = _merged(table).get(place, place) if table.grid.merged else place
         return table.id, *place
 
@@ -486,6 +495,36 @@ class Relation:
             make,
             lambda column: [text for relation in relations for text in relation._read(column)],
         )
+
+
+class _NarrowRelation(Relation):
+    """Some columns of a relation. Columns are named as in the whole one, also by their index."""
+
+    def __init__(self, whole: Relation, columns: Sequence[int]) -> None:
+        self._whole = whole
+        self._kept = [column for column in columns if 0 <= column < len(whole.columns)]
+        super().__init__(
+            whole.tables,
+            [whole.columns[column].path for column in self._kept],
+            whole._parts,
+            whole._grid_rows,
+            whole.kinds,
+            lambda column: whole._typed(self._kept[column]),
+            lambda column: whole._read(self._kept[column]),
+        )
+
+    def in_table(self, column: int) -> int:
+        return self._whole.in_table(self._kept[column])
+
+    def resolve(self, name: str | int) -> int:
+        found = self._whole.resolve(name)
+        if found not in self._kept:
+            raise UnknownColumnError(f"The column {name!r} of table {self.id!r} is left out here.")
+        return self._kept.index(found)
+
+    def label_column(self) -> int:
+        label = self._whole.label_column()
+        return self._kept.index(label) if label in self._kept else 0
 
 
 def relation_of(

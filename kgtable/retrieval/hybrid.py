@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
 from math import log
@@ -24,7 +24,7 @@ from kgtable.index.build import write_lexical
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.open import GraphIndex
-from kgtable.index.postings import Integers, distinct, ranges
+from kgtable.index.postings import Flags, Integers, distinct, ranges
 from kgtable.llm.protocol import LLM
 from kgtable.resources import read_shipped
 from kgtable.retrieval.question_terms import Query, cosines, extract_labels, plain_labels, question_labels
@@ -123,24 +123,34 @@ class HybridRetriever:
         rerank: bool = True,
         weights: Weights | None = None,
         from_index: bool | None = None,
+        within: Sequence[str] | None = None,
     ) -> None:
-        """`from_index`: whether what the index says of cells holds; None looks whether the store changed."""
+        """`from_index`: whether what the index says of cells holds; None looks whether the store changed.
+        `within` are the ids of the tables that are looked at, None for all."""
         self._store, self._names, self._index = store, names, index
         self._reader = TableReader(store, names)
         self._from_index = index.describes(store) if from_index is None else from_index
         self._llm, self._rerank = llm, rerank
         self._weights = weights or Weights()
+        self._within = None if within is None else tuple(within)
 
     def with_model(self, llm: LLM | None, *, rerank: bool = True) -> HybridRetriever:
         """The same retriever with another language model, or none."""
+        return self._changed(llm=llm, rerank=rerank)
+
+    def within(self, tables: Sequence[str]) -> HybridRetriever:
+        """The same retriever over these tables alone; the model does not order them."""
+        return self._changed(within=tuple(tables))
+
+    def _changed(self, **changes: Any) -> HybridRetriever:
+        kept = {"llm": self._llm, "rerank": self._rerank, "within": self._within, **changes}
         return HybridRetriever(
             self._store,
             self._names,
             self._index,
-            llm=llm,
-            rerank=rerank,
             weights=self._weights,
             from_index=self._from_index,
+            **kept,
         )
 
     def retrieve(self, question: str, k: int) -> Retrieval:
@@ -168,18 +178,26 @@ class HybridRetriever:
             matching = matching_cells(everything, index)
         with clock("scores"):
             query = Query.of(question, index.corpus, None if asked is None else asked[0])
-            scored = score(query, index, matching, self._weights, k)
+            allowed = self._allowed()
+            scored = score(query, index, matching, self._weights, k, allowed)
         trace |= {"labels": labels, "expanded": expanded}
         trace |= {"candidates": len(matching), "scored": len(scored.cells)}
         trace["read_from"] = "index" if self._from_index else "graph"
         if not self._near(query, labels):
             return Retrieval(question, (), (), clock.times, self.name, trace)
-        if self._llm is not None and self._rerank:
+        if self._llm is not None and self._rerank and self._within is None:
             with clock("reranking"):
                 scored = self._reranked(scored, query, trace)
         with clock("triples"):
             triples = self._triples(scored, k)
         return Retrieval(question, triples, self._tables(scored), clock.times, self.name, trace)
+
+    def _allowed(self) -> Flags | None:
+        """Whether each table of the index may be looked at; None for all."""
+        if self._within is None:
+            return None
+        wanted = set(self._within)
+        return np.array([id in wanted for id in self._index.corpus.table_ids], dtype=np.bool_)
 
     def _reranked(self, scored: Scored, query: Query, trace: dict[str, Any]) -> Scored:
         assert self._llm is not None
@@ -206,6 +224,7 @@ class HybridRetriever:
     def _tables(self, scored: Scored) -> tuple[ScoredTable, ...]:
         probabilities = scored.table_probabilities
         order = np.argsort(-scored.table_logits, kind="stable")[:TABLES_KEPT]
+        order = order[np.isfinite(scored.table_logits[order])]
         ids = self._index.corpus.table_ids
         return tuple(ScoredTable(ids[table], float(probabilities[table])) for table in order.tolist())
 
@@ -244,14 +263,25 @@ class IndexlessRetriever:
     name = "hybrid"
 
     def __init__(
-        self, store: TripleStore, names: Namespaces, *, llm: LLM | None = None, rerank: bool = True
+        self,
+        store: TripleStore,
+        names: Namespaces,
+        *,
+        llm: LLM | None = None,
+        rerank: bool = True,
+        within: Sequence[str] | None = None,
     ) -> None:
         self._store, self._names = store, names
         self._llm, self._rerank = llm, rerank
+        self._within = None if within is None else tuple(within)
 
     def with_model(self, llm: LLM | None, *, rerank: bool = True) -> IndexlessRetriever:
         """The same retriever with another language model, or none."""
-        return IndexlessRetriever(self._store, self._names, llm=llm, rerank=rerank)
+        return IndexlessRetriever(self._store, self._names, llm=llm, rerank=rerank, within=self._within)
+
+    def within(self, tables: Sequence[str]) -> IndexlessRetriever:
+        """The same retriever over these tables alone, which are not searched for."""
+        return IndexlessRetriever(self._store, self._names, llm=self._llm, rerank=self._rerank, within=tables)
 
     def retrieve(self, question: str, k: int) -> Retrieval:
         """At most `k` triples of the tables that labels of the question lead to, the best first.
@@ -261,17 +291,28 @@ class IndexlessRetriever:
         clock, trace = Clock(), dict[str, Any]()
         with clock("labels"):
             labels = question_labels(question, self._llm, plain_labels, trace)
-        with clock("contains"):
-            found = containing_cells(labels[:MOST_LABELS], self._store, self._names)
-        trace |= {"labels": labels, "contains": {label: len(cells) for label, cells in found.items()}}
-        tables = likeliest(found)
+        trace["labels"] = labels
+        tables: Sequence[str]
+        if self._within is None:
+            with clock("contains"):
+                found = containing_cells(labels[:MOST_LABELS], self._store, self._names)
+            trace["contains"] = {label: len(cells) for label, cells in found.items()}
+            tables = likeliest(found)
+        else:
+            tables = self._within
         if not tables:
             return Retrieval(question, (), (), clock.times, self.name, trace)
         with tempfile.TemporaryDirectory(prefix="kgtable-") as folder:
             with clock("tables"):
                 index = self._index(tables, Path(folder))
             hybrid = HybridRetriever(
-                self._store, self._names, index, llm=self._llm, rerank=self._rerank, from_index=True
+                self._store,
+                self._names,
+                index,
+                llm=self._llm,
+                rerank=self._rerank,
+                from_index=True,
+                within=self._within,
             )
             return hybrid.retrieve_labelled(question, labels, k, clock, trace)
 

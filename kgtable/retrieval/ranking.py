@@ -11,7 +11,7 @@ import numpy as np
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.open import GraphIndex
-from kgtable.index.postings import Floats, Integers, distinct, ranges, runs
+from kgtable.index.postings import Flags, Floats, Integers, distinct, ranges, runs
 from kgtable.retrieval.question_terms import ASKING, Query, cosines
 
 
@@ -308,14 +308,29 @@ class Scored:
         return self.cells[order], np.exp(logs[order]).astype(np.float32)
 
 
-def score(query: Query, index: GraphIndex, matching: Integers, weights: Weights, k: int) -> Scored:
-    """Score tables and cells for a question; `matching` are the cells its labels name, rising."""
+def score(
+    query: Query,
+    index: GraphIndex,
+    matching: Integers,
+    weights: Weights,
+    k: int,
+    within: Flags | None = None,
+) -> Scored:
+    """Score tables and cells for a question; `matching` are the cells its labels name, rising.
+
+    `within` tells of each table whether it may be looked at; None for all.
+    """
     corpus = index.corpus
     vectors = None if index.vectors is None else index.vectors.tables
     tables = table_scores(query, corpus, vectors, weights.tables)
+    if within is not None:
+        tables = np.where(within, tables, np.float32(-np.inf))
+        matching = matching[within[corpus.places.row_table[corpus.places.cell_row[matching]]]]
     cells = scored_cells(corpus, tables, matching, partial(_rows_with_names, query, index), k)
-    fits = cell_scores(query, index, cells, weights.cells)
     owner = corpus.places.row_table[corpus.places.cell_row[cells]]
+    if within is not None:
+        cells, owner = cells[within[owner]], owner[within[owner]]
+    fits = cell_scores(query, index, cells, weights.cells)
     chosen, place = runs(owner)
     peak = np.maximum.reduceat(fits, np.searchsorted(owner, chosen)) if len(chosen) else fits
     mass = np.log(np.bincount(place, weights=np.exp(fits - peak[place]), minlength=len(chosen))) + peak
@@ -329,7 +344,7 @@ def score(query: Query, index: GraphIndex, matching: Integers, weights: Weights,
 
 def softmax(logits: Floats) -> Floats:
     """Probabilities in proportion to the exponentials."""
-    if len(logits) == 0:
+    if len(logits) == 0 or not np.isfinite(logits.max()):
         return logits
     powers = np.exp(logits - logits.max())
     return np.asarray(powers / powers.sum(), dtype=np.float32)

@@ -230,3 +230,12 @@ class ModelRetriever(Retriever, Protocol):
     def with_model(self, llm: Any, *, rerank: bool = True) -> Retriever:
         """The same retriever with this model; `rerank` lets it order the best tables."""
         ...
+
+
+@runtime_checkable
+class ScopedRetriever(Retriever, Protocol):
+    """A retriever that can look at some tables alone."""
+
+    def within(self, tables: Sequence[str]) -> Retriever:
+        """The same retriever over the tables with these ids."""
+        ...

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable.index.embedding import Embedder, Matrix
-from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
+from kgtable.retrieval.result import Retrieval, Retriever, ScopedRetriever, ScoredTable, ScoredTriple
 from kgtable.tables.linearize import ROWS_PER_CHUNK, TableFormat, chunks, format_table
 from kgtable.tables.model import Table
 
@@ -200,3 +200,33 @@ def _vectors(texts: TableTexts, embedder: Embedder, cache: Path | None) -> Matri
         np.save(file, vectors, allow_pickle=False)
     partial.replace(path)
     return vectors
+
+
+class NamedTables:
+    """Any retriever with the tables that are named in place of those it finds: its scores order them.
+
+    Their triples are spelt out table by table.
+    """
+
+    def __init__(self, retriever: Retriever, tables: Sequence[str], triples_of: TriplesOf) -> None:
+        self.name = retriever.name
+        self._retriever, self._tables, self._triples_of = retriever, tuple(tables), triples_of
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples of the named tables."""
+        found = self._retriever.retrieve(question, k)
+        scores = {table.table: table.score for table in found.tables}
+        ranked = sorted(self._tables, key=lambda id: -scores.get(id, 0.0))
+        triples: list[ScoredTriple] = []
+        for id in ranked:
+            room = islice(self._triples_of(id), max(k - len(triples), 0))
+            triples += (triple._replace(score=scores.get(id, 0.0)) for triple in room)
+        tables = tuple(ScoredTable(id, scores.get(id, 0.0)) for id in ranked)
+        return Retrieval(question, tuple(triples), tables, found.timings_ms, self.name, found.trace)
+
+
+def within(retriever: Retriever, tables: Sequence[str], triples_of: TriplesOf) -> Retriever:
+    """The retriever over these tables alone."""
+    if isinstance(retriever, ScopedRetriever):
+        return retriever.within(tables)
+    return NamedTables(retriever, tables, triples_of)

@@ -11,13 +11,14 @@ from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
+from kgtable.systems.tablerag import method as tablerag
 
-METHODS: Mapping[str, Method] = {**registry.METHODS}
+METHODS: Mapping[str, Method] = {**registry.METHODS, **tablerag.METHODS}
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
 
 SolverMaker = Callable[[Retrievers, TableSource, Hashable | None], Solver]
 
-SOLVERS: Mapping[str, SolverMaker] = {}
+SOLVERS: Mapping[str, SolverMaker] = {**dict.fromkeys(tablerag.METHODS, tablerag.make_solver)}
 """What makes the solver of a method; the others answer by kgtable's own rules and prompts."""
 
 

@@ -1,0 +1,335 @@
+"""Actions in SQL and in Python, each run in a locked-down process of its own; state is kept in it."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import importlib.util
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import pyarrow as pa
+
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.program_answers import relations_of
+from kgtable.errors import MissingExtraError
+from kgtable.programs.scalars import Datum, text_of
+from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text
+from kgtable.systems.tablerag.bounded_process import BoundedProcess, ProcessEndedError, SandboxError
+from kgtable.systems.tablerag.plain_tables import PlainTable, result_datum
+from kgtable.systems.tablerag.vocabulary import cut
+
+SECONDS = 10.0
+"""Seconds that an action may take."""
+
+STARTING_SECONDS = 60.0
+MOST_VALUES = 300
+LONGEST_CODE = 20_000
+_PACKAGES = ("numpy", "pandas", "dateutil", "six", "pytz", "tzdata")
+"""What pandas needs: all that is in the sandbox of installed packages."""
+
+_LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/lib32")
+
+
+class CodeActions:
+    """Actions that are code: the tables are handed to a process, which is started at the first action.
+
+    A process that is ended, since an action took too long or too much, is started anew with the tables as
+    they were; what earlier actions had made is gone then, and the model is told so.
+    """
+
+    language = ""
+
+    def __init__(self, evidence: Evidence, tables: Sequence[str], *, seconds: float = SECONDS) -> None:
+        relations = relations_of(evidence.source)
+        self._tables = [PlainTable.of(relations[id], evidence.alias(id)) for id in tables]
+        self._seconds = seconds
+        self._process: BoundedProcess | None = None
+        self._lost = False
+        self._read: tuple[tuple[tuple[str, int, int], ...], int, str | None] = ((), 0, None)
+
+    def instructions(self) -> str:
+        """The language, and the columns of the tables."""
+        columns = "\n".join(table.told() for table in self._tables)
+        return Template(read_prompt(f"languages/{self.language}")).substitute(columns=columns)
+
+    def run(self, action: Any) -> Observation:
+        """What the code gives. Raises `SandboxError` where it cannot be run in safety, `MissingExtraError`."""
+        code = str(action)
+        if len(code) > LONGEST_CODE:
+            return Observation(f"Error: the code is longer than {LONGEST_CODE:,} characters.", action=code)
+        process = self._started()
+        note = " What earlier actions had made is gone." if self._lost else ""
+        try:
+            reply = process.ask(self.request(code), self._seconds)
+        except ProcessEndedError as error:
+            process.release()
+            self._process, self._lost = None, True
+            return Observation(
+                f"Error: {error}. Variables and tables of earlier actions are gone.", action=code
+            )
+        if "error" in reply:
+            return Observation(f"Error: {cut(str(reply['error']), 600)}{note}", action=code)
+        self._lost = False
+        try:
+            return self._observed(code, reply)
+        except (ArithmeticError, ValueError, TypeError, KeyError, AttributeError):
+            return Observation("Error: the result cannot be read.", action=code)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.release()
+            self._process = None
+
+    def request(self, code: str) -> Mapping[str, Any]:
+        """A piece of code as the process takes it."""
+        raise NotImplementedError
+
+    def start(self) -> BoundedProcess:
+        """A fresh process."""
+        raise NotImplementedError
+
+    def handed_over(self) -> list[dict[str, Any]]:
+        """The tables as the process takes them."""
+        raise NotImplementedError
+
+    def read_by(
+        self, code: str, reply: Mapping[str, Any]
+    ) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
+        """The columns that the code read by table, the rows (None: all), and whether it counts."""
+        raise NotImplementedError
+
+    def _started(self) -> BoundedProcess:
+        if self._process is None:
+            process = self.start()
+            try:
+                reply = process.ask({"tables": self.handed_over()}, STARTING_SECONDS)
+            except ProcessEndedError as error:
+                why = process.complaint() or str(error)
+                process.release()
+                raise SandboxError(f"The process for {self.language} did not start: {why}") from error
+            if "error" in reply:
+                process.release()
+                raise SandboxError(f"The process for {self.language} did not start: {reply['error']}.")
+            self._process = process
+        return self._process
+
+    def _observed(self, code: str, reply: Mapping[str, Any]) -> Observation:
+        names = [str(name) for name in reply["names"]]
+        rows = [[result_datum(cell) for cell in row] for row in reply["rows"]]
+        size = int(reply["size"])
+        printed = str(reply.get("printed") or "").strip()
+        values = tuple(value for row in rows for value in row if value is not None)[:MOST_VALUES]
+        cells, count, unit = self._cells(code, reply)
+        if not values and not printed:
+            return Observation("Done." if not names else EMPTY, action=code)
+        told = rows_text(names, (map(_shown, row) for row in rows[:MOST_ROWS]), size) if values else ""
+        text = "\n".join(filter(None, (_cut_lines(printed), told)))
+        if not values:
+            values = tuple(filter(None, (result_datum(line) for line in printed.splitlines()[:20])))
+        return Observation(text, True, values, cells=cells, cells_read=count, unit=unit, action=code)
+
+    def _cells(
+        self, code: str, reply: Mapping[str, Any]
+    ) -> tuple[tuple[tuple[str, int, int], ...], int, str | None]:
+        """The cells that the code read, how many, and their unit; of code that only goes on with what earlier
+        actions made, those that these read."""
+        columns, kept, counts = self.read_by(code, reply)
+        cells: list[tuple[str, int, int]] = []
+        read = 0
+        for table, places in columns:
+            found, count = table.cells(places, kept)
+            cells += found
+            read += count
+        if cells:
+            self._read = tuple(cells), read, _common_unit(columns)
+        return self._read[0], self._read[1], None if counts else self._read[2]
+
+
+class SqlActions(CodeActions):
+    """Actions in DuckDB's SQL."""
+
+    language = "sql"
+
+    def request(self, code: str) -> Mapping[str, Any]:
+        return {"statement": code}
+
+    def start(self) -> BoundedProcess:
+        if importlib.util.find_spec("duckdb") is None:
+            raise MissingExtraError("Steps in SQL", "sql")
+        paths = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
+        command = [sys.executable, "-I", "-c", _RUN, "kgtable.systems.tablerag.sql_process", paths]
+        return BoundedProcess(command, {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+
+    def handed_over(self) -> list[dict[str, Any]]:
+        return [{"alias": table.alias, "arrow": _arrow(table.to_arrow())} for table in self._tables]
+
+    def read_by(
+        self, code: str, reply: Mapping[str, Any]
+    ) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
+        read = reply.get("read") or {}
+        tables = {str(name).casefold() for name in read.get("tables", ())}
+        names = set(read.get("columns", ()))
+        found = []
+        for table in self._tables:
+            if table.alias.casefold() in tables:
+                every = "*" in names
+                places = [n for n, name in enumerate(table.names) if every or name.lower() in names]
+                found.append((table, places))
+        rows = read.get("rows") if len(found) == 1 else None
+        return found, rows, bool(read.get("counts"))
+
+
+class PythonActions(CodeActions):
+    """Actions in Python with pandas, inside bubblewrap."""
+
+    language = "python"
+
+    def request(self, code: str) -> Mapping[str, Any]:
+        return {"code": code}
+
+    def start(self) -> BoundedProcess:
+        return BoundedProcess(sandbox_command(), {"PATH": "/usr/bin:/bin"})
+
+    def handed_over(self) -> list[dict[str, Any]]:
+        return [table.to_json() for table in self._tables]
+
+    def read_by(
+        self, code: str, reply: Mapping[str, Any]
+    ) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
+        words: set[str] = set()
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words.add(node.value)
+            elif isinstance(node, ast.Attribute):
+                words.add(node.attr)
+            elif isinstance(node, ast.Name):
+                words.add(node.id)
+        found = []
+        for table in self._tables:
+            places = [n for n, name in enumerate(table.names) if name in words]
+            if table.alias in words:
+                found.append((table, places or list(range(len(table.names)))))
+        index = reply.get("index") or []
+        known = set(found[0][0].rows) if len(found) == 1 else set()
+        rows = index if index and known.issuperset(index) else None
+        return found, rows, bool(words & {"count", "len", "nunique", "size", "shape", "value_counts"})
+
+
+_RUN = (
+    "import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); import runpy; "
+    "runpy.run_module(sys.argv.pop(), run_name='__main__')"
+)
+
+
+def sandbox_command() -> list[str]:
+    """The command that runs the Python process inside bubblewrap.
+
+    Its file system is empty but for the interpreter, the C libraries, pandas with what it needs, and the two
+    modules that run there, all of them read only; there is no network, no /proc, no /dev, and no variable of
+    the environment. Raises `SandboxError` where bubblewrap is missing.
+    """
+    wrapper = shutil.which("bwrap")
+    if wrapper is None:
+        raise SandboxError(
+            "Steps in Python run inside bubblewrap, which is not installed.",
+            hint="Install bubblewrap (bwrap), or take language=program or language=sql.",
+        )
+    if importlib.util.find_spec("pandas") is None:
+        raise SandboxError("Steps in Python need pandas.")
+    command = [wrapper, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
+    command += [
+        "--uid",
+        "65534",
+        "--gid",
+        "65534",
+        "--hostname",
+        "sandbox",
+        "--cap-drop",
+        "ALL",
+        "--clearenv",
+    ]
+    for name, value in (
+        ("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1"), ("PYTHONHASHSEED", "0"),
+        ("PYTHONDONTWRITEBYTECODE", "1"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC"),
+    ):  # fmt: skip
+        command += ["--setenv", name, value]
+    for library in _LIBRARIES:
+        path = Path(library)
+        if path.is_symlink():
+            command += ["--symlink", os.readlink(path), library]
+        elif path.is_dir():
+            command += ["--ro-bind", library, library]
+    interpreter = Path(sys.executable).resolve()
+    standard = Path(sysconfig.get_path("stdlib"))
+    shared = Path(sys.base_prefix) / "lib"
+    bound: dict[str, str] = {str(interpreter): str(interpreter), str(standard): str(standard)}
+    for found in sorted(shared.glob("libpython*.so*")):
+        bound[str(found)] = str(found)
+    for name in _PACKAGES:
+        for source in _package(name):
+            bound[str(source)] = f"/site/{source.name}"
+    here = Path(__file__).parent
+    for name in ("confinement.py", "python_process.py"):
+        bound[str(here / name)] = f"/worker/kgtable/systems/tablerag/{name}"
+    for place, target in bound.items():
+        if not any(target.startswith(f"{library}/") for library in _LIBRARIES):
+            command += ["--ro-bind", place, target]
+    hidden = standard / "site-packages"
+    if hidden.is_dir():
+        command += ["--tmpfs", str(hidden)]
+    start = (
+        "import sys; sys.path[:0] = ['/worker', '/site']; "
+        "from kgtable.systems.tablerag.python_process import main; main()"
+    )
+    command += ["--remount-ro", "/", "--chdir", "/", str(interpreter), "-I", "-S", "-c", start]
+    return command
+
+
+def _package(name: str) -> list[Path]:
+    """The folder or file of an installed package, and the libraries that lie beside it."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        return []
+    origin = Path(spec.origin)
+    if origin.name != "__init__.py":
+        return [origin]
+    folder = origin.parent
+    beside = folder.parent / f"{name}.libs"
+    return [folder, beside] if beside.is_dir() else [folder]
+
+
+def _arrow(table: pa.Table) -> str:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return base64.b64encode(sink.getvalue().to_pybytes()).decode("ascii")
+
+
+def _shown(value: Datum | None) -> str:
+    return "" if value is None else text_of(value)
+
+
+def _common_unit(columns: Sequence[tuple[PlainTable, Sequence[int]]]) -> str | None:
+    """The unit of the columns of numbers that were read, where they have one."""
+    units = {
+        unit
+        for table, places in columns
+        for place in places
+        if table.kinds[place] == "number"
+        for unit in table.relation.columns[place].units[:1]
+    }
+    return units.pop() if len(units) == 1 else None
+
+
+def _cut_lines(text: str) -> str:
+    return (
+        text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… cut: {LONGEST:,} of {len(text):,} characters"
+    )

@@ -1,0 +1,339 @@
+"""The program-aided solver: thought, action, observation, … answer (paper, section 3.3; ReAct, Yao et al. 2022).
+
+A run has at most so many actions, with state kept between them. With several votes, runs are made until
+one answer has a majority that the runs left could not change (self-consistency, paper, section 4.3).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal, InvalidOperation
+from string import Template
+from typing import Any
+
+from kgtable.answering.answer import Answer
+from kgtable.answering.by_rules import answer_by_programs
+from kgtable.answering.context import estimate_tokens
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.grounding import plain
+from kgtable.answering.program_answers import ranked_answer, relations_of
+from kgtable.answering.prompting import fence
+from kgtable.errors import LLMReplyError
+from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request
+from kgtable.systems.tablerag.actions import (
+    NO_ACTION,
+    Actions,
+    Observation,
+    ProgramActions,
+    read_prompt,
+)
+from kgtable.systems.tablerag.code_actions import PythonActions, SqlActions
+from kgtable.systems.tablerag.judging import judge_run
+from kgtable.systems.tablerag.shown_tables import ShownRetrieval, ShownTable, render
+
+STAGE = "solve"
+LONGEST_REPLY = 8_000
+LONGEST_ANSWER = 4_000
+MOST_TOKENS = 1_500
+_ACTIONS = {
+    "program": ({"type": ["object", "null"]}, "the program, an object"),
+    "sql": ({"type": ["string", "null"]}, "the SQL, a text"),
+    "python": ({"type": ["string", "null"]}, "the code, a text"),
+}
+
+
+def reply_schema(language: str) -> Mapping[str, Any]:
+    """The form of a reply in a language."""
+    return {
+        "title": "step",
+        "type": "object",
+        "properties": {
+            "thought": {"type": "string"},
+            "action": _ACTIONS[language][0],
+            "answer": {"type": ["string", "null"]},
+        },
+        "required": ["thought", "action", "answer"],
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True)
+class SolverRun:
+    """One run: the final answer (None where there is none), what was said, and what actions gave."""
+
+    answer: str | None
+    steps: tuple[Observation, ...]
+    thoughts: tuple[str, ...]
+    messages: tuple[Message, ...]
+    model: str = ""
+    failure: str = ""
+
+
+class ReactSolver:
+    """Answers from what was shown of the tables.
+
+    Args:
+        language: that of the actions: ``program``, ``sql`` or ``python``.
+        tables: how many tables the actions may read.
+        steps: actions of a run.
+        votes: runs, at most; one run is made at temperature 0.
+        temperature: that of several runs.
+    """
+
+    def __init__(
+        self,
+        *,
+        language: str = "program",
+        tables: int = 3,
+        steps: int = 5,
+        votes: int = 1,
+        temperature: float = 0.8,
+    ) -> None:
+        self._language, self._tables, self._steps = language, tables, steps
+        self._votes, self._temperature = votes, temperature
+
+    def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
+        """The answer, executed and checked. Without a model the rules rank programs over the columns found.
+
+        Raises leaves of `LLMError`, `LLMReplyError` where no run gave a usable reply; `SandboxError`.
+        """
+        started = time.perf_counter()
+        shown = shown_of(evidence, self._tables)
+        refused = getattr(evidence.retrieval, "refused", "")
+        if not shown:
+            answer = Answer(
+                evidence.retrieval.question,
+                "",
+                reasons=(refused or "No table fits the question.",),
+                method=evidence.retrieval.method,
+                model="" if llm is None else llm.model,
+                retrieval=evidence.retrieval,
+            )
+        elif llm is None:
+            answer = answer_from_columns(evidence, shown)
+        else:
+            answer = self._voted(evidence, shown, llm)
+            if on_text is not None and answer.text:
+                on_text(answer.text)
+        spent = round((time.perf_counter() - started) * 1000, 3)
+        return replace(answer, timings_ms={**evidence.retrieval.timings_ms, "answer": spent})
+
+    def prompt(
+        self, evidence: Evidence, shown: Sequence[ShownTable], actions: Actions
+    ) -> tuple[Message, ...]:
+        """The messages that a run begins with."""
+        question = evidence.retrieval.question
+        aliases = [evidence.alias(table.table) for table in shown]
+        frames = (evidence.source.frame(table.table).table.context for table in shown)
+        titles = [(frame.caption or frame.title)[:200] for frame in frames]
+        text = render(shown, aliases, titles)
+        user = Template(read_prompt("solve")).substitute(
+            aliases=", ".join(aliases),
+            shown=text,
+            language=actions.instructions(),
+            action=_ACTIONS[self._language][1],
+            steps=self._steps,
+            question=question,
+            fence=fence(text, question),
+        )
+        return ({"role": "system", "content": read_prompt("system")}, {"role": "user", "content": user})
+
+    def _voted(self, evidence: Evidence, shown: Sequence[ShownTable], llm: LLM) -> Answer:
+        runs: list[SolverRun] = []
+        votes: Counter[tuple[str, ...]] = Counter()
+        tables = [table.table for table in shown]
+        failures: list[LLMReplyError] = []
+        for number in range(self._votes):
+            try:
+                run = self._run(evidence, shown, llm, number)
+            except LLMReplyError as error:
+                failures.append(error)
+                continue
+            runs.append(run)
+            if run.answer:
+                votes[normalised(run.answer)] += 1
+            if _decided(votes, self._votes - number - 1):
+                break
+        if not runs:
+            raise failures[-1]
+        if not votes:
+            return _answer(evidence, runs[0], "", tables)
+        ranked = votes.most_common()
+        leader, count = ranked[0]
+        chosen = [run for run in runs if run.answer and normalised(run.answer) == leader]
+        answers = [_answer(evidence, run, run.answer or "", tables) for run in chosen[:3]]
+        best = max(answers, key=lambda answer: (answer.verified, answer.grounded))
+        made = len(runs) + len(failures)
+        if made > 1:
+            said = f"{count} of {made} runs gave this answer."
+            sure = 2 * count > made
+            best = replace(
+                best,
+                reasoning=f"{best.reasoning}\n{said}".strip(),
+                verified=best.verified and sure,
+                reasons=best.reasons if sure else (*best.reasons, said),
+            )
+        return best
+
+    def _run(self, evidence: Evidence, shown: Sequence[ShownTable], llm: LLM, number: int) -> SolverRun:
+        """One run from the question to its answer."""
+        tables = [table.table for table in shown]
+        with closing(self._actions(evidence, tables)) as actions:
+            messages = list(self.prompt(evidence, shown, actions))
+            steps: list[Observation] = []
+            thoughts: list[str] = []
+            model, mended = llm.model, False
+            for left in range(self._steps, -1, -1):
+                if not left:
+                    messages.append({"role": "user", "content": read_prompt("last")})
+                completion = llm.complete(self._request(messages, number))
+                model = completion.model
+                reply = _reply(completion)
+                thoughts.append(reply.thought)
+                messages.append({"role": "assistant", "content": completion.text[:LONGEST_REPLY]})
+                if left and reply.action is not None:
+                    observed = actions.run(reply.action)
+                    steps.append(observed)
+                if reply.answer is not None:
+                    fault = "" if mended or left <= 1 else self._fault(reply.answer, steps, evidence, tables)
+                    if not fault:
+                        return SolverRun(reply.answer, tuple(steps), tuple(thoughts), tuple(messages), model)
+                    mended = True
+                    text = Template(read_prompt("mend")).substitute(fault=fault)
+                    messages.append({"role": "user", "content": text})
+                elif left:
+                    told = steps[-1].text if reply.action is not None else NO_ACTION
+                    messages.append(_observation(told))
+            failure = f"The model gave no answer after {self._steps} actions."
+            return SolverRun(None, tuple(steps), tuple(thoughts), tuple(messages), model, failure)
+
+    def _fault(
+        self, text: str, steps: Sequence[Observation], evidence: Evidence, tables: Sequence[str]
+    ) -> str:
+        """Why an answer does not follow from the actions; empty where it does, or says that there is none."""
+        if not text.strip():
+            return ""
+        verdict = judge_run(text, steps, evidence, tables)
+        return "" if verdict.grounded else " ".join(verdict.reasons[:2])[:600]
+
+    def _actions(self, evidence: Evidence, tables: Sequence[str]) -> Actions:
+        if self._language == "sql":
+            return SqlActions(evidence, tables)
+        if self._language == "python":
+            return PythonActions(evidence, tables)
+        return ProgramActions(evidence, tables)
+
+    def _request(self, messages: Sequence[Message], number: int) -> Request:
+        warm = self._temperature if self._votes > 1 else 0.0
+        return Request(
+            tuple(messages),
+            schema=reply_schema(self._language),
+            stage=STAGE,
+            temperature=warm,
+            max_tokens=MOST_TOKENS,
+            sample=number,
+        )
+
+
+@dataclass(frozen=True)
+class _Reply:
+    thought: str
+    action: Any
+    answer: str | None
+
+
+def _reply(completion: Completion) -> _Reply:
+    data = completion.data or {}
+    answer = data.get("answer")
+    action = data.get("action")
+    if isinstance(action, str) and not action.strip():
+        action = None
+    return _Reply(
+        str(data.get("thought", ""))[:LONGEST_ANSWER],
+        action or None,
+        None
+        if answer is None or (not str(answer).strip() and action)
+        else str(answer).strip()[:LONGEST_ANSWER],
+    )
+
+
+def _observation(text: str) -> Message:
+    sign = fence(text)
+    return {"role": "user", "content": f"Observation:\n{sign}\n{text}\n{sign}"}
+
+
+def _decided(votes: Counter[tuple[str, ...]], left: int) -> bool:
+    """Whether the runs left cannot change which answer has most votes.
+
+    >>> _decided(Counter({("a",): 3, ("b",): 1}), 1), _decided(Counter({("a",): 2, ("b",): 1}), 1)
+    (True, False)
+    """
+    ranked = [count for _, count in votes.most_common(2)]
+    return bool(ranked) and ranked[0] - (ranked[1] if len(ranked) > 1 else 0) > left
+
+
+def normalised(text: str) -> tuple[str, ...]:
+    """What is equal for equal answers: the parts without case and signs, numbers as such, sorted.
+
+    >>> normalised("B; A"), normalised("1,200.0") == normalised("1200")
+    (('a', 'b'), True)
+    """
+    return tuple(sorted(filter(None, map(_normal, text.split(";")))))
+
+
+def _normal(part: str) -> str:
+    bare = part.strip().replace(",", "").rstrip(".")
+    try:
+        number = Decimal(bare)
+    except InvalidOperation:
+        return plain(part) or part.strip()
+    return f"{number.normalize():f}" if number.is_finite() else plain(part)
+
+
+def _answer(evidence: Evidence, run: SolverRun, text: str, tables: Sequence[str]) -> Answer:
+    """A run as an answer, executed and checked."""
+    retrieval = evidence.retrieval
+    prompt = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in run.messages)
+    first = "\n\n".join(message["content"] for message in run.messages[:2])
+    answer = Answer(
+        question=retrieval.question,
+        text="",
+        reasons=(run.failure or "The model found no answer in the tables.",),
+        method=retrieval.method,
+        model=run.model,
+        reasoning="\n".join(filter(None, run.thoughts)),
+        prompt=prompt,
+        context={"tables": list(tables), "tokens": estimate_tokens(first), "steps": len(run.steps)},
+        retrieval=retrieval,
+    )
+    if not text:
+        return answer
+    found = judge_run(text, run.steps, evidence, tables)
+    told = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "fault"}
+    return replace(answer, text=text, **told)
+
+
+def shown_of(evidence: Evidence, most: int) -> tuple[ShownTable, ...]:
+    """What was shown of the tables; of a retrieval by another method, its best tables by name."""
+    retrieval = evidence.retrieval
+    if isinstance(retrieval, ShownRetrieval):
+        return retrieval.shown
+    return tuple(ShownTable(id, "") for id in evidence.tables[:most])
+
+
+def answer_from_columns(evidence: Evidence, shown: Sequence[ShownTable]) -> Answer:
+    """The answer by rules: candidate programs over the columns that are shown, ranked and executed."""
+    scores = {found.table: found.score for found in evidence.retrieval.tables}
+    relations = relations_of(evidence.source)
+    tables = [
+        (
+            relations[table.table].narrowed(table.columns) if table.columns else relations[table.table],
+            scores.get(table.table, 0.0),
+        )
+        for table in shown
+    ]
+    return ranked_answer(answer_by_programs(evidence.retrieval.question, tables), evidence)

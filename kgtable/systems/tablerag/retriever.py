@@ -1,0 +1,242 @@
+"""TableRAG's retrieval: columns and cells of the tables that fit a question (paper, section 3.3, Algorithm 1).
+
+On a corpus another method picks the tables first; where tables are named, those are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kgtable.graph.table_source import TableReader
+from kgtable.graph.terms import CellAddress
+from kgtable.index.embedding import Matrix
+from kgtable.llm.protocol import LLM
+from kgtable.retrieval.hybrid import Clock
+from kgtable.retrieval.result import LateTriples, Retriever, ScoredTable, ScoredTriple
+from kgtable.retrieval.triples import scored_triple
+from kgtable.retrieval.whole_table import within
+from kgtable.systems.tablerag.databases import DatabaseShelf, TableDatabases
+from kgtable.systems.tablerag.entry_search import EntrySearch, best
+from kgtable.systems.tablerag.expansion import ExpandedQuestion, expand_question
+from kgtable.systems.tablerag.shown_tables import ShownRetrieval, ShownTable
+from kgtable.systems.tablerag.vocabulary import TableVocabulary, json_lines
+
+PICKED_FROM = 300
+"""Triples that the method which picks tables is asked for."""
+
+COLUMN_CUT, CELL_CUT = 0.4, 0.5
+"""The share of a query's best score below which an entry is no hit of it, though it be among the best K."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its queries and their vectors."""
+
+    question: str
+    expanded: ExpandedQuestion
+    schema: tuple[tuple[str, Matrix | None], ...]
+    cells: tuple[tuple[str, Matrix | None], ...]
+
+
+class TableShowing(Protocol):
+    """A way to show tables to a model: TableRAG's own, or that of a baseline."""
+
+    name: str
+    expands: bool
+    """Whether the question is expanded to queries."""
+
+    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Sequence[CellAddress]]:
+        """What is shown of a table, and its cells by how well they fit; raises `ViewRefusedError`."""
+        ...
+
+
+class ViewRefusedError(Exception):
+    """A table cannot be shown in this way; the text says why."""
+
+
+class SchemaCellView:
+    """TableRAG's own: the best columns and the best cells of each query.
+
+    Args:
+        top_k: entries that each query finds in each table.
+    """
+
+    name = "tablerag"
+    expands = True
+
+    def __init__(self, top_k: int) -> None:
+        self._top_k = top_k
+
+    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Sequence[CellAddress]]:
+        """The columns and cells that were found, as JSON lines (paper, appendix F)."""
+        vocabulary = found.vocabulary
+        columns = hits(found.columns, asked.schema, self._top_k, COLUMN_CUT)
+        columns = columns or list(range(len(vocabulary.columns)))[: self._top_k]
+        cells = hits(found.cells, asked.cells, self._top_k, CELL_CUT)
+        named = dict.fromkeys((*columns, *(vocabulary.cells[place].column for place in cells)))
+        lines = [
+            "Schema retrieval results:",
+            json_lines([vocabulary.columns[place].shown() for place in named]),
+            "Cell retrieval results:",
+            json_lines([vocabulary.cells[place].shown() for place in cells]) or "none",
+        ]
+        values = tuple((vocabulary.cells[place].column, vocabulary.cells[place].value) for place in cells)
+        shown = ShownTable(vocabulary.table, "\n".join(lines), tuple(named), values)
+        return shown, _addresses(vocabulary, list(named), cells)
+
+
+def hits(
+    database: EntrySearch, queries: Sequence[tuple[str, Matrix | None]], most: int, cut: float
+) -> list[int]:
+    """The entries that are among the best `most` of a query, by their best score, ties in their order."""
+    found: dict[int, float] = {}
+    for text, vector in queries:
+        scores = database.scores(text, vector)
+        places = best(scores, most)
+        for place in places:
+            score = float(scores[place])
+            if score >= cut * float(scores[places[0]]):
+                found[place] = max(found.get(place, 0.0), score)
+    return sorted(found, key=lambda place: (-found[place], place))
+
+
+def _addresses(
+    vocabulary: TableVocabulary, columns: Sequence[int], cells: Sequence[int]
+) -> list[CellAddress]:
+    """The cells that were found, then those beside them in the found columns, then the rest of these."""
+    places: dict[tuple[int, int], None] = {}
+    entries = [vocabulary.cells[place] for place in cells]
+    for entry in entries:
+        places.update(dict.fromkeys((row, entry.column) for row in entry.rows))
+    rows = dict.fromkeys(row for entry in entries for row in entry.rows)
+    for row in (*rows, *vocabulary.rows):
+        places.update(dict.fromkeys((row, column) for column in columns))
+    return [CellAddress(vocabulary.table, row, column) for row, column in places]
+
+
+class ShowingRetriever:
+    """Picks tables and shows them in one of the paper's ways.
+
+    Args:
+        view: what is shown of a table.
+        base: picks the tables of a corpus.
+        shelf: the databases of the tables.
+        reader: reads triples.
+        labels: the labels of a question by rule.
+        most_tables: tables that are shown.
+        within: the tables that may be shown, where they are named.
+    """
+
+    def __init__(
+        self,
+        view: TableShowing,
+        base: Retriever,
+        shelf: DatabaseShelf,
+        reader: TableReader,
+        labels: Callable[[str], Sequence[str]],
+        *,
+        most_tables: int,
+        within: tuple[str, ...] | None = None,
+        llm: LLM | None = None,
+    ) -> None:
+        self.name = view.name
+        self._view, self._base, self._shelf, self._reader = view, base, shelf, reader
+        self._labels, self._most, self._within, self._llm = labels, most_tables, within, llm
+
+    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> ShowingRetriever:
+        """The same with a model that expands questions; `rerank` is for the method that picks tables."""
+        del rerank  # the tables are picked without a call: the solver sees several of them
+        return self._changed(llm=llm)
+
+    def within(self, tables: Sequence[str]) -> ShowingRetriever:
+        """The same over these tables alone."""
+        return self._changed(within=tuple(tables))
+
+    def _changed(self, **changes: Any) -> ShowingRetriever:
+        kept = {"most_tables": self._most, "within": self._within, "llm": self._llm, **changes}
+        return ShowingRetriever(self._view, self._base, self._shelf, self._reader, self._labels, **kept)
+
+    def retrieve(self, question: str, k: int) -> ShownRetrieval:
+        """At most `k` triples of the columns and cells that were found, and what a model is shown.
+
+        Raises what the base method raises, and a leaf of `LLMError` where the model cannot be reached.
+        """
+        clock, trace = Clock(), dict[str, Any]()
+        with clock("tables"):
+            tables = self._picked(question)
+        before = self._shelf.encoded
+        with clock("databases"):
+            databases = [self._shelf.get(table.table) for table in tables[: self._most]]
+        with clock("queries"):
+            asked = self._asked(question, databases)
+        if self._view.expands:
+            trace["labels"] = asked.expanded.schema
+            trace["cell_queries"] = asked.expanded.cells
+            if asked.expanded.refused:
+                trace["labels_refused"] = asked.expanded.refused
+        shown: list[ShownTable] = []
+        addresses: list[CellAddress] = []
+        refused = ""
+        with clock("entries"):
+            for found in databases:
+                try:
+                    table, places = self._view.show(asked, found)
+                except ViewRefusedError as error:
+                    refused = refused or str(error)
+                    continue
+                shown.append(table)
+                addresses += places[: max(k - len(addresses), 0)]
+        trace["columns_shown"] = sum(len(table.columns) for table in shown)
+        trace["cells_shown"] = sum(len(table.cells) for table in shown)
+        scores = {table.table: table.score for table in tables}
+        triples = LateTriples(
+            addresses,
+            lambda first, last: self._read(addresses[first:last], scores),
+            lambda: self._reader.queries_for(addresses),
+        )
+        return ShownRetrieval(
+            question,
+            triples,
+            tuple(tables),
+            clock.times,
+            self.name,
+            trace,
+            tuple(shown),
+            "" if shown else refused,
+            self._shelf.encoded - before,
+        )
+
+    def _picked(self, question: str) -> list[ScoredTable]:
+        if self._within is None:
+            return list(self._base.retrieve(question, PICKED_FROM).tables)
+        found = within(self._base, self._within, lambda id: ()).retrieve(question, PICKED_FROM).tables
+        ranked = {table.table: table for table in found}
+        return [*ranked.values(), *(ScoredTable(id, 0.0) for id in self._within if id not in ranked)]
+
+    def _asked(self, question: str, databases: Sequence[TableDatabases]) -> Asked:
+        if not self._view.expands:
+            vector = self._shelf.vectors([question])[0]
+            return Asked(question, ExpandedQuestion((), ()), ((question, vector),), ((question, vector),))
+        titles = [found.vocabulary.title for found in databases]
+        expanded = expand_question(question, titles, self._llm, self._labels)
+        texts = list(dict.fromkeys((*expanded.schema, *expanded.cells)))
+        vectors = dict(zip(texts, self._shelf.vectors(texts), strict=True))
+        return Asked(
+            question,
+            expanded,
+            tuple((text, vectors[text]) for text in expanded.schema),
+            tuple((text, vectors[text]) for text in expanded.cells),
+        )
+
+    def _read(self, addresses: Sequence[CellAddress], scores: dict[str, float]) -> Iterator[ScoredTriple]:
+        """The triples at these places; a blank cell gives none."""
+        wanted = []
+        for address in addresses:
+            columns = self._shelf.get(address.table).vocabulary.columns
+            wanted.append((address, columns[address.column].predicate))
+        for (address, predicate), cell in zip(wanted, self._reader.cells(wanted), strict=True):
+            if cell is not None:
+                score = scores.get(address.table, 0.0)
+                yield scored_triple(address, predicate, cell, self._reader.names, score)

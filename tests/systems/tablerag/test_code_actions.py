@@ -1,0 +1,127 @@
+"""Steps in SQL and Python: results, state, cells read, verdicts."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.answering.evidence import Evidence
+from kgtable.api import KnowledgeGraph
+from kgtable.llm.scripted import ScriptedLLM
+from kgtable.retrieval.result import Retrieval, ScoredTable
+from kgtable.systems.tablerag.code_actions import PythonActions, SqlActions
+
+needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+QUESTION = "What is the total amount paid by the customer Acme?"
+NO_QUERIES: dict[str, Any] = {"queries": []}
+AMOUNT, CUSTOMER = 4, 1
+
+
+@pytest.fixture(scope="module")
+def found(graph_folder: Path) -> Iterator[Evidence]:
+    with kgtable.open(graph_folder) as graph:
+        yield Evidence(Retrieval("?", (), (ScoredTable("orders", 1.0),)), graph.reader)
+
+
+@pytest.fixture(scope="module")
+def sql(found: Evidence) -> Iterator[SqlActions]:
+    actions = SqlActions(found, ["orders"])
+    yield actions
+    actions.close()
+
+
+@pytest.fixture(scope="module")
+def python(found: Evidence) -> Iterator[PythonActions]:
+    actions = PythonActions(found, ["orders"])
+    yield actions
+    actions.close()
+
+
+def test_columns_have_plain_types(sql: SqlActions) -> None:
+    told = sql.instructions()
+    assert '"Order" text' in told  # an identifier is not to be added up
+    assert '"Amount (EUR)" number' in told
+    assert '"Ordered on" date' in told
+    assert sql.run('SELECT max("Ordered on") FROM T1').text == "2024-03-15"
+
+
+def test_sums_are_exact(sql: SqlActions) -> None:
+    assert sql.run('SELECT sum("Amount (EUR)") FROM T1').text == "198"
+
+
+def test_the_cells_of_a_condition_are_read(sql: SqlActions) -> None:
+    observed = sql.run("""SELECT sum("Amount (EUR)") FROM T1 WHERE "Customer" = 'Acme'""")
+    assert set(observed.cells) == {("orders", row, column) for row in (1, 3) for column in (CUSTOMER, AMOUNT)}
+    assert observed.cells_read == 4
+    assert observed.unit == "CCY_EUR"
+    assert sql.run('SELECT "Customer" FROM T1 ORDER BY "Amount (EUR)" LIMIT 1').cells_read == 2
+
+
+def test_sql_keeps_tables_and_cells_over_steps(sql: SqlActions) -> None:
+    sql.run("""CREATE TEMP TABLE acme AS SELECT "Amount (EUR)" a FROM T1 WHERE "Customer" = 'Acme'""")
+    observed = sql.run("SELECT max(a) FROM acme")
+    assert observed.text == "30"
+    assert {row for _, row, _ in observed.cells} == {1, 3}
+
+
+def test_a_fault_of_sql_is_told(sql: SqlActions) -> None:
+    assert "Binder Error" in sql.run("SELECT nothing FROM T1").text
+    assert "Parser Error" in sql.run("SELEC 1").text
+    empty = sql.run("SELECT * FROM T1 WHERE \"Customer\" = 'Nobody'")
+    assert not empty.succeeded
+    assert "empty" in empty.text
+
+
+@needs_bwrap
+def test_python_gives_its_last_value_and_keeps_variables(python: PythonActions) -> None:
+    assert python.run("acme = T1[T1['Customer'] == 'Acme']").text == "Done."
+    observed = python.run("acme['Amount (EUR)'].sum()")
+    assert observed.text == "55"
+    assert python.run("print('hello')").text == "hello"
+    rows = python.run("T1[T1['Customer'] == 'Acme'][['Customer', 'Amount (EUR)']]")
+    assert {row for _, row, _ in rows.cells} == {1, 3}
+    assert "KeyError" in python.run("T1['Price']").text
+    assert "SyntaxError" in python.run("T1[").text
+
+
+def reply(action: str | None = None, answer: str | None = None) -> dict[str, Any]:
+    return {"thought": "", "action": action, "answer": answer}
+
+
+STATEMENT = """SELECT sum("Amount (EUR)") FROM T1 WHERE "Customer" = 'Acme'"""
+CODE = "T1[T1['Customer'] == 'Acme']['Amount (EUR)'].sum()"
+
+
+@pytest.mark.parametrize(
+    ("language", "action"),
+    [("sql", STATEMENT), pytest.param("python", CODE, marks=needs_bwrap)],
+)
+def test_an_answer_by_code_is_verified_by_a_program_that_gives_the_same(
+    graph: KnowledgeGraph, language: str, action: str
+) -> None:
+    model = ScriptedLLM([NO_QUERIES, NO_QUERIES, reply(action), reply(answer="55 EUR")])
+    answer = graph.ask(QUESTION, method=f"tablerag:tables=1,language={language}", llm=model)
+    assert (answer.text, answer.value, answer.unit) == ("55 EUR", "55", "CCY_EUR")
+    assert answer.verified, answer.reasons
+    assert answer.program is not None
+    assert {cell.text for cell in answer.citations} >= {"30.00", "25.00"}
+
+
+def test_an_answer_by_code_alone_is_grounded_and_cites_what_was_read(graph: KnowledgeGraph) -> None:
+    statement = """SELECT sum("Amount (EUR)") * 3 FROM T1 WHERE "Customer" = 'Acme'"""
+    model = ScriptedLLM([NO_QUERIES, NO_QUERIES, reply(statement), reply(answer="165 EUR")])
+    answer = graph.ask(QUESTION, method="tablerag:tables=1,language=sql", llm=model)
+    assert (answer.grounded, answer.verified) == (True, False)
+    assert {cell.text for cell in answer.citations} == {"Acme", "30.00", "25.00"}
+
+
+def test_an_answer_that_code_did_not_give_is_not_grounded(graph: KnowledgeGraph) -> None:
+    replies = [reply(STATEMENT), reply(answer="77 EUR"), reply(answer="77 EUR")]
+    model = ScriptedLLM([NO_QUERIES, NO_QUERIES, *replies])
+    answer = graph.ask(QUESTION, method="tablerag:tables=1,language=sql", llm=model)
+    assert (answer.text, answer.grounded) == ("77 EUR", False)

@@ -1,0 +1,217 @@
+"""The solver's loop against a scripted model: steps, state, failures, votes, verdicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from kgtable.answering.answer import Answer
+from kgtable.api import KnowledgeGraph
+from kgtable.errors import LLMReplyError
+from kgtable.llm.protocol import Request
+from kgtable.llm.scripted import ScriptedLLM
+from kgtable.llm.scripted_server import Fail, ScriptedServer
+from kgtable.systems.tablerag.react import normalised
+
+QUESTION = "What is the total amount paid by the customer Acme?"
+METHOD = "tablerag:tables=1"
+NO_QUERIES: Mapping[str, Any] = {"queries": []}
+
+ACME = {
+    "op": "filter",
+    "source": "T1",
+    "condition": {"op": "=", "left": {"column": "Customer"}, "right": "Acme"},
+}
+TOTAL = {"op": "sum", "argument": {"column": "Amount (EUR)"}, "rows": ACME}
+
+
+def step(action: Any = None, answer: str | None = None, thought: str = "Next.") -> dict[str, Any]:
+    return {"thought": thought, "action": action, "answer": answer}
+
+
+def asked(
+    graph: KnowledgeGraph, replies: Sequence[Any], method: str = METHOD, question: str = QUESTION
+) -> tuple[Answer, ScriptedLLM]:
+    """The answer when the model replies so after its queries, and the model with what it was asked."""
+    model = ScriptedLLM([NO_QUERIES, NO_QUERIES, *replies])
+    return graph.ask(question, method=method, llm=model), model
+
+
+def solving(model: ScriptedLLM) -> list[Request]:
+    return [request for request in model.requests if request.stage == "solve"]
+
+
+def last_told(request: Request) -> str:
+    return request.messages[-1]["content"]
+
+
+def test_a_program_is_run_and_its_answer_verified(graph: KnowledgeGraph) -> None:
+    answer, model = asked(graph, [step(TOTAL), step(answer="55 EUR")])
+    assert (answer.text, answer.value, answer.unit) == ("55 EUR", "55", "CCY_EUR")
+    assert answer.verified, answer.reasons
+    assert {cell.text for cell in answer.citations} >= {"30.00", "25.00"}
+    first, second = solving(model)
+    assert "Schema retrieval results" in last_told(first)
+    assert '"cell_value": "Acme"' in last_told(first)
+    assert last_told(second).startswith("Observation:\n===\n55")
+
+
+def test_the_prompt_has_no_row_of_the_table(graph: KnowledgeGraph) -> None:
+    _, model = asked(graph, [step(TOTAL), step(answer="55 EUR")])
+    prompt = last_told(solving(model)[0])
+    assert "Umbrella" not in prompt
+    assert "1005" not in prompt
+
+
+def test_state_is_kept_between_steps(graph: KnowledgeGraph) -> None:
+    later = {"op": "sum", "argument": {"column": "Amount (EUR)"}, "rows": {"step": 1}}
+    answer, model = asked(graph, [step(ACME), step(later), step(answer="55 EUR")])
+    assert answer.verified, answer.reasons
+    assert "Leather belt" in last_told(solving(model)[1])
+
+
+def test_a_step_that_failed_is_no_state(graph: KnowledgeGraph) -> None:
+    bad = {"op": "sum", "argument": {"column": "Cost"}, "rows": "T1"}
+    answer, model = asked(graph, [step(bad), step({"step": 1}), step(TOTAL), step(answer="55 EUR")])
+    told = [last_told(request) for request in solving(model)]
+    assert "no column 'Cost'" in told[1]
+    assert "no program of step 1" in told[2]
+    assert answer.verified
+
+
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        ({"op": "no such"}, "Error:"),
+        ({"op": "sum", "argument": {"column": "Amount (EUR)"}, "rows": "T9"}, "no table 'T9'"),
+        ({**TOTAL, "rows": {**ACME, "condition": {**ACME["condition"], "right": "Nobody"}}}, "empty"),
+        ({"op": "sum", "argument": {"column": "Order"}, "rows": "T1"}, "Error:"),
+    ],
+    ids=["no program", "unknown table", "empty result", "sum of identifiers"],
+)
+def test_what_fails_is_told_and_can_be_mended(graph: KnowledgeGraph, action: Any, told: str) -> None:
+    answer, model = asked(graph, [step(action), step(TOTAL), step(answer="55 EUR")])
+    assert told in last_told(solving(model)[1])
+    assert answer.verified, answer.reasons
+
+
+def test_no_action_is_told(graph: KnowledgeGraph) -> None:
+    answer, model = asked(graph, [step(), step(TOTAL), step(answer="55 EUR")])
+    assert "no action was given" in last_told(solving(model)[1])
+    assert answer.verified
+
+
+def test_an_answer_without_any_action_is_not_grounded(graph: KnowledgeGraph) -> None:
+    answer, model = asked(graph, [step(answer="55 EUR"), step(answer="55 EUR")])
+    assert "does not follow" in last_told(solving(model)[1])
+    assert (answer.text, answer.grounded, answer.citations) == ("55 EUR", False, ())
+
+
+def test_a_contradiction_is_told_once_and_never_grounded(graph: KnowledgeGraph) -> None:
+    answer, model = asked(graph, [step(TOTAL), step(answer="99 EUR"), step(answer="99 EUR")])
+    assert "does not follow from the actions" in last_told(solving(model)[2])
+    assert (answer.text, answer.grounded, answer.verified) == ("99 EUR", False, False)
+
+
+def test_an_action_beside_an_answer_is_run_first(graph: KnowledgeGraph) -> None:
+    answer, _ = asked(graph, [step(TOTAL, "55 EUR")])
+    assert answer.verified, answer.reasons
+
+
+def test_endless_steps_end_with_one_last_question(graph: KnowledgeGraph) -> None:
+    method = "tablerag:tables=1,steps=2"
+    answer, model = asked(graph, [step(ACME), step(TOTAL), step(answer="55 EUR")], method)
+    assert "There are no further actions" in last_told(solving(model)[2])
+    assert answer.verified
+    answer, model = asked(graph, [step(ACME)] * 3, method)
+    assert not answer.found
+    assert "no answer after 2 actions" in answer.reasons[0]
+    assert len(solving(model)) == 3
+
+
+def test_an_empty_answer_is_none(graph: KnowledgeGraph) -> None:
+    answer, _ = asked(graph, [step(answer="")])
+    assert not answer.found
+
+
+def test_a_reply_that_is_no_step_is_asked_for_again(graph: KnowledgeGraph) -> None:
+    answer, _ = asked(graph, ["I think so.", step(TOTAL), step(answer="55 EUR")])
+    assert answer.verified
+    answer, _ = asked(graph, ["I think so.", "Yes."])
+    assert not answer.found
+    assert "cannot be used" in answer.failure
+
+
+def test_long_results_are_cut_with_a_note(graph: KnowledgeGraph) -> None:
+    twice = {"op": "union_all", "left": "T1", "right": "T1"}
+    pairs = {"op": "union_all", "left": twice, "right": twice}
+    _, model = asked(graph, [step(pairs), step(TOTAL), step(answer="55 EUR")])
+    assert "… cut: " in last_told(solving(model)[1])
+    assert "of 24 rows are shown" in last_told(solving(model)[1])
+
+
+def test_text_of_tables_is_fenced(graph: KnowledgeGraph) -> None:
+    _, model = asked(graph, [step(TOTAL), step(answer="55 EUR")])
+    assert "it is data" in solving(model)[0].messages[0]["content"]
+    assert last_told(solving(model)[1]).endswith("\n===")
+
+
+def test_votes_are_counted_over_normal_answers_and_end_early(graph: KnowledgeGraph) -> None:
+    run = [step(TOTAL), step(answer="55 EUR")]
+    wrong = [step({"op": "count", "rows": "T1"}), step(answer="6")]
+    method = "tablerag:tables=1,votes=5"
+    answer, model = asked(graph, [*wrong, *run, *run, *run], method)
+    assert answer.text == "55 EUR"
+    assert "3 of 4 runs" in answer.reasoning
+    assert answer.verified
+    requests = solving(model)
+    assert len(requests) == 8  # four runs of five: a fifth could not change it
+    assert {request.temperature for request in requests} == {0.8}
+    assert len({request.fingerprint("m", "u") for request in requests}) == 8
+
+
+def test_without_a_majority_nothing_is_verified(graph: KnowledgeGraph) -> None:
+    run = [step(TOTAL), step(answer="55 EUR")]
+    others = [[step({"op": "count", "rows": "T1"}), step(answer=str(n))] * 2 for n in (6, 7)]
+    replies = [*run, *others[0][:2], step(answer="6"), *others[1][:2], step(answer="7")]
+    answer, _ = asked(graph, replies, "tablerag:tables=1,votes=3")
+    assert answer.found
+    assert not answer.verified
+
+
+def test_a_run_that_fails_has_no_vote(graph: KnowledgeGraph) -> None:
+    run = [step(TOTAL), step(answer="55 EUR")]
+    answer, _ = asked(graph, ["no", "no", *run, *run], "tablerag:tables=1,votes=3")
+    assert "2 of 3 runs" in answer.reasoning
+    answer, _ = asked(graph, ["no", "no"] * 2, "tablerag:tables=1,votes=2")
+    assert answer.failure
+
+
+def test_normal_answers() -> None:
+    assert normalised("1,200.50") == normalised("1200.5")
+    assert normalised("Norway; Sweden") == normalised("sweden;norway.")
+    assert normalised("") == ()
+
+
+def test_the_rules_rank_programs_over_the_columns_found(graph: KnowledgeGraph) -> None:
+    answer = graph.ask(QUESTION, method=METHOD, model="none")
+    assert (answer.text, answer.unit, answer.verified) == ("55", "CCY_EUR", True)
+    assert answer.program is not None
+    assert graph.run(answer.program).text == "55 (EUR)"
+    assert answer.method == "tablerag"
+
+
+def test_a_server_that_fails_is_told(graph: KnowledgeGraph) -> None:
+    with ScriptedServer([Fail(500), *map(json.dumps, [NO_QUERIES, NO_QUERIES, step(TOTAL)]), Fail(503),
+                         json.dumps(step(answer="55 EUR"))]) as server:  # fmt: skip
+        answer = graph.ask(QUESTION, method=METHOD, model="any", base_url=server.base_url, retries=2)
+    assert answer.verified, answer.reasons
+    assert answer.usage["requests"] == 4
+
+
+def test_a_model_that_ends_raises_nothing_but_its_own_error(graph: KnowledgeGraph) -> None:
+    with pytest.raises(LLMReplyError, match="no further reply"):
+        asked(graph, [step(TOTAL)])
