@@ -7,18 +7,14 @@ parts of one table, shared subjects, shared predicates.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from kgtable.building.contents import read_contents
 from kgtable.building.generations import Generation
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore
@@ -26,102 +22,23 @@ from kgtable.graph.terms import Namespaces
 from kgtable.index.open import GraphIndex
 from kgtable.index.postings import Floats, Integers
 from kgtable.llm.protocol import LLM
-from kgtable.resources import cache_folder
 from kgtable.retrieval.hybrid import TABLES_KEPT, Clock, HybridRetriever
 from kgtable.retrieval.ranking import Scored, softmax
 from kgtable.retrieval.registry import Choice, Retrievers
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
 from kgtable.retrieval.whole_table import TriplesOf
-from kgtable.systems.trag.hypergraph import Hyperedge, Hypergraph
+from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
+from kgtable.systems.trag.hypergraph import Hyperedge
 from kgtable.systems.trag.pagerank import personalised_pagerank, transitions
-from kgtable.systems.trag.table_features import FeatureSpace, linearised, similarities
+from kgtable.systems.trag.table_features import similarities
 from kgtable.systems.trag.table_graph import (
-    nearest_tables,
-    parts_of_one,
-    sharing_predicates,
-    sharing_subjects,
     within,
 )
+from kgtable.systems.trag.table_hypergraph import TableHypergraph
 from kgtable.systems.trag.trag_options import Feature, Start, TableRelation, TragOptions
 
 TEMPERATURE = 2.0
 """Flattens the table scores of `hybrid` before they become chances to start at a table."""
-
-
-class TableHypergraph:
-    """The features, hyperedges and edges over the tables of an open graph, made when they are asked for.
-
-    `stored` is the file with the hyperedges that were written to the graph, where there is one; others are
-    kept in the user's cache.
-    """
-
-    def __init__(self, index: GraphIndex, texts: Sequence[str], stored: Path | None = None) -> None:
-        self.index = index
-        self._texts = texts
-        self._stored = stored
-        self._edges: dict[tuple[TableRelation, float, int], sp.csr_matrix] = {}
-        self._hypergraphs: dict[tuple[int, int], Hypergraph] = {}
-
-    @cached_property
-    def space(self) -> FeatureSpace:
-        """The features of the tables."""
-        vectors = self.index.vectors
-        return FeatureSpace.of(self._texts, None if vectors is None else vectors.tables)
-
-    def hyperedges(self, clusters: int, typical: int) -> Hypergraph:
-        """The hypergraph with so many clusters and typical tables."""
-        wanted = (clusters, typical)
-        if wanted not in self._hypergraphs:
-            self._hypergraphs[wanted] = self._read(clusters, typical) or self._make(clusters, typical)
-        return self._hypergraphs[wanted]
-
-    def _read(self, clusters: int, typical: int) -> Hypergraph | None:
-        if self._stored is None:
-            return None
-        found = Hypergraph.load(self._stored, self.index.corpus.table_ids, self._texts, self.space)
-        return found if found and (found.clusters, found.typical) == (clusters, typical) else None
-
-    def _make(self, clusters: int, typical: int) -> Hypergraph:
-        tables, texts = self.index.corpus.table_ids, self._texts
-        key = hashlib.sha256(repr((self.index.embedding, clusters, typical, tables, texts)).encode())
-        if self.index.vectors is not None:
-            key.update(np.ascontiguousarray(self.index.vectors.tables).tobytes())
-        path = cache_folder() / "hypergraphs" / f"{key.hexdigest()}.json"
-        found = Hypergraph.load(path, tables, texts, self.space)
-        if found is None:
-            found = Hypergraph.build(tables, texts, self.space, clusters, typical)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            found.save(path)
-        return found
-
-    def edges(self, relation: TableRelation, threshold: float, neighbours: int) -> sp.csr_matrix:
-        """The tables joined by one relation, shape (tables, tables), symmetric."""
-        key = (relation, threshold, neighbours)
-        if key not in self._edges:
-            self._edges[key] = self._joined(*key)
-        return self._edges[key]
-
-    def _joined(self, relation: TableRelation, threshold: float, neighbours: int) -> sp.csr_matrix:
-        corpus = self.index.corpus
-        if relation is TableRelation.SUBJECTS:
-            return sharing_subjects(corpus.places, len(corpus.texts), neighbours)
-        if relation is TableRelation.PREDICATES:
-            return sharing_predicates(corpus.places, neighbours)
-        if relation is TableRelation.PARTS:
-            return parts_of_one(corpus.places)
-        return nearest_tables(self.space.rows[self.space.nearness], threshold, neighbours)
-
-    @classmethod
-    def open(cls, index: GraphIndex, names: Namespaces) -> TableHypergraph:
-        """The hypergraph of the generation that an index belongs to."""
-        generation = Generation(0, index.folder.parent, names.base)
-        contents = read_contents(generation, index.corpus.table_ids)
-        return cls(index, [linearised(content) for content in contents], stored_hypergraph(generation))
-
-
-def stored_hypergraph(generation: Generation) -> Path:
-    """The file of a generation that keeps the hyperedges in its graph."""
-    return generation.path / "hypergraph.json"
 
 
 class TragRetriever:
@@ -292,6 +209,9 @@ def make_trag(retrievers: Retrievers, choice: Choice) -> Retriever:
         )
     options = choice.options if isinstance(choice.options, TragOptions) else TragOptions()
     made = next((other.hypergraph for other in retrievers.made() if isinstance(other, TragRetriever)), None)
-    return TragRetriever(
-        made or TableHypergraph.open(hybrid.index, material.names), hybrid, material.triples_of, options
-    )
+    return TragRetriever(made or _opened(hybrid.index, material.names), hybrid, material.triples_of, options)
+
+
+def _opened(index: GraphIndex, names: Namespaces) -> TableHypergraph:
+    generation = Generation(0, index.folder.parent, names.base)
+    return TableHypergraph.open(index, generation, stored_hypergraph(generation))

@@ -70,6 +70,7 @@ class Hypergraph:
     moved: int
     hyperedges: tuple[Hyperedge, ...]
     _typical_means: Mapping[Feature, Matrix]
+    embedding: str = ""
 
     @classmethod
     def build(
@@ -79,13 +80,16 @@ class Hypergraph:
         space: FeatureSpace,
         clusters: int = CLUSTERS,
         typical: int = TYPICAL,
+        embedding: str = "",
     ) -> Hypergraph:
-        """Cluster all tables by each feature. Raises `MissingExtraError` without scikit-learn."""
+        """Cluster all tables by each feature; `embedding` names what the semantic one was made by.
+
+        Raises `MissingExtraError` without scikit-learn."""
         made: dict[Feature, Clustering] = {}
         for feature, rows in space.rows.items():
             labels = clustered(rows, clusters)
             made[feature] = Clustering(labels, spread(rows, labels))
-        return cls._of(tuple(tables), _digests(texts), clusters, typical, made, 0, space)
+        return cls._of(tuple(tables), _digests(texts), clusters, typical, made, 0, space, embedding)
 
     @classmethod
     def _of(
@@ -97,6 +101,7 @@ class Hypergraph:
         clusterings: Mapping[Feature, Clustering],
         moved: int,
         space: FeatureSpace,
+        embedding: str,
     ) -> Hypergraph:
         edges: list[Hyperedge] = []
         means: dict[Feature, Matrix] = {}
@@ -108,7 +113,7 @@ class Hypergraph:
             width = rows.shape[1]
             found = [mean_of(rows, edge.typical) for edge in of_feature]
             means[feature] = np.stack(found) if found else np.zeros((0, width), dtype=np.float32)
-        return cls(tables, digests, clusters, typical, clusterings, moved, tuple(edges), means)
+        return cls(tables, digests, clusters, typical, clusterings, moved, tuple(edges), means, embedding)
 
     def updated(self, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace) -> Hypergraph:
         """The hypergraph of the tables as they are now.
@@ -130,16 +135,18 @@ class Hypergraph:
         moved = self.moved + known.count(-1) + len(set(self.tables) - set(tables))
         fresh = set(space.rows) != set(self.clusterings) or known.count(-1) == len(known)
         if fresh or moved > MOST_MOVED * max(len(tables), 1):
-            return self.build(tables, texts, space, self.clusters, self.typical)
+            return self.build(tables, texts, space, self.clusters, self.typical, self.embedding)
         kept = np.array(known)
         made: dict[Feature, Clustering] = {}
         for feature, rows in space.rows.items():
             before = self.clusterings[feature]
             labels = assigned(rows, np.where(kept >= 0, before.labels[np.maximum(kept, 0)], -1))
             if spread(rows, labels) > MOST_STRETCHED * before.spread + 1e-6:
-                return self.build(tables, texts, space, self.clusters, self.typical)
+                return self.build(tables, texts, space, self.clusters, self.typical, self.embedding)
             made[feature] = replace(before, labels=labels)
-        return self._of(tuple(tables), digests, self.clusters, self.typical, made, moved, space)
+        return self._of(
+            tuple(tables), digests, self.clusters, self.typical, made, moved, space, self.embedding
+        )
 
     @property
     def drift(self) -> float:
@@ -160,6 +167,7 @@ class Hypergraph:
         """Write what `load` reads: the assignment of tables. The hyperedges follow from it and the features."""
         content = {
             "version": VERSION,
+            "embedding": self.embedding,
             "tables": self.tables,
             "digests": self.digests,
             "clusters": self.clusters,
@@ -173,32 +181,23 @@ class Hypergraph:
 
     @classmethod
     def load(
-        cls, path: Path, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace
+        cls, path: Path, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace, embedding: str = ""
     ) -> Hypergraph | None:
-        """The saved hypergraph brought up to date; None where there is none that can be read."""
-        saved: dict[str, Any] = {}
+        """The saved hypergraph brought up to date; None where there is none, or one by another embedding."""
+        saved: Any = None
         with suppress(OSError, ValueError):
             saved = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(saved, dict) or saved.get("version") != VERSION:
+        if not isinstance(saved, dict) or saved.get("version") != VERSION or saved["embedding"] != embedding:
             return None
         made = {
             Feature(name): Clustering(np.array(labels, dtype=np.int64), saved["spread"][name])
             for name, labels in saved["labels"].items()
         }
-        bare = cls(
-            tuple(saved["tables"]),
-            tuple(saved["digests"]),
-            saved["clusters"],
-            saved["typical"],
-            made,
-            saved["moved"],
-            (),
-            {},
-        )
+        clusters, typical, moved = saved["clusters"], saved["typical"], saved["moved"]
+        ids, digests = tuple(saved["tables"]), tuple(saved["digests"])
+        bare = cls(ids, digests, clusters, typical, made, moved, (), {}, embedding)
         now = bare.updated(tables, texts, space)
-        if now is not bare:
-            return now
-        return cls._of(bare.tables, bare.digests, bare.clusters, bare.typical, made, bare.moved, space)
+        return cls._of(ids, digests, clusters, typical, made, moved, space, embedding) if now is bare else now
 
 
 def _hyperedge(feature: Feature, rows: Rows, labels: Integers, number: int, typical: int) -> Hyperedge:

@@ -122,15 +122,21 @@ class FeatureSpace:
             from sklearn.feature_extraction.text import TfidfVectorizer
         except ImportError:
             raise MissingExtraError("The method trag", "trag") from None
-        shapes = np.array([shape_of(text) for text in texts], dtype=np.float32).reshape(len(texts), -1)
-        mean, deviation = shapes.mean(0), np.maximum(shapes.std(0), 1e-6)
+        shapes = np.array([shape_of(text) for text in texts], dtype=np.float32).reshape(
+            len(texts), len(SHAPE)
+        )
+        known = shapes if texts else np.zeros((1, len(SHAPE)), dtype=np.float32)
+        mean, deviation = known.mean(0), np.maximum(known.std(0), 1e-6)
         words = TfidfVectorizer(
             token_pattern=r"(?u)\w+",  # noqa: S106
             max_features=WORDS_KEPT,
             sublinear_tf=True,
             dtype=np.float32,
         )
-        counted = sp.csr_matrix(words.fit_transform([_MARKER.sub(" ", text) + " table" for text in texts]))
+        words.fit([*(_MARKER.sub(" ", text) for text in texts), "table"])
+        plain = [_MARKER.sub(" ", text) for text in texts]
+        width = len(words.vocabulary_)
+        counted = sp.csr_matrix(words.transform(plain) if plain else np.zeros((0, width), dtype=np.float32))
         rows: dict[Feature, Rows] = {} if vectors is None else {Feature.SEMANTIC: np.asarray(vectors)}
         rows[Feature.STRUCTURAL] = _of_length_one((shapes - mean) / deviation)
         rows[Feature.HEURISTIC] = counted
