@@ -51,13 +51,16 @@ from kgtable.version import __version__
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation
     from kgtable.answering.program_runs import ProgramRun
-    from kgtable.api import KnowledgeGraph, build, connect, convert, open, validate
+    from kgtable.api import KnowledgeGraph, build, connect, convert, open, validate, write_hypergraph
     from kgtable.programs.algebra import Program
     from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
     from kgtable.server.running import serve
 
 _MODULES = {
-    **dict.fromkeys(("KnowledgeGraph", "build", "connect", "convert", "open", "validate"), "kgtable.api"),
+    **dict.fromkeys(
+        ("KnowledgeGraph", "build", "connect", "convert", "open", "validate", "write_hypergraph"),
+        "kgtable.api",
+    ),
     **dict.fromkeys(("Answer", "Citation"), "kgtable.answering.answer"),
     "Program": "kgtable.programs.algebra",
     "ProgramRun": "kgtable.answering.program_runs",
@@ -121,6 +124,7 @@ __all__ = [
     "open",
     "serve",
     "validate",
+    "write_hypergraph",
 ]
 
 

@@ -123,6 +123,7 @@ def build(
     check_arguments("build", {**given, "workers": workers})
     from kgtable.building.pipeline import build_graph, refresh_mapping
     from kgtable.index.build import BuildEmbedding, ensure_index, index_step
+    from kgtable.systems.trag.hyperedge_graph import refresh_hyperedges
 
     model = BuildEmbedding(embedding, GraphDirectory(directory))
     built = build_graph(
@@ -132,13 +133,27 @@ def build(
         base=base,
         workers=workers,
         before=model.load,
-        after=(index_step(embedding, workers, model.load),),
+        after=(index_step(embedding, workers, model.load), refresh_hyperedges),
         propose=model.propose,
         progress=progress,
     )
     if ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=model.load):
         refresh_mapping(directory, model.propose)
     return KnowledgeGraph(directory, built)
+
+
+def write_hypergraph(directory: PathLike, *, clusters: int = 10, typical: int = 100) -> KnowledgeGraph:
+    """Write the hyperedges of T-RAG to the graph in `directory` and open it; see ``docs/trag.md``.
+
+    The tables are clustered by meaning, shape and words into `clusters` each; `typical` tables stand for
+    each cluster. Later builds keep them up to date. Raises `GraphNotFoundError`, `GraphLockedError`,
+    `VocabularyIndexError` where the graph has no index, `MissingExtraError` without scikit-learn, `StorageError`.
+    """
+    check_arguments("write_hypergraph", {"directory": directory, "clusters": clusters, "typical": typical})
+    from kgtable.systems.trag.hyperedge_graph import write_hypergraph
+
+    write_hypergraph(directory, clusters=clusters, typical=typical)
+    return KnowledgeGraph(directory)
 
 
 def convert(
@@ -642,7 +657,10 @@ class KnowledgeGraph:
 
             about |= endpoint_info(self.endpoint, self.store)
         else:
+            from kgtable.systems.trag.hyperedge_graph import hypergraph_info
+
             about |= catalogue_info(catalogue, self.generation)
+            about["hypergraph"] = hypergraph_info(self.generation)
         about["table_list"] = [
             {
                 "id": record.id,

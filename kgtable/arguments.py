@@ -33,7 +33,7 @@ RULES: Mapping[str, ArgumentRule] = {
     **dict.fromkeys(("engine", "language"), replace(_TEXT, required=True)),
     "k": _WHOLE,
     "most": replace(_WHOLE, required=True),
-    "workers": replace(_WHOLE, required=True, least=1),
+    **dict.fromkeys(("workers", "clusters", "typical"), replace(_WHOLE, required=True, least=1)),
     "mapping": _PATH,
     "trace": _PATH,
     "tables": ArgumentRule((list, tuple), "a list of table ids"),

@@ -253,6 +253,10 @@ def info(kg: Path, as_json: bool) -> None:
         if name in facts:
             counts = ", ".join(f"{key} {count:,}" for key, count in list(facts[name].items())[:12])
             say(f"{name}: {counts}")
+    if facts.get("hypergraph"):
+        about = facts["hypergraph"]
+        moved = f"{about['drift']:.0%} of the tables moved since they were clustered"
+        say(f"hyperedges: {about['hyperedges']:,} ({', '.join(about['features'])}), {moved}")
     for error in facts.get("errors", ()):
         say(f"not read: {error}")
     for notice in facts.get("notices", ()):
@@ -271,6 +275,21 @@ def _described(table: dict[str, Any]) -> str:
     source = table["file"] if table["sheet"] is None else f"{table['file']} [{table['sheet']}]"
     title = f", {' '.join(table['title'].split())}" if table["title"] else ""
     return f"{table['id']}: {table['rows']:,} rows, {table['columns']:,} columns, from {source}{title}"
+
+
+@click.command(cls=Command)
+@kg_option
+@click.option("--clusters", default=10, show_default=True, help="Hyperedges for each feature.")
+@click.option("--typical", default=100, show_default=True, help="Tables that stand for a hyperedge.")
+def hypergraph(kg: Path, clusters: int, typical: int) -> None:
+    """Write the hyperedges of T-RAG to a graph.
+
+    Tables that are alike by meaning, shape or words are joined by kgt:hyperedge. Builds that follow keep them
+    up to date.
+    """
+    with kgtable.write_hypergraph(kg, clusters=clusters, typical=typical) as graph:
+        facts = graph.info()
+    note(f"{kg}: {facts['hypergraph']['hyperedges']:,} hyperedges over {facts['tables']:,} tables.")
 
 
 @click.command(cls=Command)
@@ -304,4 +323,4 @@ def push(url: str, kg: Path, dialect: str) -> None:
         note(f"{url}: {len(graph.tables):,} tables and the description, {sent:,} triples.")
 
 
-COMMANDS = (convert, build, sparql, export, validate, info, connect, push)
+COMMANDS = (convert, build, sparql, export, validate, info, hypergraph, connect, push)

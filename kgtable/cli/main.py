@@ -22,6 +22,7 @@ MODULES = {
     "demo": "demo",
     "eval": "eval_command",
     "export": "graph_commands",
+    "hypergraph": "graph_commands",
     "info": "graph_commands",
     "push": "graph_commands",
     "retrieve": "ask_commands",

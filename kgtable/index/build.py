@@ -28,7 +28,7 @@ from kgtable.index.substring import Strings, StringsWriter, encoded, folded, wri
 from kgtable.index.words import terms
 from kgtable.ontology.column_stats import Summary, clean_text
 from kgtable.ontology.equivalents import Proposals, propose
-from kgtable.storage import storage_errors
+from kgtable.storage import link_tree, storage_errors, whole_file
 
 _YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
 
@@ -317,6 +317,21 @@ def _write_corpus(contents: Iterable[TableContent], folder: Path) -> tuple[Corpu
 def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:
     about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables, "store": state}
     (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def keep_index(current: Generation, copy: Generation) -> None:
+    """Take the index of a generation over to a copy of it; its files are shared by hard links."""
+    read_about(current.index_path)
+    with storage_errors(copy.path):
+        link_tree(current.index_path, copy.index_path)
+
+
+def mark_index(generation: Generation) -> None:
+    """Say that the index holds for the store as it is now, see `kgtable.building.contents.mark_contents`."""
+    folder = generation.index_path
+    about = {**read_about(folder), "store": contents_state(generation)}
+    with whole_file(folder / "index.json") as file:
+        file.write(json.dumps(about).encode())
 
 
 def ensure_index(

@@ -168,6 +168,30 @@ class HybridRetriever:
         self, question: str, labels: tuple[str, ...], k: int, clock: Clock, trace: dict[str, Any]
     ) -> Retrieval:
         """The steps that follow once the labels are known; `clock` and `trace` go on from the ones before."""
+        scored = self._score(question, labels, k, clock, trace)
+        if scored is None:
+            return Retrieval(question, (), (), clock.times, self.name, trace)
+        with clock("triples"):
+            triples = self.triples(scored, k)
+        return Retrieval(question, triples, self._tables(scored), clock.times, self.name, trace)
+
+    @property
+    def index(self) -> GraphIndex:
+        """The index it searches."""
+        return self._index
+
+    def score(self, question: str, k: int, clock: Clock, trace: dict[str, Any]) -> Scored | None:
+        """The scores of tables and cells for a question of which `k` triples are wanted.
+
+        None where nothing in the graph is near the question. Raises as `retrieve` does.
+        """
+        with clock("labels"):
+            labels = question_labels(question, self._llm, partial(extract_labels, index=self._index), trace)
+        return self._score(question, labels, k, clock, trace)
+
+    def _score(
+        self, question: str, labels: tuple[str, ...], k: int, clock: Clock, trace: dict[str, Any]
+    ) -> Scored | None:
         index = self._index
         with clock("embedding"):
             asked = index.embed([question] if self._llm is None else [question, *labels])
@@ -184,13 +208,11 @@ class HybridRetriever:
         trace |= {"candidates": len(matching), "scored": len(scored.cells)}
         trace["read_from"] = "index" if self._from_index else "graph"
         if not self._near(query, labels):
-            return Retrieval(question, (), (), clock.times, self.name, trace)
+            return None
         if self._llm is not None and self._rerank and self._within is None:
             with clock("reranking"):
                 scored = self._reranked(scored, query, trace)
-        with clock("triples"):
-            triples = self._triples(scored, k)
-        return Retrieval(question, triples, self._tables(scored), clock.times, self.name, trace)
+        return scored
 
     def _allowed(self) -> Flags | None:
         """Whether each table of the index may be looked at; None for all."""
@@ -216,7 +238,8 @@ class HybridRetriever:
             return bool(len(query.terms))
         return bool(cosines(vectors.tables, query.vector).max() >= LEAST_COSINE)
 
-    def _triples(self, scored: Scored, k: int) -> LateTriples:
+    def triples(self, scored: Scored, k: int) -> LateTriples:
+        """The `k` best of the scored cells as triples."""
         cells, scores = scored.best(k)
         corpus, reader = self._index.corpus, self._reader
         return RetrievedCells(corpus, cells, scores, reader, from_index=self._from_index).triples()

@@ -220,6 +220,11 @@ class Retrievers:
         self._made: dict[tuple[str, Choice, str | None], Retriever] = {}
         self._making = threading.RLock()  # a method may be made of others
 
+    def made(self) -> tuple[Retriever, ...]:
+        """The retrievers made so far."""
+        with self._making:
+            return tuple(self._made.values())
+
     def get(self, method: str, choice: Choice | None = None, llm: LLM | None = None) -> Retriever:
         """The retriever of a method, named as `read_method` reads it. Raises `RetrievalError`.
 

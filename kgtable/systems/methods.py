@@ -10,10 +10,24 @@ from collections.abc import Callable, Hashable, Mapping
 from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
-from kgtable.retrieval.registry import Method, Retrievers
+from kgtable.retrieval.registry import Choice, Method, Retrievers
+from kgtable.retrieval.result import Retriever
 from kgtable.systems.tablerag import method as tablerag
+from kgtable.systems.trag.trag_options import PublishedOptions, TragOptions
 
-METHODS: Mapping[str, Method] = {**registry.METHODS, **tablerag.METHODS}
+
+def _make_trag(retrievers: Retrievers, choice: Choice) -> Retriever:
+    from kgtable.systems.trag.coarse_to_fine import make_trag  # brings scipy along
+
+    return make_trag(retrievers, choice)
+
+
+METHODS: Mapping[str, Method] = {
+    **registry.METHODS,
+    **tablerag.METHODS,
+    "trag": Method(_make_trag, TragOptions),
+    "trag-paper": Method(_make_trag, PublishedOptions),
+}
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
 
 SolverMaker = Callable[[Retrievers, TableSource, Hashable | None], Solver]

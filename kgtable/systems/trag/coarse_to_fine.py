@@ -1,0 +1,217 @@
+"""Retrieval from coarse to fine: hyperedges, a local graph of their tables, PageRank (T-RAG, 3.2 and 3.3).
+
+As published the walk starts by the cosine of question and table and goes along cosines. kgtable's own variant
+starts by the table scores of `hybrid`, looks at its best tables too, and goes along what the RDF graph says:
+parts of one table, shared subjects, shared predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kgtable.building.generations import Generation
+from kgtable.errors import RetrievalError
+from kgtable.graph.store import EmbeddedStore
+from kgtable.graph.terms import Namespaces
+from kgtable.index.open import GraphIndex
+from kgtable.index.postings import Floats, Integers
+from kgtable.llm.protocol import LLM
+from kgtable.retrieval.hybrid import TABLES_KEPT, Clock, HybridRetriever
+from kgtable.retrieval.ranking import Scored, softmax
+from kgtable.retrieval.registry import Choice, Retrievers
+from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
+from kgtable.retrieval.whole_table import TriplesOf
+from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
+from kgtable.systems.trag.hypergraph import Hyperedge
+from kgtable.systems.trag.pagerank import personalised_pagerank, transitions
+from kgtable.systems.trag.table_features import similarities
+from kgtable.systems.trag.table_graph import (
+    within,
+)
+from kgtable.systems.trag.table_hypergraph import TableHypergraph
+from kgtable.systems.trag.trag_options import Feature, Start, TableRelation, TragOptions
+
+TEMPERATURE = 2.0
+"""Flattens the table scores of `hybrid` before they become chances to start at a table."""
+
+
+class TragRetriever:
+    """Finds tables from coarse to fine, and in them the triples."""
+
+    name = "trag"
+
+    def __init__(
+        self,
+        hypergraph: TableHypergraph,
+        hybrid: HybridRetriever,
+        triples_of: TriplesOf,
+        options: TragOptions | None = None,
+    ) -> None:
+        self.hypergraph = hypergraph
+        self._hybrid, self._triples_of = hybrid, triples_of
+        self.options = options or TragOptions()
+
+    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> TragRetriever:
+        """The same retriever with another language model for the question's labels, or none."""
+        hybrid = self._hybrid.with_model(llm, rerank=rerank)
+        return TragRetriever(self.hypergraph, hybrid, self._triples_of, self.options)
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples, the best first.
+
+        Those of the published variant are the best table's, then the next one's. Raises a leaf of `LLMError`.
+        """
+        clock, trace = Clock(), dict[str, Any]()
+        scored: Scored | None = None
+        if self.options.start is Start.HYBRID:
+            found = self._hybrid.score(question, k, clock, trace)
+            if found is None:
+                return Retrieval(question, (), (), clock.times, self.name, trace)
+            scored = found
+        with clock("tables"):
+            nodes, shares = self.ranked_tables(
+                question, None if scored is None else scored.table_logits, trace
+            )
+        tables = self._scored_tables(nodes, shares)
+        with clock("triples"):
+            if scored is None:
+                return Retrieval(
+                    question, tuple(self._whole(tables, k)), tables, clock.times, self.name, trace
+                )
+            triples = self._hybrid.triples(replace(scored, table_logits=self._logits(nodes, shares)), k)
+        return Retrieval(question, triples, tables, clock.times, self.name, trace)
+
+    def ranked_tables(
+        self, question: str, hybrid: Floats | None, trace: dict[str, Any] | None = None
+    ) -> tuple[Integers, Floats]:
+        """Numbers of the candidate tables and their shares of the walk, the best first.
+
+        `hybrid` are the table scores of `hybrid`, shape (tables,), where the walk starts by them.
+        """
+        options, space = self.options, self.hypergraph.space
+        index = self.hypergraph.index
+        vectors = index.embed([question])
+        asked = space.of_question(question, None if vectors is None else vectors[0])
+        nodes, chosen = self._candidates(
+            {feature: row for feature, row in asked.items() if feature in options.features}, hybrid
+        )
+        if hybrid is None:
+            near = space.nearness
+            start = np.clip(similarities(space.rows[near][nodes], asked[near]), 0, None)
+        else:
+            start = softmax(hybrid[nodes] / TEMPERATURE)
+        shares = self._walked(nodes, start)
+        order = np.argsort(-shares, kind="stable")
+        if trace is not None:
+            trace |= {"hyperedges": [f"{edge.name} ({len(edge.members)} tables)" for edge in chosen]}
+            trace |= {"candidate tables": len(nodes), "relations": [str(name) for name in options.relations]}
+        return nodes[order], shares[order]
+
+    def _candidates(
+        self, asked: dict[Feature, Floats], hybrid: Floats | None
+    ) -> tuple[Integers, list[Hyperedge]]:
+        """The tables of the hyperedges nearest to the question, and `hybrid`'s best; rising numbers."""
+        options = self.options
+        chosen = self.hypergraph.hyperedges(options.clusters, options.typical).nearest(asked)
+        taken = np.zeros(self.hypergraph.index.corpus.places.tables, dtype=np.bool_)
+        for edge in chosen:
+            taken[edge.members] = True
+        if hybrid is not None:
+            taken[np.argsort(-hybrid, kind="stable")[: options.candidates]] = True
+        return np.flatnonzero(taken), chosen
+
+    def _walked(self, nodes: Integers, start: Floats) -> Floats:
+        """The shares of the tables after the walk; those of the best are refined among themselves."""
+        options = self.options
+        if not options.pagerank or not options.relations:
+            return start
+        shares = self._walk(nodes, start)
+        kept = min(options.kept, len(nodes))
+        for _ in range(1, options.rounds):
+            best = np.sort(np.argsort(-shares, kind="stable")[:kept])
+            rest = np.setdiff1d(np.arange(len(nodes)), best)
+            refined = self._walk(nodes[best], start[best])
+            # The others come after the best, in the order they had.
+            above = float(shares[rest].max(initial=0.0))
+            shares = shares.copy()
+            shares[best] = above + refined
+        return shares
+
+    def _walk(self, nodes: Integers, start: Floats) -> Floats:
+        options = self.options
+        return personalised_pagerank(self._local(nodes), start, options.alpha)
+
+    def _local(self, nodes: Integers) -> sp.csr_matrix:
+        """The edges among some tables; each relation has the same say at a table that it joins with others."""
+        options = self.options
+        graphs = [
+            within(self.hypergraph.edges(relation, options.threshold, options.neighbours), nodes)
+            for relation in options.relations
+        ]
+        if len(graphs) == 1:
+            # As in the paper a table is similar to itself; a part of a table is not its own part.
+            loops = options.relations[0] is TableRelation.SIMILARITY
+            return graphs[0] + sp.identity(len(nodes), format="csr") if loops else graphs[0]
+        return sp.csr_matrix(sum(transitions(graph) for graph in graphs))
+
+    def relations_among(self, tables: Sequence[str]) -> list[tuple[str, str, TableRelation, float]]:
+        """The edges between these tables by every relation: both ids, the relation and its weight."""
+        numbers = {id: number for number, id in enumerate(self.hypergraph.index.corpus.table_ids)}
+        nodes = np.array([numbers[id] for id in tables if id in numbers], dtype=np.int64)
+        found: list[tuple[str, str, TableRelation, float]] = []
+        ids = self.hypergraph.index.corpus.table_ids
+        for relation in TableRelation:
+            edges = self.hypergraph.edges(relation, self.options.threshold, self.options.neighbours)
+            local = sp.coo_matrix(sp.triu(within(edges, nodes), k=1))
+            found += (
+                (ids[nodes[row]], ids[nodes[column]], relation, float(weight))
+                for row, column, weight in zip(local.row, local.col, local.data, strict=True)
+            )
+        return found
+
+    def _scored_tables(self, nodes: Integers, shares: Floats) -> tuple[ScoredTable, ...]:
+        ids = self.hypergraph.index.corpus.table_ids
+        pairs = zip(nodes[:TABLES_KEPT].tolist(), shares[:TABLES_KEPT].tolist(), strict=True)
+        return tuple(ScoredTable(ids[table], share) for table, share in pairs if share > 0)
+
+    def _logits(self, nodes: Integers, shares: Floats) -> Floats:
+        """The shares as logarithms for all tables, those that are no candidates last."""
+        logits = np.full(self.hypergraph.index.corpus.places.tables, np.log(1e-12), dtype=np.float32)
+        logits[nodes] = np.log(np.maximum(shares, 1e-11))
+        return logits
+
+    def _whole(self, tables: Sequence[ScoredTable], k: int) -> list[ScoredTriple]:
+        triples: list[ScoredTriple] = []
+        for table in tables:
+            room = islice(self._triples_of(table.table), k - len(triples))
+            triples += (triple._replace(score=table.score) for triple in room)
+            if len(triples) >= k:
+                break
+        return triples
+
+
+def make_trag(retrievers: Retrievers, choice: Choice) -> Retriever:
+    """The retriever of ``trag`` and ``trag-paper``; both share the features, hyperedges and edges of a graph.
+
+    Raises `RetrievalError` for a graph without an index, `MissingExtraError` without scikit-learn.
+    """
+    material = retrievers.material
+    hybrid = retrievers.get("hybrid")
+    if not isinstance(material.store, EmbeddedStore) or not isinstance(hybrid, HybridRetriever):
+        raise RetrievalError(
+            "The method trag needs the index of a graph on disk.", hint="Build the tables into a directory."
+        )
+    options = choice.options if isinstance(choice.options, TragOptions) else TragOptions()
+    made = next((other.hypergraph for other in retrievers.made() if isinstance(other, TragRetriever)), None)
+    return TragRetriever(made or _opened(hybrid.index, material.names), hybrid, material.triples_of, options)
+
+
+def _opened(index: GraphIndex, names: Namespaces) -> TableHypergraph:
+    generation = Generation(0, index.folder.parent, names.base)
+    return TableHypergraph.open(index, generation, stored_hypergraph(generation))

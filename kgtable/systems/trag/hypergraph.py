@@ -1,0 +1,268 @@
+"""The hypergraph: tables as nodes, clusters by three features as hyperedges (T-RAG, sections 3.1 and 3.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgtable.errors import MissingExtraError
+from kgtable.index.embedding import Matrix
+from kgtable.index.postings import Floats, Integers
+from kgtable.storage import whole_file
+from kgtable.systems.trag.table_features import FeatureSpace, Rows, mean_of, similarities
+from kgtable.systems.trag.trag_options import CLUSTERS, TYPICAL, Feature
+
+SEED, TRIALS = 42, 10
+ALL_AT_ONCE = 20_000
+"""Tables up to which KMeans sees all of them in each step; beyond, it takes them in batches."""
+
+MOST_MOVED = 0.2
+MOST_STRETCHED = 1.1
+"""Drift that asks for a new clustering: the share of tables assigned since the last one, and how many times
+the mean distance of a table from the centre of its hyperedge has grown."""
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Hyperedge:
+    """A cluster of tables by one feature: their numbers, the typical ones first to last by nearness to its centre."""
+
+    feature: Feature
+    number: int
+    members: Integers
+    typical: Integers
+
+    @property
+    def name(self) -> str:
+        """The name within the hypergraph, such as ``semantic-3``."""
+        return f"{self.feature}-{self.number}"
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """One feature's clusters: the label of each table, and the mean distance from the centres when it was made."""
+
+    labels: Integers
+    spread: float
+
+
+@dataclass(frozen=True)
+class Hypergraph:
+    """Hyperedges over the tables of a graph, and what a later version of it is made from.
+
+    `digests` are hashes of the linearised tables. `moved` counts the tables that were assigned, or left,
+    since the clusters were made.
+    """
+
+    tables: tuple[str, ...]
+    digests: tuple[str, ...]
+    clusters: int
+    typical: int
+    clusterings: Mapping[Feature, Clustering]
+    moved: int
+    hyperedges: tuple[Hyperedge, ...]
+    _typical_means: Mapping[Feature, Matrix]
+    embedding: str = ""
+
+    @classmethod
+    def build(
+        cls,
+        tables: Sequence[str],
+        texts: Sequence[str],
+        space: FeatureSpace,
+        clusters: int = CLUSTERS,
+        typical: int = TYPICAL,
+        embedding: str = "",
+    ) -> Hypergraph:
+        """Cluster all tables by each feature; `embedding` names what the semantic one was made by.
+
+        Raises `MissingExtraError` without scikit-learn."""
+        made: dict[Feature, Clustering] = {}
+        for feature, rows in space.rows.items():
+            labels = clustered(rows, clusters)
+            made[feature] = Clustering(labels, spread(rows, labels))
+        return cls._of(tuple(tables), _digests(texts), clusters, typical, made, 0, space, embedding)
+
+    @classmethod
+    def _of(
+        cls,
+        tables: tuple[str, ...],
+        digests: tuple[str, ...],
+        clusters: int,
+        typical: int,
+        clusterings: Mapping[Feature, Clustering],
+        moved: int,
+        space: FeatureSpace,
+        embedding: str,
+    ) -> Hypergraph:
+        edges: list[Hyperedge] = []
+        means: dict[Feature, Matrix] = {}
+        for feature, clustering in clusterings.items():
+            rows = space.rows[feature]
+            of_feature = [_hyperedge(feature, rows, clustering.labels, n, typical) for n in range(clusters)]
+            of_feature = [edge for edge in of_feature if len(edge.members)]
+            edges += of_feature
+            width = rows.shape[1]
+            found = [mean_of(rows, edge.typical) for edge in of_feature]
+            means[feature] = np.stack(found) if found else np.zeros((0, width), dtype=np.float32)
+        return cls(tables, digests, clusters, typical, clusterings, moved, tuple(edges), means, embedding)
+
+    def updated(self, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace) -> Hypergraph:
+        """The hypergraph of the tables as they are now.
+
+        A table that is new or was changed goes to the hyperedge whose centre is nearest, one that is gone
+        leaves; the clusters are made anew where that has drifted too far (`MOST_MOVED`, `MOST_STRETCHED`),
+        or where the features are others.
+        """
+        digests = _digests(texts)
+        if (tuple(tables), digests) == (self.tables, self.digests) and set(space.rows) == set(
+            self.clusterings
+        ):
+            return self
+        places = {id: place for place, (id, digest) in enumerate(zip(self.tables, self.digests, strict=True))}
+        known = [
+            places[id] if id in places and self.digests[places[id]] == digest else -1
+            for id, digest in zip(tables, digests, strict=True)
+        ]
+        moved = self.moved + known.count(-1) + len(set(self.tables) - set(tables))
+        fresh = set(space.rows) != set(self.clusterings) or known.count(-1) == len(known)
+        if fresh or moved > MOST_MOVED * max(len(tables), 1):
+            return self.build(tables, texts, space, self.clusters, self.typical, self.embedding)
+        kept = np.array(known)
+        made: dict[Feature, Clustering] = {}
+        for feature, rows in space.rows.items():
+            before = self.clusterings[feature]
+            labels = assigned(rows, np.where(kept >= 0, before.labels[np.maximum(kept, 0)], -1))
+            if spread(rows, labels) > MOST_STRETCHED * before.spread + 1e-6:
+                return self.build(tables, texts, space, self.clusters, self.typical, self.embedding)
+            made[feature] = replace(before, labels=labels)
+        return self._of(
+            tuple(tables), digests, self.clusters, self.typical, made, moved, space, self.embedding
+        )
+
+    @property
+    def drift(self) -> float:
+        """The share of tables that moved since the clusters were made; above `MOST_MOVED` they are made anew."""
+        return self.moved / max(len(self.tables), 1)
+
+    def nearest(self, question: Mapping[Feature, Floats]) -> list[Hyperedge]:
+        """For each feature the hyperedge whose typical tables fit the question best (T-RAG, equation 5)."""
+        found: list[Hyperedge] = []
+        for feature, vector in question.items():
+            of_feature = [edge for edge in self.hyperedges if edge.feature is feature]
+            if of_feature:
+                # The mean cosine with the typical tables is the product with their mean: all have length 1.
+                found.append(of_feature[int(np.argmax(self._typical_means[feature] @ vector))])
+        return found
+
+    def save(self, path: Path) -> None:
+        """Write what `load` reads: the assignment of tables. The hyperedges follow from it and the features."""
+        content = {
+            "version": VERSION,
+            "embedding": self.embedding,
+            "tables": self.tables,
+            "digests": self.digests,
+            "clusters": self.clusters,
+            "typical": self.typical,
+            "moved": self.moved,
+            "labels": {feature.value: made.labels.tolist() for feature, made in self.clusterings.items()},
+            "spread": {feature.value: made.spread for feature, made in self.clusterings.items()},
+        }
+        with whole_file(path) as file:
+            file.write(json.dumps(content, separators=(",", ":")).encode())
+
+    @classmethod
+    def load(
+        cls, path: Path, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace, embedding: str = ""
+    ) -> Hypergraph | None:
+        """The saved hypergraph brought up to date; None where there is none, or one by another embedding."""
+        saved: Any = None
+        with suppress(OSError, ValueError):
+            saved = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(saved, dict) or saved.get("version") != VERSION or saved["embedding"] != embedding:
+            return None
+        made = {
+            Feature(name): Clustering(np.array(labels, dtype=np.int64), saved["spread"][name])
+            for name, labels in saved["labels"].items()
+        }
+        clusters, typical, moved = saved["clusters"], saved["typical"], saved["moved"]
+        ids, digests = tuple(saved["tables"]), tuple(saved["digests"])
+        bare = cls(ids, digests, clusters, typical, made, moved, (), {}, embedding)
+        now = bare.updated(tables, texts, space)
+        return cls._of(ids, digests, clusters, typical, made, moved, space, embedding) if now is bare else now
+
+
+def _hyperedge(feature: Feature, rows: Rows, labels: Integers, number: int, typical: int) -> Hyperedge:
+    members = np.flatnonzero(labels == number)
+    if not len(members):
+        return Hyperedge(feature, number, members, members)
+    near = similarities(rows[members], mean_of(rows, members))
+    return Hyperedge(feature, number, members, members[np.argsort(-near, kind="stable")[:typical]])
+
+
+def clustered(rows: Rows, clusters: int) -> Integers:
+    """The cluster of each row by KMeans, seeded; with fewer different rows there are fewer clusters."""
+    try:
+        from sklearn.cluster import KMeans, MiniBatchKMeans
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise MissingExtraError("The method trag", "trag") from None
+    count = min(clusters, _distinct(rows, clusters))
+    if count < 2:
+        return np.zeros(rows.shape[0], dtype=np.int64)
+    options = {"n_clusters": count, "random_state": SEED}
+    if rows.shape[0] > ALL_AT_ONCE:
+        model: Any = MiniBatchKMeans(n_init=3, batch_size=4_096, **options)
+    else:
+        model = KMeans(n_init=TRIALS, **options)
+    with threadpool_limits(1):  # the sums of several threads would differ from run to run
+        return np.asarray(model.fit_predict(rows), dtype=np.int64)
+
+
+def _distinct(rows: Rows, enough: int) -> int:
+    """How many different rows there are; counted only up to `enough`."""
+    seen: set[bytes] = set()
+    for place in range(rows.shape[0]):
+        row = rows[place]
+        seen.add((row if isinstance(row, np.ndarray) else row.toarray()).tobytes())
+        if len(seen) >= enough:
+            break
+    return len(seen)
+
+
+def assigned(rows: Rows, labels: Integers) -> Integers:
+    """The labels with each -1 replaced by the cluster whose mean is nearest to the row."""
+    made = np.array(labels)
+    new = np.flatnonzero(labels < 0)
+    if len(new):
+        known = np.unique(labels[labels >= 0])
+        means = np.stack([mean_of(rows, np.flatnonzero(labels == label)) for label in known])
+        distance = (means**2).sum(1) - 2 * np.stack([similarities(rows[new], mean) for mean in means], axis=1)
+        made[new] = known[np.argmin(distance, axis=1)]
+    return made
+
+
+def spread(rows: Rows, labels: Integers) -> float:
+    """The mean squared distance of the rows from the mean of their cluster."""
+    if not rows.shape[0]:
+        return 0.0
+    squares = rows * rows if isinstance(rows, np.ndarray) else rows.multiply(rows)
+    total = float(squares.sum())
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        total -= len(members) * float((mean_of(rows, members) ** 2).sum())
+    return max(total / float(rows.shape[0]), 0.0)
+
+
+def _digests(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(
+        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for text in texts
+    )

@@ -1,0 +1,177 @@
+"""The three features of a table, by which it is clustered: meaning, shape and words (T-RAG, section 3.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from kgtable.errors import MissingExtraError
+from kgtable.graph.table_content import TableContent
+from kgtable.index.embedding import Matrix
+from kgtable.index.postings import Floats
+from kgtable.systems.trag.trag_options import Feature
+
+Rows: TypeAlias = "Matrix | sp.csr_matrix"
+"""One row for each table, of length 1 or 0: dense, or sparse for words."""
+
+
+def linearised(content: TableContent) -> str:
+    """The schema of a table as one sequence with markers (T-RAG, equation 2).
+
+    >>> linearised(TableContent("t", "Rivers", columns=(("Name", "ex:hasName"), ("Length", "ex:hasLength"))))
+    '[Table] [Caption] Rivers [Header] Name [Header] Length'
+    """
+    caption = " . ".join(filter(None, (content.title, *content.heading, content.caption)))
+    headers = "".join(f" [Header] {' '.join(name.split())}" for name, _ in content.columns if name.strip())
+    return f"[Table] [Caption] {' '.join(caption.split())}{headers}"
+
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
+_MARKER = re.compile(r"\[(?:Table|Caption|Header)\]")
+_FUNCTION_WORDS = frozenset(
+    re.findall("[a-z]+", "a an and as at by for from in into is of off on or over per the to under up with")
+)
+_NAMING_ENDINGS = ("tion", "sion", "ment", "ness", "ity", "er", "or", "ist", "ship", "ism", "ance", "ence")
+_VERB_ENDINGS = ("ing", "ed", "ise", "ize", "ate")
+_ADJECTIVE_ENDINGS = ("al", "ic", "ous", "ful", "ive", "able", "ible", "ary", "ish")
+_ROLES = (_NAMING_ENDINGS, _VERB_ENDINGS, _ADJECTIVE_ENDINGS)
+
+SHAPE = (
+    "tokens",
+    "words",
+    "mean length of words",
+    "distinct words, share",
+    "numbers, share",
+    "years, share",
+    "punctuation, share",
+    "brackets, share",
+    "capitalised words, share",
+    "abbreviations, share",
+    "function words, share",
+    "words with a noun's ending, share",
+    "words with a verb's ending, share",
+    "words with an adjective's ending, share",
+    "headers",
+    "words in a header",
+)
+"""The components of the structural feature."""
+
+
+def shape_of(text: str) -> list[float]:
+    """The shape of a text, one number for each of `SHAPE`; counts as logarithms.
+
+    The paper counts tokens, parts of speech and punctuation with spaCy. Endings and function words stand in
+    for the parts of speech: a header is no sentence that could be tagged, and no model has to be installed.
+    """
+    headers = text.count("[Header]")
+    plain = _MARKER.sub(" ", text)
+    tokens = _TOKEN.findall(plain)
+    words = [token for token in tokens if token[0].isalpha()]
+    lower = [word.lower() for word in words]
+    count, named = max(len(tokens), 1), max(len(words), 1)
+    numbers = [token for token in tokens if token[0].isdigit()]
+    marks = [token for token in tokens if not token[0].isalnum()]
+    after_caption = sum(len(_TOKEN.findall(part)) for part in text.split("[Header]")[1:])
+    return [
+        float(np.log1p(len(tokens))),
+        float(np.log1p(len(words))),
+        sum(map(len, words)) / named,
+        len(set(lower)) / named,
+        len(numbers) / count,
+        sum(len(number) == 4 and number[:2] in {"18", "19", "20"} for number in numbers) / count,
+        len(marks) / count,
+        sum(mark in "()[]{}" for mark in marks) / count,
+        sum(word[0].isupper() for word in words) / named,
+        sum(len(word) > 1 and word.isupper() for word in words) / named,
+        sum(word in _FUNCTION_WORDS for word in lower) / named,
+        *(sum(len(word) > 4 and word.endswith(endings) for word in lower) / named for endings in _ROLES),
+        float(np.log1p(headers)),
+        float(np.log1p(after_caption / max(headers, 1))),
+    ]
+
+
+WORDS_KEPT = 4_096
+"""Most frequent words that the heuristic feature counts."""
+
+
+@dataclass(frozen=True)
+class FeatureSpace:
+    """The features of all tables, rows in the order of the tables, and what gives a question's.
+
+    Without vectors of tables there is no semantic feature.
+    """
+
+    rows: Mapping[Feature, Rows]
+    _mean: Floats
+    _deviation: Floats
+    _words: Any
+
+    @classmethod
+    def of(cls, texts: Sequence[str], vectors: Matrix | None) -> FeatureSpace:
+        """The features of linearised tables; `vectors` are those of the search index, shape (tables, d).
+
+        The structural feature is standardised, each component over all tables. Raises `MissingExtraError`
+        without scikit-learn.
+        """
+        try:
+            from sklearn.feature_extraction.text import TfidfVectorizer
+        except ImportError:
+            raise MissingExtraError("The method trag", "trag") from None
+        shapes = np.array([shape_of(text) for text in texts], dtype=np.float32).reshape(
+            len(texts), len(SHAPE)
+        )
+        known = shapes if texts else np.zeros((1, len(SHAPE)), dtype=np.float32)
+        mean, deviation = known.mean(0), np.maximum(known.std(0), 1e-6)
+        words = TfidfVectorizer(
+            token_pattern=r"(?u)\w+",  # noqa: S106
+            max_features=WORDS_KEPT,
+            sublinear_tf=True,
+            dtype=np.float32,
+        )
+        words.fit([*(_MARKER.sub(" ", text) for text in texts), "table"])
+        plain = [_MARKER.sub(" ", text) for text in texts]
+        width = len(words.vocabulary_)
+        counted = sp.csr_matrix(words.transform(plain) if plain else np.zeros((0, width), dtype=np.float32))
+        rows: dict[Feature, Rows] = {} if vectors is None else {Feature.SEMANTIC: np.asarray(vectors)}
+        rows[Feature.STRUCTURAL] = _of_length_one((shapes - mean) / deviation)
+        rows[Feature.HEURISTIC] = counted
+        return cls(rows, mean, deviation, words)
+
+    def of_question(self, question: str, vector: Matrix | None) -> dict[Feature, Floats]:
+        """A question's features, made the same way; `vector` is its embedding, shape (d,)."""
+        found: dict[Feature, Floats] = {}
+        if vector is not None and Feature.SEMANTIC in self.rows:
+            found[Feature.SEMANTIC] = vector
+        shape = np.array(shape_of(question), dtype=np.float32)
+        found[Feature.STRUCTURAL] = _of_length_one(((shape - self._mean) / self._deviation)[None])[0]
+        counted = sp.csr_matrix(self._words.transform([question]))
+        found[Feature.HEURISTIC] = np.asarray(counted.todense(), dtype=np.float32)[0]
+        return found
+
+    @property
+    def nearness(self) -> Feature:
+        """The feature that says how near two tables are: meaning, or words where there are no vectors."""
+        return Feature.SEMANTIC if Feature.SEMANTIC in self.rows else Feature.HEURISTIC
+
+
+def _of_length_one(rows: Floats) -> Floats:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, 1e-9), dtype=np.float32)
+
+
+def mean_of(rows: Rows, chosen: Iterable[int]) -> Floats:
+    """The mean of some rows as a dense vector."""
+    return np.asarray(rows[list(chosen)].mean(axis=0), dtype=np.float32).ravel()
+
+
+def similarities(rows: Rows, vector: Floats) -> Floats:
+    """The dot product of each row with a dense vector, shape (tables,)."""
+    if isinstance(rows, np.ndarray):
+        # Without the threads of BLAS, which cost more than they save on one vector.
+        return np.asarray(np.einsum("ij,j->i", rows, vector), dtype=np.float32)
+    return np.asarray(rows @ vector, dtype=np.float32).ravel()

@@ -1,0 +1,97 @@
+"""Which tables are near to each other: sparse weighted graphs from vectors, and from the RDF graph's terms."""
+
+from __future__ import annotations
+
+import faiss
+import numpy as np
+import scipy.sparse as sp
+
+from kgtable.index.corpus import NONE, Places
+from kgtable.index.postings import Integers
+from kgtable.index.vectors import one_thread
+from kgtable.systems.trag.table_features import Rows
+from kgtable.systems.trag.trag_options import NEIGHBOURS
+
+COMMONEST = 100
+"""Tables that share a subject or predicate beyond which it tells nothing."""
+
+
+def nearest_tables(rows: Rows, threshold: float, neighbours: int = NEIGHBOURS) -> sp.csr_matrix:
+    """Each table with those whose rows have the largest cosine with its own, from `threshold` on.
+
+    Symmetric, weighted by the cosine. Stands for the dense matrix of the paper (equation 8), of which a walk
+    hardly uses more.
+    """
+    count = rows.shape[0]
+    if not isinstance(rows, np.ndarray):
+        return heaviest(sp.csr_matrix(rows @ rows.T), neighbours, threshold)
+    index = faiss.IndexFlatIP(rows.shape[1])
+    dense = np.ascontiguousarray(rows, dtype=np.float32)
+    index.add(dense)
+    with one_thread():
+        cosines, places = index.search(dense, min(neighbours + 1, count)) if count else (dense, dense)
+    owner = np.repeat(np.arange(count), places.shape[1])
+    places, cosines = places.ravel(), cosines.ravel()
+    kept = (cosines >= threshold) & (places != owner) & (cosines > 0)
+    edges = sp.csr_matrix((cosines[kept], (owner[kept], places[kept])), shape=(count, count))
+    return sp.csr_matrix(edges.maximum(edges.T))
+
+
+def heaviest(weights: sp.csr_matrix, neighbours: int, least: float = 0.0) -> sp.csr_matrix:
+    """The graph with the heaviest edges of each node alone, without loops, symmetric."""
+    entries = sp.coo_matrix(weights)
+    kept = (entries.row != entries.col) & (entries.data > 0) & (entries.data >= least)
+    row, column, weight = entries.row[kept], entries.col[kept], entries.data[kept]
+    order = np.lexsort((column, -weight, row))
+    row, column, weight = row[order], column[order], weight[order]
+    first = np.searchsorted(row, row, side="left")
+    kept = np.arange(len(row)) - first < neighbours
+    edges = sp.csr_matrix((weight[kept], (row[kept], column[kept])), shape=weights.shape)
+    return sp.csr_matrix(edges.maximum(edges.T))
+
+
+def sharing_terms(
+    tables: Integers, terms: Integers, count: int, size: int, neighbours: int = NEIGHBOURS
+) -> sp.csr_matrix:
+    """Tables joined by the terms they share: the cosine of their terms, weighted by rarity.
+
+    `tables` and `terms` are pairs; there are `count` tables and `size` terms. Terms of more than
+    `COMMONEST` tables join none.
+    """
+    pairs = np.unique(tables.astype(np.int64) * size + terms)
+    owner, term = np.divmod(pairs, max(size, 1))
+    having = np.bincount(term, minlength=size)
+    rarity = np.log(max(count, 1) / np.maximum(having, 1)) + 1e-6
+    lengths = np.sqrt(np.bincount(owner, weights=rarity[term] ** 2, minlength=count))
+    shared = (having[term] > 1) & (having[term] <= COMMONEST)
+    owner, term = owner[shared], term[shared]
+    weights = rarity[term] / np.maximum(lengths[owner], 1e-9)
+    incidence = sp.csr_matrix((weights, (owner, term)), shape=(count, size))
+    return heaviest(sp.csr_matrix(incidence @ incidence.T), neighbours)
+
+
+def sharing_subjects(places: Places, texts: int, neighbours: int = NEIGHBOURS) -> sp.csr_matrix:
+    """Tables with rows of the same label: the shared entities of the RDF graph."""
+    known = (places.row_label != NONE) & ~places.row_is_header
+    return sharing_terms(places.row_table[known], places.row_label[known], places.tables, texts, neighbours)
+
+
+def sharing_predicates(places: Places, neighbours: int = NEIGHBOURS) -> sp.csr_matrix:
+    """Tables whose cells are said by the same predicates."""
+    size = int(places.column_predicate.max(initial=-1)) + 1
+    return sharing_terms(places.column_table, places.column_predicate, places.tables, size, neighbours)
+
+
+def parts_of_one(places: Places) -> sp.csr_matrix:
+    """Tables under the same title and headings: the parts of one that was split, or tables side by side."""
+    kin = places.table_kin
+    groups = sp.csr_matrix(
+        (np.ones(len(kin), dtype=np.float32), (np.arange(len(kin)), kin)),
+        shape=(len(kin), int(kin.max(initial=-1)) + 1),
+    )
+    return heaviest(sp.csr_matrix(groups @ groups.T), len(kin))
+
+
+def within(weights: sp.csr_matrix, nodes: Integers) -> sp.csr_matrix:
+    """The subgraph of some nodes, numbered in their order."""
+    return sp.csr_matrix(weights[nodes][:, nodes])

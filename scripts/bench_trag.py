@@ -1,0 +1,199 @@
+"""Measure T-RAG's retrieval of tables beside bm25, dense and hybrid, and what each of its parts adds.
+
+    python scripts/bench_trag.py BENCH/multitable GRAPH
+    python scripts/bench_trag.py BENCH/multitable GRAPH --splits squall --ablation
+
+GRAPH is a graph built from the benchmark's tables; it is only read. Every figure is a mean over the questions
+with gold tables, followed by its 95 % bootstrap interval (fixed seed); the last column is the mean difference of
+recall@10 to hybrid, question by question, with its interval. The gold is looked at for scoring only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from kgtable import api
+from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
+from kgtable.evaluation.scoring import table_scores
+from kgtable.evaluation.summary import compare, mean_interval
+from kgtable.index.postings import Floats
+from kgtable.retrieval.hybrid import Clock, HybridRetriever
+from kgtable.systems.trag.coarse_to_fine import TableHypergraph, TragRetriever
+from kgtable.systems.trag.trag_options import PublishedOptions, Start, TragOptions
+
+CUTOFFS = (10, 20, 50)
+TRIPLES = 1_000
+METRICS = ("recall", "any", "all")
+PAPER, OURS = PublishedOptions(), TragOptions()
+
+SYSTEMS: Mapping[str, TragOptions] = {
+    "trag-paper": PAPER,
+    "trag-paper, start by hybrid": replace(PAPER, start=Start.HYBRID),
+    "trag": OURS,
+}
+
+ADDITIONS: Mapping[str, TragOptions] = {
+    "paper": PAPER,
+    "paper, edges: + subjects": replace(PAPER, subjects=True),
+    "paper, edges: + predicates": replace(PAPER, predicates=True),
+    "paper, edges: + parts": replace(PAPER, parts=True),
+    "paper, edges: parts alone": replace(PAPER, parts=True, similarity=False),
+    "paper, start by hybrid": replace(PAPER, start=Start.HYBRID),
+    "start by hybrid, no walk": replace(OURS, pagerank=False),
+    "start by hybrid, alpha 0.3: similarity": replace(OURS, similarity=True, parts=False),
+    "start by hybrid, alpha 0.3: subjects": replace(OURS, subjects=True, parts=False),
+    "start by hybrid, alpha 0.3: predicates": replace(OURS, predicates=True, parts=False),
+    "start by hybrid, alpha 0.3: parts (trag)": OURS,
+    "trag + subjects": replace(OURS, subjects=True),
+    "trag + predicates": replace(OURS, predicates=True),
+    "trag + similarity": replace(OURS, similarity=True),
+    "trag, all edges": replace(OURS, similarity=True, subjects=True, predicates=True),
+    "trag, without hyperedges": replace(OURS, semantic=False, structural=False, heuristic=False),
+    "trag, 1,000 tables of hybrid": replace(OURS, candidates=1_000),
+}
+
+PARAMETERS: Mapping[str, TragOptions] = {
+    "paper": PAPER,
+    **{f"K = {n}": replace(PAPER, clusters=n) for n in (3, 5, 20)},
+    **{f"k = {n}": replace(PAPER, typical=n) for n in (50, 150, 200)},
+    "semantic alone": replace(PAPER, structural=False, heuristic=False),
+    "structural alone": replace(PAPER, semantic=False, heuristic=False),
+    "heuristic alone": replace(PAPER, semantic=False, structural=False),
+    "without structural": replace(PAPER, structural=False),
+    "without PageRank": replace(PAPER, pagerank=False),
+    "all tables, without PageRank (cosine)": replace(PAPER, pagerank=False, clusters=1),
+    "all tables, PageRank": replace(PAPER, clusters=1),
+    "one round": replace(PAPER, rounds=1),
+    "three rounds": replace(PAPER, rounds=3),
+    **{f"τ = {t}": replace(PAPER, threshold=t) for t in (0.0, 0.5, 0.7)},
+    **{f"α = {a}": replace(PAPER, alpha=a) for a in (0.1, 0.3, 0.5, 0.7, 0.95)},
+    "100 neighbours": replace(PAPER, neighbours=100),
+    **{f"trag, α = {a}": replace(OURS, alpha=a) for a in (0.1, 0.2, 0.5, 0.7, 0.85)},
+}
+
+Ranking = Callable[[BenchmarkQuestion], Sequence[str]]
+Measured = dict[str, list[float]]
+
+
+class Bench:
+    """The systems over one graph."""
+
+    def __init__(self, graph: Path) -> None:
+        self.kg = api.open(graph)
+        self.hybrid = cast(HybridRetriever, self.kg.retrievers.get("hybrid"))
+        self.tables = self.hybrid.index.corpus.table_ids
+        started = time.perf_counter()
+        made = cast(TragRetriever, self.kg.retrievers.get("trag-paper"))
+        self.hypergraph: TableHypergraph = made.hypergraph
+        self.hypergraph.hyperedges(PAPER.clusters, PAPER.typical)
+        for options in (PAPER, OURS):
+            for relation in options.relations:
+                self.hypergraph.edges(relation, options.threshold, options.neighbours)
+        self.made_in = time.perf_counter() - started
+        self._scores: dict[str, Floats | None] = {}
+
+    def hybrid_scores(self, question: BenchmarkQuestion) -> Floats | None:
+        """The table scores of `hybrid`, remembered for the next system."""
+        if question.text not in self._scores:
+            scored = self.hybrid.score(question.text, TRIPLES, Clock(), {})
+            self._scores[question.text] = None if scored is None else scored.table_logits
+        return self._scores[question.text]
+
+    def by_hybrid(self, question: BenchmarkQuestion) -> Sequence[str]:
+        """The tables in the order of `hybrid`."""
+        scores = self.hybrid_scores(question)
+        return [] if scores is None else self._named(np.argsort(-scores, kind="stable"))
+
+    def by_trag(self, options: TragOptions) -> Ranking:
+        """The order of `trag` with these options."""
+        retriever = TragRetriever(
+            self.hypergraph, self.hybrid, self.kg.retrievers.material.triples_of, options
+        )
+
+        def ranked(question: BenchmarkQuestion) -> Sequence[str]:
+            scores = self.hybrid_scores(question) if options.start is Start.HYBRID else None
+            if options.start is Start.HYBRID and scores is None:
+                return []
+            return self._named(retriever.ranked_tables(question.text, scores)[0])
+
+        return ranked
+
+    def by_method(self, method: str) -> Ranking:
+        """The order of another method."""
+        return lambda question: [table.table for table in self.kg.retrieve(question.text, 1, method).tables]
+
+    def _named(self, numbers: Any) -> Sequence[str]:
+        return [self.tables[number] for number in numbers[: max(CUTOFFS)].tolist()]
+
+
+def measured(questions: Sequence[BenchmarkQuestion], ranking: Ranking) -> Measured:
+    """The scores of all questions by metric, and under ``ms`` the time of each."""
+    scores: Measured = {"ms": []}
+    for question in questions:
+        started = time.perf_counter()
+        found = ranking(question)
+        scores["ms"].append((time.perf_counter() - started) * 1e3)
+        for metric, value in table_scores(question, found, CUTOFFS).items():
+            scores.setdefault(metric, []).append(value)
+    return scores
+
+
+def line(name: str, scores: Measured, hybrid: Measured, metrics: Sequence[str]) -> str:
+    """The figures of one system."""
+    cells = []
+    for metric in metrics:
+        for k in CUTOFFS:
+            interval = mean_interval(scores[f"{metric}@{k}"])
+            cells.append(f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
+    gain = compare(hybrid["recall@10"], scores["recall@10"]).difference
+    return f"{name:<42}" + "  ".join(cells) + f"  {gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("benchmark", type=Path, help="folder of the benchmark")
+    parser.add_argument("graph", type=Path, help="the graph of its tables")
+    parser.add_argument("--splits", nargs="+", default=["squall", "dev", "facts"])
+    parser.add_argument("--ablation", action="store_true", help="vary parameters and additions one by one")
+    parser.add_argument("--latency", action="store_true", help="time whole retrievals of trag and trag-paper")
+    parser.add_argument("--without", nargs="*", default=[], choices=["bm25", "dense"], help="leave these out")
+    parser.add_argument("--every", type=int, default=1, help="use every n-th question")
+    chosen = parser.parse_args(arguments)
+    bench = Bench(chosen.graph)
+    print(f"{len(bench.tables):,} tables; features, hyperedges and edges in {bench.made_in:.1f} s")
+    for split in chosen.splits:
+        asked = [q for q in Benchmark(chosen.benchmark).questions(split) if q.tables][:: chosen.every]
+        print(f"\n{split}: {len(asked):,} questions; recall @10, @20, @50, then any and all")
+        hybrid = measured(asked, bench.by_hybrid)
+        if chosen.ablation:
+            for options in (PARAMETERS, ADDITIONS):
+                for name, option in options.items():
+                    print(line(name, measured(asked, bench.by_trag(option)), hybrid, METRICS[:1]), flush=True)
+                print()
+            continue
+        systems: dict[str, Ranking] = {name: bench.by_method(name) for name in ("bm25", "dense")}
+        for name in chosen.without:
+            del systems[name]
+        systems |= {name: bench.by_trag(options) for name, options in SYSTEMS.items()}
+        print(line("hybrid", hybrid, hybrid, METRICS))
+        for name, ranking in systems.items():
+            print(line(name, measured(asked, ranking), hybrid, METRICS), flush=True)
+        for name in ("hybrid", "trag", "trag-paper") if chosen.latency else ():
+            times = measured(asked[:200], bench.by_method(name))["ms"]
+            print(
+                f"{name}: {np.median(times):.0f} ms a question, 95th percentile {np.percentile(times, 95):.0f} ms"
+            )
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\npeak memory {memory:.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

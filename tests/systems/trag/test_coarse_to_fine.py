@@ -1,0 +1,123 @@
+"""Retrieval by T-RAG over a small graph, as published and with kgtable's additions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kgtable
+from kgtable.errors import RetrievalError
+from kgtable.retrieval.registry import read_method
+from kgtable.systems.methods import METHODS
+from kgtable.systems.trag.coarse_to_fine import TragRetriever
+from kgtable.systems.trag.trag_options import PublishedOptions, Start, TableRelation, TragOptions
+
+SEASONS = {
+    "season-r0": ("Bridgetown season", "Date,Opponent,Attendance\n1 May,Rovers,900\n8 May,Albion,1200\n"),
+    "season-r1": ("Bridgetown season", "Date,Opponent,Attendance\n2 June,United,4000\n9 June,City,300\n"),
+    "rivers": ("Long rivers", "River,Length,Mouth\nDanube,2850,Black Sea\nRhine,1230,North Sea\n"),
+    "lakes": ("Deep lakes", "Lake,Depth,Country\nBaikal,1642,Russia\nOhrid,288,Albania\n"),
+    "squad": ("Albion players", "Player,Goals\nRovers,7\nAdeyemi,9\n"),
+    "ports": ("Ports by river", "River,Port\nDanube,Ruse\nRhine,Basel\n"),
+}
+
+
+def write(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for name, (title, text) in SEASONS.items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+        (folder / f"{name}.json").write_text(f'{{"title": "{title}"}}', encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> kgtable.KnowledgeGraph:
+    folder = tmp_path_factory.mktemp("trag")
+    return kgtable.build(write(folder / "tables"), folder / "kg", embedding="none")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+QUESTION = "Who was the opponent with the largest attendance in the Bridgetown season?"
+
+
+@pytest.mark.parametrize("method", ["trag", "trag-paper"])
+def test_both_parts_of_the_table_come_first(graph: kgtable.KnowledgeGraph, method: str) -> None:
+    found = graph.retrieve(QUESTION, 8, method)
+    assert {table.table for table in found.tables[:2]} == {"season-r0", "season-r1"}
+    scores = [table.score for table in found.tables]
+    assert scores == sorted(scores, reverse=True)
+    assert len(found.triples) == 8
+    assert {triple.table for triple in found.triples} == {"season-r0", "season-r1"}
+    assert [triple.score for triple in found.triples] == sorted(
+        (triple.score for triple in found.triples), reverse=True
+    )
+    assert found.trace["hyperedges"]
+
+
+def test_a_part_lends_its_evidence_to_the_other(graph: kgtable.KnowledgeGraph) -> None:
+    question = "How many came on 2 June, when Bridgetown played United?"
+    alone = graph.retrieve(question, 5, "trag:pagerank=no").tables
+    walked = graph.retrieve(question, 5, "trag:alpha=0.5").tables
+    before, after = ({t.table: t.score for t in tables} for tables in (alone, walked))
+    assert before["season-r1"] > before["season-r0"]
+    assert after["season-r0"] > before["season-r0"]
+    assert after["season-r1"] > after["season-r0"]
+    assert after["rivers"] == pytest.approx(before["rivers"], rel=1e-3)
+
+
+def test_a_question_about_nothing_in_the_graph_finds_nothing(graph: kgtable.KnowledgeGraph) -> None:
+    found = graph.retrieve("zzzz qqqq", 5, "trag")
+    assert (found.tables, len(found.triples)) == ((), 0)
+
+
+def test_hyperedges_restrict_the_published_variant(graph: kgtable.KnowledgeGraph) -> None:
+    everything = graph.retrieve(QUESTION, 5, "trag-paper:clusters=1").trace["candidate tables"]
+    narrow = graph.retrieve(QUESTION, 5, "trag-paper:clusters=6,structural=no").trace["candidate tables"]
+    assert everything == len(SEASONS) > narrow >= 1
+
+
+def test_the_best_tables_are_refined_and_the_others_follow(graph: kgtable.KnowledgeGraph) -> None:
+    once = graph.retrieve(QUESTION, 5, "trag-paper:clusters=1,rounds=1").tables
+    twice = graph.retrieve(QUESTION, 5, "trag-paper:clusters=1,rounds=2,kept=2").tables
+    assert {table.table for table in twice[:2]} == {table.table for table in once[:2]}
+    assert [table.table for table in twice[2:]] == [table.table for table in once[2:]]
+
+
+def test_relations_come_from_the_graph(graph: kgtable.KnowledgeGraph) -> None:
+    retriever = graph.retrievers.get("trag")
+    assert isinstance(retriever, TragRetriever)
+    found = {
+        (frozenset((first, second)), relation): weight
+        for first, second, relation, weight in retriever.relations_among(list(SEASONS))
+    }
+    assert found[frozenset({"season-r0", "season-r1"}), TableRelation.PARTS] == 1
+    assert found[frozenset({"season-r0", "season-r1"}), TableRelation.PREDICATES] == pytest.approx(1)
+    assert found[frozenset({"rivers", "ports"}), TableRelation.SUBJECTS] == pytest.approx(1)
+    assert (frozenset({"lakes", "squad"}), TableRelation.PREDICATES) not in found
+
+
+@pytest.mark.parametrize("edges", ["similarity", "subjects", "predicates"])
+def test_each_relation_can_carry_the_walk(graph: kgtable.KnowledgeGraph, edges: str) -> None:
+    found = graph.retrieve("How long is the Danube, by its mouth?", 5, f"trag:parts=no,{edges}=yes").tables
+    assert found[0].table == "rivers"
+
+
+def test_options_are_preset_as_published() -> None:
+    assert read_method("trag-paper", METHODS)[1] == PublishedOptions()
+    options = PublishedOptions()
+    assert (options.start, options.relations) == (Start.SIMILARITY, (TableRelation.SIMILARITY,))
+    assert (options.clusters, options.typical, options.alpha, options.threshold) == (10, 100, 0.85, 0.3)
+    assert TragOptions().relations == (TableRelation.PARTS,)
+
+
+def test_options_out_of_range_are_refused(graph: kgtable.KnowledgeGraph) -> None:
+    with pytest.raises(RetrievalError, match="out of range"):
+        replace(TragOptions(), alpha=1.0)
+    with pytest.raises(RetrievalError, match="out of range"):
+        graph.retrieve(QUESTION, 5, "trag:clusters=0")
