@@ -91,6 +91,12 @@ def contents_state(generation: Generation) -> str | None:
     return None if found is None else str(found[0])
 
 
+def confirm_contents(generation: Generation) -> None:
+    """Note that the contents still hold after something was written to the store that is no table."""
+    with _open(generation.contents_path) as database:
+        database.execute("UPDATE store SET state = ?", (store_state(generation.store_path),))
+
+
 def _insert(database: sqlite3.Connection, id: str, texts: Iterable[str]) -> None:
     query = "INSERT INTO contents SELECT ?1, (SELECT COUNT(*) FROM contents WHERE id = ?1), ?2"
     for text in texts:
