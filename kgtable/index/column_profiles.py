@@ -61,7 +61,7 @@ def header_words(text: str) -> tuple[str, ...]:
     >>> header_words("SourceAirport_IDs")
     ('sourc', 'airport', 'id')
     """
-    parts = _CAMEL.sub(" ", text[:400]).replace("IDs", "ID")
+    parts = _CAMEL.sub(" ", text[:400].replace("IDs", "ID"))
     plain = unicodedata.normalize("NFKD", parts).casefold()
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
     found = [word for word in _WORD.findall(plain) if not is_empty_word(word) or word in KEY_WORDS]
