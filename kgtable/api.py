@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
+    from kgtable.index.relations import TableRelations
     from kgtable.ontology.mapping import UserMapping
     from kgtable.programs.algebra import Program
     from kgtable.retrieval.registry import Retrievers
@@ -304,7 +305,7 @@ class KnowledgeGraph:
             self._closed = True
             self._kept_asker = None
         store: TripleStore | None = self.__dict__.pop("store", None)
-        for name in ("catalogue", "ontology", "retrievers", "reader", "_programs"):
+        for name in ("catalogue", "ontology", "relations", "retrievers", "reader", "_programs"):
             self.__dict__.pop(name, None)
         if store is not None:
             store.close()
@@ -573,6 +574,18 @@ class KnowledgeGraph:
         return found
 
     @cached_property
+    def relations(self) -> TableRelations:
+        """Which tables can be joined, and by what columns, and which are parts of one, with their scores."""
+        self._check_open()
+        from kgtable.index.relations import TableRelations
+
+        if self.endpoint is not None:
+            from kgtable.index.relation_statements import stated_relations
+
+            return stated_relations(self.store, self.names)
+        return TableRelations.open(self.generation.index_path)
+
+    @cached_property
     def reader(self) -> TableReader:
         """Tables, rows and cells as the store holds them."""
         self._check_open()
@@ -645,10 +658,11 @@ class KnowledgeGraph:
         finally:
             lease.release()
 
-    def info(self) -> dict[str, Any]:
+    def info(self, *, relations: bool = False) -> dict[str, Any]:
         """What the graph holds: counts of tables, cells by kind, quads and units, the tables, errors.
 
         ``table_list`` has for each table its id, title, file, sheet, and numbers of rows, columns and cells.
+        With `relations`, ``relations`` has the joins and unions of the tables, see `relations`.
         """
         catalogue = self.catalogue
         about: dict[str, Any] = {"path": str(self.path), "kgtable": __version__}
@@ -673,6 +687,8 @@ class KnowledgeGraph:
             }
             for record in catalogue.tables.values()
         ]
+        if relations:
+            about["relations"] = self.relations.to_json()
         return about
 
     def push(self, url: str, *, dialect: str = "generic", progress: Progress = silent) -> int:

@@ -33,6 +33,7 @@ from kgtable.storage import whole_file
 
 if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
+    from kgtable.index.relations import TableRelations
 
 MOST_NOTES = 10
 """Notes on odd places in files that are printed; the report has all."""
@@ -237,10 +238,14 @@ def validate(context: click.Context, path: Path | None, kg: Path | None, as_json
 @click.command(cls=Command)
 @kg_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def info(kg: Path, as_json: bool) -> None:
+@click.option("--relations", is_flag=True, help="Show which tables can be joined or are parts of one.")
+def info(kg: Path, as_json: bool, relations: bool) -> None:
     """Show what a graph holds: counts, units and its tables."""
     with kgtable.open(kg) as graph:
-        facts = graph.info()
+        facts = graph.info(relations=relations)
+        if relations and not as_json:
+            _say_relations(graph.relations)
+            return
     if as_json:
         say(json.dumps(facts, ensure_ascii=False, indent=1))
         return
@@ -265,6 +270,23 @@ def info(kg: Path, as_json: bool) -> None:
         say(f"table {_described(table)}")
     if len(facts["table_list"]) > MOST_TABLES:
         say(f"… and {len(facts['table_list']) - MOST_TABLES:,} more tables; --json lists them all")
+
+
+def _say_relations(relations: TableRelations) -> None:
+    for union in relations.unions[:MOST_TABLES]:
+        say(f"parts of one: {', '.join(union.tables)} ({union.score:.2f})")
+    for join in relations.joins[:MOST_TABLES]:
+        spelt = f", {join.fuzzy:.0%} of them spelt otherwise" if join.fuzzy else ""
+        examples = f": {', '.join(join.examples)}" if join.examples else ""
+        say(
+            f"join: {join.left} -> {join.right} ({join.score:.2f}; {join.containment:.0%} contained, "
+            f"{join.matched:,} values{spelt}{examples})"
+        )
+    more = max(len(relations.joins) - MOST_TABLES, 0) + max(len(relations.unions) - MOST_TABLES, 0)
+    if more:
+        say(f"… and {more:,} more relations; --json lists them all")
+    if not relations:
+        say("no tables are related")
 
 
 _FACTS = ("path", "endpoint", "dialect", "tables", "rows", "cells", "quads_of_tables", "base", "generation")

@@ -11,19 +11,26 @@ from contextlib import suppress
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgtable.building.catalogue import Catalogue
-from kgtable.building.contents import contents_state, read_contents
+from kgtable.building.contents import contents_state, mark_contents, read_contents
 from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.load import replace_description
 from kgtable.errors import GraphError, VocabularyIndexError
+from kgtable.graph.store import store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.graph.terms import Namespaces
+from kgtable.index.column_profiles import TableHead, profiles_of
 from kgtable.index.corpus import NONE, PRINTED_CELLS, PRINTED_ROWS, Corpus, Places, Statistics, okapi
 from kgtable.index.embedding import Embedder, Matrix
 from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
 from kgtable.index.postings import Integers, Postings
+from kgtable.index.relation_statements import STATED_BY, STATED_OF, relation_blocks
+from kgtable.index.relations import FILE as RELATIONS
+from kgtable.index.relations import find_relations, header_vectors
 from kgtable.index.substring import Strings, StringsWriter, encoded, folded, write_grams
 from kgtable.index.words import terms
 from kgtable.ontology.column_stats import Summary, clean_text
@@ -42,11 +49,12 @@ MOST_KIN = 50
 class CorpusAssembly:
     """Collects tables one after the other; `corpus` gives the whole.
 
-    Rows and cells as they are printed go straight to files in `folder`.
+    Rows and cells as they are printed go straight to files in `folder`; `heads` are the tables' heads.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.heads: list[TableHead] = []
         self._texts: dict[str, int] = {}
         self._ids: list[str] = []
         self._around: list[Counter[str]] = []
@@ -64,6 +72,7 @@ class CorpusAssembly:
     def add(self, content: TableContent) -> str:
         """Append a table; gives the text that its vector stands for."""
         table, first_column = len(self._ids), len(self._columns)
+        self.heads.append(TableHead.of(content))
         self._ids.append(content.id)
         self._around.append(Counter(chain.from_iterable(map(terms, content.around))))
         title = " . ".join(filter(None, (content.title, *content.heading, content.caption)))
@@ -196,13 +205,21 @@ def _kin(titles: Sequence[str]) -> Integers:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
 
 
-def assemble(contents: Iterable[TableContent], folder: Path) -> tuple[Corpus, list[str]]:
-    """The corpus of these tables, saved into an existing folder, and the texts their vectors stand for."""
+class AssembledCorpus(NamedTuple):
+    """A corpus that was saved, the texts that the vectors of its tables stand for, and the tables' heads."""
+
+    corpus: Corpus
+    table_texts: list[str]
+    heads: list[TableHead]
+
+
+def assemble(contents: Iterable[TableContent], folder: Path) -> AssembledCorpus:
+    """The corpus of these tables, saved into an existing folder."""
     assembly = CorpusAssembly(folder)
     table_texts = [assembly.add(content) for content in contents]
     corpus = assembly.corpus()
     corpus.save(folder)
-    return corpus, table_texts
+    return AssembledCorpus(corpus, table_texts, assembly.heads)
 
 
 def _json(value: list[Any]) -> str:
@@ -294,24 +311,37 @@ def build_index(
         folder.mkdir()
         previous = _previous(generation)
         ids = list(Catalogue.load(generation.catalogue_path).tables)
-        corpus, table_texts = _write_corpus(read_contents(generation, ids), folder)
+        written = _write_corpus(read_contents(generation, ids), folder)
         embedder = load(embedding)
         if embedder is not None:
-            write_vectors(corpus, table_texts, folder, embedder, previous)
+            write_vectors(written.corpus, written.table_texts, folder, embedder, previous)
+        _write_relations(generation, written, folder)
         name = "none" if embedder is None else embedder.name
         _write_about(folder, embedding, name, len(ids), contents_state(generation))
 
 
 def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
     """Write an index of these tables without vectors into an empty folder."""
-    corpus, _ = _write_corpus(contents, folder)
+    corpus = _write_corpus(contents, folder).corpus
     _write_about(folder, "none", "none", len(corpus.table_ids), None)
 
 
-def _write_corpus(contents: Iterable[TableContent], folder: Path) -> tuple[Corpus, list[str]]:
-    corpus, table_texts = assemble(contents, folder)
-    write_grams(corpus.texts, folder)
-    return corpus, table_texts
+def _write_corpus(contents: Iterable[TableContent], folder: Path) -> AssembledCorpus:
+    written = assemble(contents, folder)
+    write_grams(written.corpus.texts, folder)
+    return written
+
+
+def _write_relations(generation: Generation, written: AssembledCorpus, folder: Path) -> None:
+    """Find how the tables are related; keep that in the index folder and state it in the graph."""
+    profiles = profiles_of(written.corpus, written.heads)
+    relations = find_relations(profiles, *header_vectors(written.corpus, folder))
+    relations.save(folder)
+    unchanged = contents_state(generation) == store_state(generation.store_path)
+    blocks = relation_blocks(relations, Namespaces(generation.base))
+    replace_description(generation.store_path, blocks, of=STATED_OF, by=STATED_BY)
+    if unchanged:
+        mark_contents(generation)
 
 
 def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:
@@ -366,6 +396,8 @@ def _fits(folder: Path, embedding: str, load: Callable[[str], Embedder | None]) 
     try:
         about = read_about(folder)
     except VocabularyIndexError:
+        return False
+    if not (folder / RELATIONS).exists():  # made before tables were related
         return False
     if about["asked"] != embedding:
         return False

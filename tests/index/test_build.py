@@ -215,7 +215,7 @@ def test_texts_that_name_a_year_are_known(index: GraphIndex) -> None:
 
 
 def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
-    corpus, texts = assemble([], tmp_path)
+    corpus, texts, _ = assemble([], tmp_path)
     assert texts == []
     assert corpus.table_ids == ()
     assert len(Corpus.open(tmp_path).places.cell_row) == 0

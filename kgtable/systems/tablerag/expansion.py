@@ -13,8 +13,8 @@ from functools import cache
 from string import Template
 from typing import Any
 
-from kgtable.answering.prompting import fence
 from kgtable.errors import LLMReplyError
+from kgtable.llm.fencing import fence
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 

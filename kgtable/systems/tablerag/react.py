@@ -21,8 +21,8 @@ from kgtable.answering.context import estimate_tokens
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import plain
 from kgtable.answering.program_answers import ranked_answer, relations_of
-from kgtable.answering.prompting import fence
 from kgtable.errors import LLMReplyError
+from kgtable.llm.fencing import fence
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request
 from kgtable.systems.tablerag.actions import (
     NO_ACTION,

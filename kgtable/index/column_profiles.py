@@ -1,0 +1,234 @@
+"""Profiles of the columns of all tables: the distinct values, what they are like, and the words of the header.
+
+They are what relations between tables are found from (`kgtable.index.joins`, `kgtable.index.unions`). Values
+are compared as keys: case, blanks, footnote marks and the printing of numbers (``1,000``, ``1000.0``) make no
+difference.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from kgtable.graph.table_content import TableContent
+from kgtable.index.corpus import Corpus
+from kgtable.index.postings import Integers
+from kgtable.index.words import is_empty_word, stem
+
+KEY_WORDS = frozenset({"id", "code", "key", "no", "nr", "number", "num", "sku", "#"})
+"""Words that make a header that of a key, and say nothing about what it is a key of."""
+
+_WORD = re.compile(r"[^\W\d_]+|\d+|#")
+_CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MARK = re.compile(r"\[[^\[\]]{1,8}\]|[*†‡]+$")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
+_DATE = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ t].*)?|(?:\d{1,2}\.? )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    r"[a-z]*\.? ?(?:\d{1,2},? )?(?:\d{2,4})?|\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?"
+)
+_NOTHING = frozenset(
+    {"", "-", "–", "—", "n/a", "na", "none", "null", "nan", "total", "?", "...", "…", "unknown", "tbd"}
+)
+
+MOSTLY = 0.8
+"""The share of values that make the kind of a column."""
+
+
+SMALL_FOLDER = 60
+"""Tables up to which all of a graph are taken to be about one thing."""
+
+
+class ValueForm(StrEnum):
+    """What most values of a column look like."""
+
+    WHOLE = "whole"
+    NUMBER = "number"
+    DATE = "date"
+    TEXT = "text"
+    EMPTY = "empty"
+
+
+@lru_cache(maxsize=200_000)
+def header_words(text: str) -> tuple[str, ...]:
+    """The stems of a header or title, without words that say nothing.
+
+    >>> header_words("SourceAirport_IDs")
+    ('sourc', 'airport', 'id')
+    """
+    parts = _CAMEL.sub(" ", text[:400].replace("IDs", "ID"))
+    plain = unicodedata.normalize("NFKD", parts).casefold()
+    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    found = [word for word in _WORD.findall(plain) if not is_empty_word(word) or word in KEY_WORDS]
+    return tuple(dict.fromkeys(word if word in KEY_WORDS else stem(word) for word in found))
+
+
+def key_of(text: str) -> str:
+    """What equal values have in common; empty for a cell that says nothing.
+
+    >>> key_of(" New  York[2]"), key_of("1,000.0"), key_of("n/a")
+    ('new york', '1000', '')
+    """
+    plain = " ".join(_MARK.sub("", text).split()).casefold()
+    if plain in _NOTHING:
+        return ""
+    if plain[0] in "+-0123456789" and _NUMBER.fullmatch(plain):
+        plain = plain.replace(",", "").lstrip("+")
+        if "." in plain:
+            plain = plain.rstrip("0").rstrip(".")
+    return plain
+
+
+def _form_of(key: str) -> ValueForm:
+    if _NUMBER.fullmatch(key):
+        return ValueForm.NUMBER if "." in key else ValueForm.WHOLE
+    return ValueForm.DATE if _DATE.fullmatch(key) else ValueForm.TEXT
+
+
+@dataclass(frozen=True)
+class TableHead:
+    """What stands over a table: title, headings and the names of its columns."""
+
+    id: str
+    title: str
+    heading: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, content: TableContent) -> TableHead:
+        """The head of a table's content."""
+        return cls(content.id, content.title, content.heading, tuple(name for name, _ in content.columns))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The stems of its title, or of its id where it has none."""
+        return frozenset(header_words(self.title or self.id))
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column: where it is, its header, and its distinct values as numbers of keys."""
+
+    number: int
+    table: int
+    index: int
+    name: str
+    words: tuple[str, ...]
+    form: ValueForm
+    filled: int
+    keys: frozenset[int]
+    density: float
+    """Of a column of whole numbers, the share that it has of the numbers up to the greatest: 1 for years;
+    0 for any other column."""
+
+    @property
+    def uniqueness(self) -> float:
+        """The share of distinct values among those that are filled."""
+        return len(self.keys) / self.filled if self.filled else 0.0
+
+    @cached_property
+    def about(self) -> frozenset[str]:
+        """The words of the header that say more than that it is a key."""
+        return frozenset(self.words) - KEY_WORDS
+
+    @cached_property
+    def is_keyed(self) -> bool:
+        """Whether the header calls it a key."""
+        return not KEY_WORDS.isdisjoint(self.words)
+
+
+@dataclass(frozen=True)
+class TableProfiles:
+    """The heads of all tables and the profiles of their columns; `keys` are the texts behind the numbers."""
+
+    heads: tuple[TableHead, ...]
+    columns: tuple[ColumnProfile, ...]
+    keys: tuple[str, ...]
+
+    @cached_property
+    def of_table(self) -> tuple[tuple[ColumnProfile, ...], ...]:
+        """The columns of each table."""
+        found: list[list[ColumnProfile]] = [[] for _ in self.heads]
+        for column in self.columns:
+            found[column.table].append(column)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def kin(self) -> tuple[frozenset[str], ...]:
+        """What each table may have in common with others: its headings, how its id begins, a small folder."""
+        small = ("folder",) if len(self.heads) <= SMALL_FOLDER else ()
+        return tuple(
+            frozenset((*(f"heading {text.casefold()}" for text in head.heading), f"id {_first_part(head.id)}", *small))
+            for head in self.heads
+        )  # fmt: skip
+
+
+def _first_part(id: str) -> str:
+    return re.split(r"__|[/#.]", id.casefold(), maxsplit=1)[0]
+
+
+def profiles_of(corpus: Corpus, heads: Sequence[TableHead]) -> TableProfiles:
+    """The profiles of all columns of a corpus, whose tables have these heads."""
+    places = corpus.places
+    body = ~places.row_is_header[places.cell_row]
+    column = places.cell_column[body].astype(np.int64)
+    text = places.cell_text[body].astype(np.int64)
+    keys, numbers = _keys(corpus, np.unique(text))
+    key = numbers[text]
+    known = key >= 0
+    column, key = column[known], key[known]
+    count = len(places.column_name)
+    filled = np.bincount(column, minlength=count)
+    size = max(len(keys), 1)
+    pairs = np.unique(column * size + key)
+    starts = np.searchsorted(pairs // size, np.arange(count + 1))
+    values = (pairs % size).tolist()
+    forms = [_form_of(text) for text in keys]
+    columns = []
+    for at in range(count):
+        table, index = int(places.column_table[at]), int(places.column_number[at])
+        name = heads[table].names[index]
+        own = values[starts[at] : starts[at + 1]]
+        form = _common_form(forms[value] for value in own)
+        density = _density([keys[value] for value in own if forms[value] is ValueForm.WHOLE]) if form is ValueForm.WHOLE else 0.0  # noqa: E501  # fmt: skip
+        columns.append(
+            ColumnProfile(at, table, index, name, header_words(name), form, int(filled[at]), frozenset(own), density)
+        )  # fmt: skip
+    return TableProfiles(tuple(heads), tuple(columns), tuple(keys))
+
+
+def _keys(corpus: Corpus, texts: Integers) -> tuple[list[str], Integers]:
+    """The distinct keys of the texts, and for each text of the corpus the number of its key, -1 for none."""
+    numbers = np.full(len(corpus.texts) + 1, -1, dtype=np.int64)
+    known: dict[str, int] = {}
+    for text in texts.tolist():
+        key = key_of(corpus.texts[text])
+        if key:
+            numbers[text] = known.setdefault(key, len(known))
+    return list(known), numbers
+
+
+def _common_form(forms: Iterable[ValueForm]) -> ValueForm:
+    counts: dict[ValueForm, int] = {}
+    for form in forms:
+        counts[form] = counts.get(form, 0) + 1
+    total = sum(counts.values())
+    if not total:
+        return ValueForm.EMPTY
+    best = max(sorted(counts), key=lambda form: counts[form])
+    if counts[best] >= MOSTLY * total:
+        return best
+    numeric = counts.get(ValueForm.WHOLE, 0) + counts.get(ValueForm.NUMBER, 0)
+    return ValueForm.NUMBER if numeric >= MOSTLY * total else ValueForm.TEXT
+
+
+def _density(keys: Sequence[str]) -> float:
+    numbers = [int(key) for key in keys if len(key) < 19]
+    if not numbers or (min(numbers) >= 1800 and max(numbers) <= 2100):
+        return 1.0
+    return min(len(set(numbers)) / (max(map(abs, numbers)) + 1), 1.0)

@@ -1,0 +1,262 @@
+"""Relations between the tables of a graph: which can be put under each other, which joined and by what.
+
+Found at the end of a build from the columns' values and headers (`find_relations`), kept beside the index, and
+written to the graph as ``kgt:unionableWith`` and ``kgt:joinableOn`` with their evidence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgtable.errors import VocabularyIndexError
+from kgtable.index.column_profiles import ColumnProfile, TableProfiles
+from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.embedding import Matrix
+from kgtable.index.joins import KEPT_FROM, JoinCandidate, JoinFinder
+from kgtable.index.postings import mapped
+from kgtable.index.unions import UnionFinder, UnionPair, clusters_of
+
+FILE = "relations.json"
+
+MOST_JOINS = 12
+"""Joins that are kept of one column, the best ones."""
+
+EXAMPLES = 3
+"""Shared values that are kept as evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedColumn:
+    """A column of a table by its index (0-based) and its name."""
+
+    table: str
+    column: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.name or f'[column {self.column}]'}"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinableColumns:
+    """Two columns by which two tables can be joined: `left` refers to `right`, whose values are unique.
+
+    `containment` is the share of the smaller column's values that the other has, `fuzzy` the share of these
+    that is spelt otherwise there; `uniqueness` that of the right column, `matched` the number of values in
+    common, `meaning` the cosine of the names. `score` is the probability that the join is meant.
+    """
+
+    left: RelatedColumn
+    right: RelatedColumn
+    score: float
+    containment: float
+    uniqueness: float
+    fuzzy: float
+    meaning: float
+    matched: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnionableTables:
+    """Tables that are parts of one; `columns` gives for each table its columns in the order of the first's."""
+
+    tables: tuple[str, ...]
+    columns: tuple[tuple[int, ...], ...]
+    score: float
+
+
+class TableRelations:
+    """The joins and unions of a graph."""
+
+    def __init__(self, joins: Iterable[JoinableColumns] = (), unions: Iterable[UnionableTables] = ()) -> None:
+        self.joins = tuple(joins)
+        self.unions = tuple(unions)
+
+    @cached_property
+    def _by_table(self) -> dict[str, list[JoinableColumns]]:
+        found: dict[str, list[JoinableColumns]] = defaultdict(list)
+        for join in self.joins:
+            found[join.left.table].append(join)
+            found[join.right.table].append(join)
+        return found
+
+    @cached_property
+    def _union_of(self) -> dict[str, UnionableTables]:
+        return {table: union for union in self.unions for table in union.tables}
+
+    def joins_of(self, table: str) -> list[JoinableColumns]:
+        """The joins of a table, the best first."""
+        return sorted(self._by_table.get(table, ()), key=lambda join: -join.score)
+
+    def between(self, one: str, other: str) -> list[JoinableColumns]:
+        """The joins of two tables, the best first."""
+        return [join for join in self.joins_of(one) if other in (join.left.table, join.right.table)]
+
+    def union_of(self, table: str) -> UnionableTables | None:
+        """The tables of which this one is a part, if there are any."""
+        return self._union_of.get(table)
+
+    def neighbours(self, table: str) -> set[str]:
+        """The tables that this one can be joined with or put under."""
+        found = {end.table for join in self._by_table.get(table, ()) for end in (join.left, join.right)}
+        union = self._union_of.get(table)
+        found.update(union.tables if union else ())
+        return found - {table}
+
+    def __len__(self) -> int:
+        return len(self.joins) + len(self.unions)
+
+    def __repr__(self) -> str:
+        return f"TableRelations({len(self.joins):,} joins, {len(self.unions):,} unions)"
+
+    def to_json(self) -> dict[str, Any]:
+        """Joins and unions as JSON values."""
+        return {
+            "joins": [asdict(join) for join in self.joins],
+            "unions": [asdict(union) for union in self.unions],
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write them into an index folder."""
+        (folder / FILE).write_text(json.dumps(self.to_json(), ensure_ascii=True), encoding="utf-8")
+
+    @classmethod
+    def open(cls, folder: Path) -> TableRelations:
+        """What `save` wrote; nothing where the index was made without relations.
+
+        Raises `VocabularyIndexError` where the file is damaged.
+        """
+        path = folder / FILE
+        if not path.exists():
+            return cls()
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            return cls(map(_join, content["joins"]), map(_union, content["unions"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise VocabularyIndexError(
+                f"The relations in {folder} are damaged: {error}.", hint="Build the graph again."
+            ) from error
+
+
+def _join(content: dict[str, Any]) -> JoinableColumns:
+    ends = {side: RelatedColumn(**content[side]) for side in ("left", "right")}
+    return JoinableColumns(**{**content, **ends, "examples": tuple(content["examples"])})
+
+
+def _union(content: dict[str, Any]) -> UnionableTables:
+    return UnionableTables(tuple(content["tables"]), tuple(map(tuple, content["columns"])), content["score"])
+
+
+def header_vectors(corpus: Corpus, folder: Path) -> tuple[Matrix | None, list[int]]:
+    """The vectors of the headers in an index folder, and the row of each column's header, -1 for none."""
+    try:
+        vectors = mapped(folder / "vectors.predicates.npy")
+        texts = mapped(folder / "vectors.predicates.texts.npy")
+    except (OSError, ValueError):
+        return None, []
+    rows = np.full(len(corpus.texts) + 1, NONE, dtype=np.int64)
+    rows[texts] = np.arange(len(texts))
+    return vectors, rows[corpus.places.column_name].tolist()
+
+
+def find_relations(
+    profiles: TableProfiles, vectors: Matrix | None = None, vector_of: Sequence[int] = ()
+) -> TableRelations:
+    """The relations between tables.
+
+    Args:
+        profiles: of the columns of all tables.
+        vectors: of the distinct headers; None for a lexical index, where words stand for the meaning.
+        vector_of: for each column the row of its header among the vectors, -1 for none.
+
+    Returns:
+        Joins and unions in the order of the tables.
+    """
+    pairs = list(UnionFinder(profiles, vectors, vector_of).pairs())
+    clusters = clusters_of(pairs, len(profiles.heads))
+    same = {pair for cluster in clusters for one in cluster for other in cluster for pair in [(one, other)]}
+    finder = JoinFinder(profiles, vectors, vector_of, same)
+    best = _best(found for found in finder.candidates() if found.score >= KEPT_FROM)
+    joins = [_joinable(found, finder, profiles) for found in best]
+    return TableRelations(joins, _unionable(clusters, pairs, profiles))
+
+
+def _best(found: Iterable[JoinCandidate]) -> Iterator[JoinCandidate]:
+    """Of the two directions of a pair the better one, and of a column the best joins."""
+    directed: dict[tuple[int, int], JoinCandidate] = {}
+    for candidate in found:
+        one, other = candidate.left.number, candidate.right.number
+        pair = min(one, other), max(one, other)
+        known = directed.get(pair)
+        if known is None or candidate.score > known.score:
+            directed[pair] = candidate
+    counts: dict[int, int] = defaultdict(int)
+    kept = []
+    for candidate in sorted(directed.values(), key=lambda c: (-c.score, c.left.number, c.right.number)):
+        ends = candidate.left.number, candidate.right.number
+        if counts[ends[0]] < MOST_JOINS:
+            kept.append(candidate)
+            counts[ends[0]] += 1
+    yield from sorted(kept, key=lambda c: (c.left.number, -c.score, c.right.number))
+
+
+def _joinable(found: JoinCandidate, finder: JoinFinder, profiles: TableProfiles) -> JoinableColumns:
+    keys = profiles.keys
+    shared = sorted(keys[key] for key in found.left.keys & found.right.keys)[:EXAMPLES]
+    if found.fuzzy:
+        alike = finder.fuzzy_matches(found.left, found.right)[:EXAMPLES]
+        shared = [f"{keys[one]} ~ {keys[other]}" for one, other, _ in alike]
+    return JoinableColumns(
+        _end(found.left, profiles),
+        _end(found.right, profiles),
+        found.score,
+        round(found.features["share"], 3),
+        round(found.right.uniqueness, 3),
+        round(found.features["fuzzy"], 3),
+        found.features["meaning"],
+        found.common + found.fuzzy,
+        tuple(text[:80] for text in shared),
+    )
+
+
+def _end(column: ColumnProfile, profiles: TableProfiles) -> RelatedColumn:
+    return RelatedColumn(profiles.heads[column.table].id, column.index, column.name)
+
+
+def _unionable(
+    clusters: Sequence[Sequence[int]], pairs: Sequence[UnionPair], profiles: TableProfiles
+) -> Iterator[UnionableTables]:
+    """The clusters with their columns in the order of the first table, as chains of pairs give it."""
+    beside: dict[int, list[tuple[int, dict[int, int]]]] = defaultdict(list)
+    scores: dict[int, list[float]] = defaultdict(list)
+    for pair in pairs:
+        indexes = [column.index for column in profiles.of_table[pair.left]]
+        forth = dict(zip(indexes, pair.partners, strict=True))
+        beside[pair.left].append((pair.right, forth))
+        beside[pair.right].append((pair.left, {theirs: ours for ours, theirs in forth.items()}))
+        scores[pair.left].append(pair.score)
+    for cluster in clusters:
+        first = cluster[0]
+        order = {first: tuple(column.index for column in profiles.of_table[first])}
+        waiting = [first]
+        while waiting:
+            table = waiting.pop(0)
+            for other, partners in beside[table]:
+                if other not in order:
+                    order[other] = tuple(partners[index] for index in order[table])
+                    waiting.append(other)
+        found = [score for table in cluster for score in scores[table]]
+        yield UnionableTables(
+            tuple(profiles.heads[table].id for table in cluster),
+            tuple(order[table] for table in cluster),
+            round(sum(found) / len(found), 3),
+        )

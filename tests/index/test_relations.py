@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+import kgtable
+from kgtable.building.generations import Generation
+from kgtable.errors import VocabularyIndexError
+from kgtable.graph.store import EmbeddedStore
+from kgtable.graph.terms import Namespaces
+from kgtable.index.column_profiles import header_words, key_of
+from kgtable.index.joins import fuzzy_pairs
+from kgtable.index.open import GraphIndex
+from kgtable.index.relation_statements import stated_relations
+from kgtable.index.relations import FILE, TableRelations
+from tests.index.sample_graph import build, load_words
+
+TABLES = {
+    "members": "Member ID,Name,Town\nM07,Ann Lee,Bath\nM11,Bo Dahl,York\nM15,Cy Fox,Hull\nM19,Di Gray,Ely\n",
+    "loans": "Loan,Member ID,Item\n1,M07,Drill\n2,M07,Saw\n3,M15,Ladder\n4,M11,Tent\n",
+    "towns": "Town,County,Inhabitants\nBath,Somerset,94000\nYork,North Yorkshire,141000\n"
+    "Hull,East Riding,267000\nEly,Cambridgeshire,19000\n",
+    "fairs": "Fair,Town,Visitors\nSpring,Batth,300\nSummer,Yorck,900\nAutumn,Hull,450\nWinter,Ely,120\n",
+    "apples-2023": "Month,Crates,Price\nAugust,120,3.10\nSeptember,260,2.90\nOctober,180,3.00\n",
+    "apples-2024": "Price,Month,Crates\n3.20,August,140\n3.05,September,250\n3.15,October,170\n",
+    "ranks": "Rank,Rider\n1,Eve\n2,Flo\n3,Gus\n",
+}
+
+
+def written(folder: Path, tables: dict[str, str] = TABLES) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in tables.items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Generation:
+    folder = tmp_path_factory.mktemp("related")
+    return build(written(folder / "tables"), folder / "kg")
+
+
+@pytest.fixture(scope="module")
+def relations(built: Generation) -> TableRelations:
+    return TableRelations.open(built.index_path)
+
+
+def columns(relations: TableRelations) -> set[tuple[str, str]]:
+    return {(str(join.left), str(join.right)) for join in relations.joins}
+
+
+def store_of(generation: Generation) -> EmbeddedStore:
+    return EmbeddedStore(generation.store_path, Namespaces(generation.base).prefixes)
+
+
+def test_a_reference_is_joined_with_its_key(relations: TableRelations) -> None:
+    join = relations.between("loans", "members")[0]
+    assert (str(join.left), str(join.right)) == ("loans.Member ID", "members.Member ID")
+    assert (join.containment, join.uniqueness, join.fuzzy, join.matched) == (1.0, 1.0, 0.0, 3)
+    assert join.examples == ("m07", "m11", "m15")
+    assert relations.neighbours("loans") == {"members"}
+
+
+def test_numbers_that_only_count_rows_join_nothing(relations: TableRelations) -> None:
+    assert not relations.joins_of("ranks")
+    assert ("loans.Loan", "ranks.Rank") not in columns(relations)
+
+
+def test_values_spelt_otherwise_join_with_their_share(relations: TableRelations) -> None:
+    join = relations.between("fairs", "towns")[0]
+    assert (str(join.left), join.matched, join.fuzzy) == ("fairs.Town", 4, 0.5)
+    assert join.examples == ("batth ~ bath", "yorck ~ york")
+
+
+def test_parts_of_one_table_are_one_cluster_whatever_the_order_of_columns(relations: TableRelations) -> None:
+    (union,) = relations.unions
+    assert union.tables == ("apples-2023", "apples-2024")
+    assert union.columns == ((0, 1, 2), (1, 2, 0))
+    assert relations.union_of("apples-2024") is union
+    assert not relations.between("apples-2023", "apples-2024")
+
+
+def test_the_graph_states_the_relations(built: Generation, relations: TableRelations) -> None:
+    names = Namespaces(built.base)
+    stated = stated_relations(store_of(built), names)
+    assert columns(stated) == columns(relations)
+    assert {join.score for join in stated.joins} == {join.score for join in relations.joins}
+    assert [union.tables for union in stated.unions] == [union.tables for union in relations.unions]
+    asked = store_of(built).query(
+        "ASK { ?one kgt:table ?loans ; kgt:joinableOn/kgt:table ?members }",
+        bindings={
+            "loans": ox.NamedNode(names.table_iri("loans")),
+            "members": ox.NamedNode(names.table_iri("members")),
+        },
+    )
+    assert bool(asked)
+
+
+def test_an_update_relates_as_a_fresh_build_does(tmp_path: Path) -> None:
+    tables = written(tmp_path / "tables")
+    build(tables, tmp_path / "kg")
+    (tables / "members.csv").unlink()
+    written(tables, {"staff": "Staff,Town\nHal,Bath\nIda,York\nJon,Hull\nKit,Ely\n"})
+    updated, fresh = build(tables, tmp_path / "kg"), build(tables, tmp_path / "fresh")
+    assert (updated.index_path / FILE).read_bytes() == (fresh.index_path / FILE).read_bytes()
+    quads = [sorted(map(str, store_of(generation).graph(None))) for generation in (updated, fresh)]
+    assert quads[0] == quads[1]
+    assert not [quad for quad in quads[0] if "table/members" in quad]
+
+
+def test_the_index_still_describes_the_store(built: Generation) -> None:
+    index = GraphIndex(built.index_path, load_words)
+    assert index.describes(store_of(built))
+
+
+def test_an_index_of_before_has_no_relations_and_is_made_again(tmp_path: Path) -> None:
+    tables = written(tmp_path / "tables", {name: TABLES[name] for name in ("members", "loans")})
+    with kgtable.build(tables, tmp_path / "kg", embedding="none") as graph:
+        before = graph.generation
+        assert len(graph.relations.joins) == 1
+    (before.index_path / FILE).unlink()
+    assert not TableRelations.open(before.index_path)
+    with kgtable.build(tables, tmp_path / "kg", embedding="none") as graph:
+        assert graph.generation.number == before.number + 1
+        assert len(graph.relations.joins) == 1
+        rows = graph.sparql("SELECT ?join WHERE { ?join a kgt:JoinRelation }")
+        assert len(rows) == 1  # type: ignore[arg-type]
+
+
+def test_damaged_relations_are_told(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('{"joins": [{}], "unions": []}')
+    with pytest.raises(VocabularyIndexError, match="relations"):
+        TableRelations.open(tmp_path)
+
+
+def test_texts_with_other_figures_are_not_the_same_spelt_otherwise() -> None:
+    left, right = [(0, "area 1"), (1, "new york")], [(5, "area 2"), (6, "nw york")]
+    assert [(one, other) for one, other, _ in fuzzy_pairs(left, right)] == [(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [(" New  York[2]", "new york"), ("1,000.0", "1000"), ("+7", "7"), ("n/a", ""), ("—", ""), ("007", "007")],
+)
+def test_keys_of_values(text: str, key: str) -> None:
+    assert key_of(text) == key
+
+
+def test_words_of_headers() -> None:
+    assert header_words("StuID") == ("stu", "id")
+    assert header_words("current_address_id") == ("current", "address", "id")
