@@ -543,7 +543,7 @@ class KnowledgeGraph:
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""
-        return to_dataset(self.store, self.catalogue.tables, self.names)
+        return to_dataset(self.store, self.catalogue.tables, self.names, self.catalogue.documents)
 
     def export(
         self, out: PathLike, *, table: str | None = None, format: str | None = None, defuse: bool = False
@@ -580,7 +580,10 @@ class KnowledgeGraph:
         """The graph, or the graph of one table, as RDF text piece by piece."""
         check_arguments("rdf", {"format": format, "table": table})
         ids = self._ids(table)
-        return write_rdf(self.store, ids, self.names, Format.of(format), description=table is None)
+        documents = self.catalogue.documents if table is None else ()
+        return write_rdf(
+            self.store, ids, self.names, Format.of(format), documents=documents, description=table is None
+        )
 
     def _ids(self, table: str | None) -> list[str]:
         if table is None:
@@ -646,7 +649,7 @@ class KnowledgeGraph:
         from kgtable.graph.remote.http import checked_url
 
         target = RemoteStore(StoreEndpoint(url, dialect, self.names.base, checked_url(url)))
-        return push_graph(self.store, list(self.catalogue.tables), self.names, target, progress)
+        return push_graph(self.store, self.catalogue.graphs(self.names), target, progress)
 
     def __repr__(self) -> str:
         if self._closed:
