@@ -65,13 +65,17 @@ def main() -> None:
             best = max(range(len(shares)), key=shares.__getitem__, default=None)
             if best is None or shares[best] < FOUND_FROM:
                 share = 0.0 if best is None else shares[best]
-                print(f"  missed: {table['caption']} ({table['dress']}, {len(table['rows'])} rows, {share:.2f})")
+                print(
+                    f"  missed: {table['caption']} ({table['dress']}, {len(table['rows'])} rows, {share:.2f})"
+                )
                 continue
             hits += 1
             exact += rows[best] == plain(table["rows"])
             captioned += content.grids[best].context.caption == table["caption"]
         total = len(json.loads(truth.read_text(encoding="utf-8")))
-        print(f"  found {hits} of {total}, {exact} row for row, {captioned} with their caption; {len(found)} tables in all")
+        print(
+            f"  found {hits} of {total}, {exact} row for row, {captioned} with their caption; {len(found)} tables in all"
+        )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,9 @@ def blocks_of(texts: list[Path], tables: list[Path], count: int, seed: int) -> l
     paragraphs = [
         paragraph
         for path in texts
-        for part in re.split(r"\n\s*\n|(?<=[.])\n(?=[A-Z])", path.read_text(encoding="utf-8", errors="replace"))
+        for part in re.split(
+            r"\n\s*\n|(?<=[.])\n(?=[A-Z])", path.read_text(encoding="utf-8", errors="replace")
+        )
         if 120 < len(paragraph := re.sub(r"[\x00-\x08\x0b-\x1f\ufffd]", "", " ".join(part.split()))) < 1200
     ]
     chosen = chance.sample(tables, min(count, len(tables)))
@@ -35,13 +37,20 @@ def blocks_of(texts: list[Path], tables: list[Path], count: int, seed: int) -> l
     at = chance.randrange(len(paragraphs))
     for number, path in enumerate(chosen, 1):
         if number % 4 == 1:
-            blocks.append({"kind": "heading", "text": f"{(number + 3) // 4}. Results of segment {path.stem[:4].upper()}"})
+            blocks.append(
+                {
+                    "kind": "heading",
+                    "text": f"{(number + 3) // 4}. Results of segment {path.stem[:4].upper()}",
+                }
+            )
         for _ in range(chance.randrange(2, 6)):
             blocks.append({"kind": "text", "text": paragraphs[at % len(paragraphs)]})
             at += 1
         rows = table_rows(path)
         if number % 7 == 0:  # one that runs over pages
-            body = [[f"{row[0]} {again}" if row[0] else "", *row[1:]] for again in range(1, 9) for row in rows[1:]]
+            body = [
+                [f"{row[0]} {again}" if row[0] else "", *row[1:]] for again in range(1, 9) for row in rows[1:]
+            ]
             rows = [rows[0], *body]
         caption = f"Table {number}: Figures of {path.stem[:8]}"
         blocks.append({"kind": "caption", "text": caption})
@@ -63,13 +72,16 @@ def table_rows(path: Path) -> list[list[str]]:
 def write_html(blocks: list[dict[str, Any]], path: Path) -> None:
     """The report as a web page."""
     tags = {"title": "h1", "heading": "h2", "text": "p"}
-    parts = [f"<!doctype html><html><head><meta charset='utf-8'><title>{blocks[0]['text']}</title></head><body>"]
+    parts = [
+        f"<!doctype html><html><head><meta charset='utf-8'><title>{blocks[0]['text']}</title></head><body>"
+    ]
     for block in blocks:
         if block["kind"] == "table":
             rows = block["rows"]
             cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in rows[0])
             body = "".join(
-                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:]
+                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+                for row in rows[1:]
             )
             caption = f"<caption>{html.escape(block['caption'])}</caption>"
             parts.append(f"<table>{caption}<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>")
@@ -126,7 +138,7 @@ def write_pdf(blocks: list[dict[str, Any]], path: Path) -> int:
         canvas.drawRightString(A4[0] - 60, 25, f"Page {document.page}")
 
     def printed(text: str) -> str:
-        return html.escape(text.encode("latin-1", "replace").decode("latin-1"))
+        return html.escape(text.encode("cp1252", "replace").decode("cp1252"))
 
     story: list[Any] = []
     for block in blocks:
@@ -134,7 +146,11 @@ def write_pdf(blocks: list[dict[str, Any]], path: Path) -> int:
             rows = block["rows"]
             room = A4[0] - 120
             first = min(0.45 * room, room / len(rows[0]) * 2)
-            widths = [first, *[(room - first) / (len(rows[0]) - 1)] * (len(rows[0]) - 1)] if len(rows[0]) > 1 else None
+            widths = (
+                [first, *[(room - first) / (len(rows[0]) - 1)] * (len(rows[0]) - 1)]
+                if len(rows[0]) > 1
+                else None
+            )
             cells = [[Paragraph(printed(cell), small) for cell in row] for row in rows]
             table = Table(cells, colWidths=widths, repeatRows=1)
             style: list[tuple[Any, ...]] = [("VALIGN", (0, 0), (-1, -1), "TOP")]
@@ -146,7 +162,9 @@ def write_pdf(blocks: list[dict[str, Any]], path: Path) -> int:
             table.setStyle(TableStyle(style))
             story += [table, Spacer(1, 10)]
         else:
-            name = {"title": "Title", "heading": "Heading1", "caption": "Italic", "text": "BodyText"}[block["kind"]]
+            name = {"title": "Title", "heading": "Heading1", "caption": "Italic", "text": "BodyText"}[
+                block["kind"]
+            ]
             story.append(Paragraph(printed(block["text"]), styles[name]))
     SimpleDocTemplate(
         str(path), pagesize=A4, title=title, leftMargin=60, rightMargin=60, topMargin=60, bottomMargin=50

@@ -13,13 +13,14 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.documents import ReadContent, context_at
 from kgtable.tables.limits import ReadLimits, unreadable
-from kgtable.tables.model import Area, Grid, Notice, Source
+from kgtable.tables.model import Area, Grid, Notice, Row, Source
 from kgtable.tables.readers import pdf_worker
 from kgtable.tables.readers.pdf_layout import (
     Block,
@@ -217,17 +218,41 @@ def _caption(paragraphs: Sequence[Paragraph], at: int) -> str:
 
 def _goes_on(first: PdfTable, second: PdfTable) -> bool:
     """Whether a table on the next page is the rest of this one: as many columns in the same places."""
-    if first.ruled != second.ruled or max(map(len, first.rows)) != max(map(len, second.rows)):
+    if first.ruled != second.ruled:
         return False
     if first.ruled:
-        return abs(first.box[0] - second.box[0]) < 6 and abs(first.box[2] - second.box[2]) < 6
-    return len(first.edges) == len(second.edges) and all(
-        abs(a - b) < 25 for a, b in zip(first.edges, second.edges, strict=True)
+        as_wide = max(map(len, first.rows)) == max(map(len, second.rows))
+        return as_wide and abs(first.box[0] - second.box[0]) < 6 and abs(first.box[2] - second.box[2]) < 6
+    return (
+        _matching(first.edges, second.edges) is not None or _matching(second.edges, first.edges) is not None
     )
+
+
+def _matching(edges: Sequence[float], others: Sequence[float]) -> list[int] | None:
+    """For each of the `others` the place of the edge that it lies at; None where one lies at none."""
+    found = [min(range(len(edges)), key=lambda at: abs(edges[at] - other)) for other in others]
+    apart = [abs(edges[at] - other) for at, other in zip(found, others, strict=True)]
+    rising = all(a < b for a, b in pairwise(found))
+    return found if rising and max(apart) < 25 and len(others) >= 2 else None
+
+
+def _spread(rows: list[Row], places: Sequence[int], width: int) -> list[Row]:
+    """The rows with their cells in these places of wider ones."""
+    found = []
+    for row in rows:
+        at = dict(zip(places, row, strict=False))
+        found.append(tuple(at.get(column, "") for column in range(width)))
+    return found
 
 
 def _join(first: PdfTable, second: PdfTable) -> None:
     """Appends the rows of the second; a header row that is printed again is left out."""
+    if not first.ruled and len(first.edges) != len(second.edges):
+        narrow, wide = sorted((first, second), key=lambda table: len(table.edges))
+        places = _matching(wide.edges, narrow.edges) or list(range(len(narrow.edges)))
+        narrow.rows = _spread(narrow.rows, places, len(wide.edges))
+        narrow.merged = [Area(a.top, places[a.left], a.bottom, places[a.right]) for a in narrow.merged]
+        narrow.edges = wide.edges
     repeated = 0
     for above, again in zip(first.rows, second.rows, strict=False):
         if [furniture_key(cell) for cell in above] != [

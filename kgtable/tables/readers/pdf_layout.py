@@ -178,7 +178,8 @@ def running_lines(pages: Sequence[dict[str, Any]]) -> frozenset[str]:
         height = page["height"]
         margin = [w for w in words if w.bottom < 0.09 * height or w.top > 0.91 * height]
         counts.update({furniture_key(line.text) for line in lines_of(margin)})
-    return frozenset(key for key, count in counts.items() if count >= max(3, 0.3 * len(pages)))
+    often = (key for key, count in counts.items() if count >= max(3, 0.3 * len(pages)))
+    return frozenset(key for key in often if key == "#" or re.search(r"[^\W\d_]", key.replace("#", "")))
 
 
 def _ruled(item: dict[str, Any], page: int) -> PdfTable | None:
@@ -292,6 +293,11 @@ def _region_blocks(lines: list[Line], page: int) -> list[Block]:
     while index < len(lines):
         end = _table_end(lines, index)
         table = _aligned(lines[index:end], page) if end - index >= 2 else None
+        if table is not None:
+            above = _header_above(text, lines[index], table)
+            if above:
+                table = _aligned([*text[-above:], *lines[index:end]], page) or table
+                del text[-above:]
         if table is None:
             text.append(lines[index])
             index += 1
@@ -303,23 +309,41 @@ def _region_blocks(lines: list[Line], page: int) -> list[Block]:
     return [*blocks, *_paragraphs(text, page)]
 
 
+def _header_above(text: list[Line], first: Line, table: PdfTable) -> int:
+    """How many lines right above are headings over several columns: short, and right of the first column."""
+    start = table.edges[1] if len(table.edges) > 1 else first.left
+    count, below = 0, first
+    while count < min(3, len(text)):
+        line = text[-1 - count]
+        over = line.left > table.edges[0] + 20 and line.right > start and len(line.words) <= 8
+        if not over or below.top - line.bottom > 1.5 * line.size or line.size > 1.15 * first.size:
+            break
+        count, below = count + 1, line
+    return count
+
+
 def _table_end(lines: list[Line], start: int) -> int:
     """Behind the last line of a run that begins here and could be a table: lines of several segments."""
     if len(lines[start].segments()) < 2:
         return start
     end, last = start + 1, start + 1
     pitch = 2.6 * max(lines[start].size, 6)
-    alone = 0
+    alone, second = 0, lines[start].segments()[1].left
     while end < len(lines):
         line = lines[end]
         if line.top - lines[end - 1].bottom > pitch or line.size > 1.3 * lines[start].size:
             break
-        if len(line.segments()) >= 2:
+        parts = line.segments()
+        if len(parts) >= 2:
             alone, last = 0, end + 1
+            second = min(second, parts[1].left)
         else:
             alone += 1
-            if alone > 2 or len(line.words) > 14:
+            labels = line.right <= second + 5
+            if alone > (6 if labels else 3 if len(line.words) <= 8 else 1) or len(line.words) > 16:
                 break
+            if labels and end == len(lines) - 1 and alone <= 2:
+                last = end + 1
         end += 1
     return last
 
@@ -407,14 +431,17 @@ def _is_tabular(cells: list[list[str]], several: Sequence[Sequence[Line]]) -> bo
 def _unwrapped(
     rows: list[list[str]], merged: list[Area], lines: list[Line]
 ) -> tuple[list[list[str]], list[Area]]:
-    """Rows whose label runs over two lines as one: a line with a label alone, closer to the next than usual."""
+    """Rows that are printed over several lines as one: lines closer to each other than rows are."""
     steps = [b.top - a.top for a, b in pairwise(lines)]
     usual = median(steps) if steps else 0.0
+    within = _step_within_cells(steps)
     out: list[list[str]] = []
     places: dict[int, int] = {}
     for index, row in enumerate(rows):
         before = out[-1] if out else None
-        if (
+        if before is not None and within and steps[index - 1] <= within:
+            out[-1] = [f"{upper} {lower}".strip() for upper, lower in zip(before, row, strict=True)]
+        elif (
             before is not None
             and before[0]
             and not any(before[1:])
@@ -427,6 +454,17 @@ def _unwrapped(
             out.append(row)
         places[index] = len(out) - 1
     return out, [Area(places[a.top], a.left, places[a.bottom], a.right) for a in merged]
+
+
+def _step_within_cells(steps: list[float]) -> float:
+    """Up to which distance lines belong to one row; 0 where all lines stand equally far apart."""
+    if len(steps) < 2:
+        return 0.0
+    ordered = sorted(steps)
+    gap, at = max((b / max(a, 1.0), n) for n, (a, b) in enumerate(pairwise(ordered)))
+    smaller = at + 1
+    apart = gap >= 1.25 and ordered[at] <= 1.35 * ordered[0] and len(ordered) - smaller >= 0.25 * len(ordered)
+    return ordered[at] + 0.1 if apart else 0.0
 
 
 def _paragraphs(lines: list[Line], page: int) -> list[Block]:
