@@ -529,7 +529,7 @@ class KnowledgeGraph:
 
     def _retrieved(self, llm: LLM | None, rerank: bool, question: str, k: int, method: str) -> Retrieval:
         found = self.retrieve(question, k, method, llm=llm, rerank=rerank)
-        if not found.tables and not self.catalogue.tables:
+        if not found.tables and not self.catalogue.tables and not self.catalogue.documents:
             raise AnswerError(
                 f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables."
             )

@@ -74,7 +74,7 @@ def main() -> None:
             captioned += content.grids[best].context.caption == table["caption"]
         total = len(json.loads(truth.read_text(encoding="utf-8")))
         print(
-            f"  found {hits} of {total}, {exact} row for row, {captioned} with their caption; {len(found)} tables in all"
+            f"  found {hits} of {total}, {exact} row for row, {captioned} with their caption; {len(found)} read"
         )
 
 

@@ -320,8 +320,7 @@ def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, An
         "kinds": counts["kinds"],
         "units": {unit: sum(sources.values()) for unit, sources in counts["units"].items()},
         "errors": [file.error for file in catalogue.files.values() if file.error],
-        "notices": [
-            str(notice) for record in (*tables.values(), *texts.values()) for notice in record.notices
-        ],
+        "notices": [str(notice) for record in tables.values() for notice in record.notices]
+        + [str(notice) for record in texts.values() for notice in record.notices],
         "table_ids": list(tables),
     }

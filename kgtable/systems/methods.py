@@ -11,8 +11,12 @@ from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
+from kgtable.systems.documents.passage_retrieval import DocumentOptions, make_documents
 
-METHODS: Mapping[str, Method] = {**registry.METHODS}
+METHODS: Mapping[str, Method] = {
+    **registry.METHODS,
+    "documents": Method(make_documents, DocumentOptions),
+}
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
 
 SolverMaker = Callable[[Retrievers, TableSource, Hashable | None], Solver]

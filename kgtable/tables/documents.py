@@ -59,4 +59,4 @@ def text_beside(grids: tuple[Grid, ...]) -> DocumentText:
     place = len(paragraphs)
     paragraphs += [Paragraph(text) for text in context.after]
     places = tuple(TextPlace(place, caption=grid.context.caption) for grid in grids)
-    return DocumentText(tuple(paragraphs), places, context.title)
+    return DocumentText(tuple(paragraphs), places, context.title, of_tables=True)

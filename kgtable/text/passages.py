@@ -51,6 +51,8 @@ class DocumentText:
     tables: tuple[TextPlace, ...] = ()
     title: str = ""
     pages: int | None = None
+    of_tables: bool = False
+    """Whether all of it is about all of the tables, as what a sidecar says of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def _passage(document: DocumentText, units: Sequence[_Unit]) -> Passage:
     tables = tuple(
         number
         for number, place in enumerate(document.tables)
-        if _beside(place, first, last) or _names(place, text)
+        if document.of_tables or _beside(place, first, last) or _names(place, text)
     )
     return Passage(text, first, last, paragraphs[first].page, _headings(paragraphs, first), tables)
 
