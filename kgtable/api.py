@@ -567,7 +567,7 @@ class KnowledgeGraph:
         method: str,
     ) -> Retrieval:
         found = self.retrieve(question, k, method, llm=llm, rerank=rerank, tables=tables)
-        if not found.tables and not self.catalogue.tables:
+        if not found.tables and not self.catalogue.tables and not self.catalogue.documents:
             raise AnswerError(
                 f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables."
             )
@@ -593,7 +593,7 @@ class KnowledgeGraph:
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""
-        return to_dataset(self.store, self.catalogue.tables, self.names)
+        return to_dataset(self.store, self.catalogue.tables, self.names, self.catalogue.documents)
 
     def export(
         self, out: PathLike, *, table: str | None = None, format: str | None = None, defuse: bool = False
@@ -630,7 +630,10 @@ class KnowledgeGraph:
         """The graph, or the graph of one table, as RDF text piece by piece."""
         check_arguments("rdf", {"format": format, "table": table})
         ids = self._ids(table)
-        return write_rdf(self.store, ids, self.names, Format.of(format), description=table is None)
+        documents = self.catalogue.documents if table is None else ()
+        return write_rdf(
+            self.store, ids, self.names, Format.of(format), documents=documents, description=table is None
+        )
 
     def _ids(self, table: str | None) -> list[str]:
         if table is None:
@@ -702,7 +705,7 @@ class KnowledgeGraph:
         from kgtable.graph.remote.http import checked_url
 
         target = RemoteStore(StoreEndpoint(url, dialect, self.names.base, checked_url(url)))
-        return push_graph(self.store, list(self.catalogue.tables), self.names, target, progress)
+        return push_graph(self.store, self.catalogue.graphs(self.names), target, progress)
 
     def __repr__(self) -> str:
         if self._closed:

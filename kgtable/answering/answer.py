@@ -54,6 +54,29 @@ class Citation:
         return {name: getattr(self, name) for name in names}
 
 
+@dataclass(frozen=True, slots=True)
+class PassageCitation:
+    """Words of a document that an answer rests on: the passage's IRI, the file, page and paragraph.
+
+    `start` counts the characters of the paragraph before the words.
+    """
+
+    passage: str
+    file: str
+    page: int | None
+    paragraph: int
+    start: int
+    words: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``ask --json`` prints it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __str__(self) -> str:
+        page = "" if self.page is None else f", page {self.page}"
+        return f"{self.file}{page}, paragraph {self.paragraph}: “{self.words}”"
+
+
 class Status(StrEnum):
     """What is known of an answer.
 
@@ -97,7 +120,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer with its evidence.
+    """An answer with its evidence: cells (`citations`) and words of documents (`passages`).
 
     `text` is empty where nothing was found. `value` is the number it gives, exact and with the scale
     applied, as a decimal string; `unit` its QUDT local name. `program` is what was executed and
@@ -130,6 +153,7 @@ class Answer:
     usage: Mapping[str, Any] = field(default_factory=dict, repr=False)
     timings_ms: Mapping[str, float] = field(default_factory=dict, repr=False)
     retrieval: Retrieval | None = field(default=None, repr=False, compare=False)
+    passages: tuple[PassageCitation, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -166,6 +190,7 @@ class Answer:
             "reasons": list(self.reasons),
             "program": None if self.program is None else program_to_json(self.program),
             "alternatives": [other.to_json() for other in self.alternatives],
+            **({"passages": [cited.to_json() for cited in self.passages]} if self.passages else {}),
         }
 
     def __str__(self) -> str:
@@ -264,6 +289,7 @@ def as_text(answer: Answer) -> str:
 def evidence_text(answer: Answer) -> str:
     """What an answer rests on: calculation, cited cells as a small table, verdict, other tables' answers."""
     parts = computed_text(answer.calculation, answer.citations, answer.cells_read)
+    parts += [f"  {_cut(str(cited), 2 * _WIDEST_CALCULATION)}" for cited in answer.passages]
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
     parts += [used] if (used := usage_text(answer)) else []
     parts += _others(answer)
@@ -322,6 +348,7 @@ def as_markdown(answer: Answer) -> str:
         lines += ["| " + " | ".join(_HEADINGS) + " |", "|" + "---|" * len(_HEADINGS)]
         lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in evidence_rows(answer.citations)]
         lines.append("")
+    lines += [f"- {_escaped(str(cited))}" for cited in answer.passages] + ([""] if answer.passages else [])
     lines.append(f"{_escaped(verdict(answer))} ({_escaped(_source(answer))})")
     for other in answer.alternatives:
         lines.append(f"\nalso: {_escaped(other.text)} ({_escaped(other.table)})")
@@ -338,6 +365,9 @@ def as_html(answer: Answer) -> str:
     if answer.citations:
         rows = "".join(_html_row("td", row) for row in evidence_rows(answer.citations))
         parts.append(f"<table><thead>{_html_row('th', _HEADINGS)}</thead><tbody>{rows}</tbody></table>")
+    if answer.passages:
+        quoted = (f"<li>{html.escape(str(cited))}</li>" for cited in answer.passages)
+        parts.append(f"<ul>{''.join(quoted)}</ul>")
     parts.append(f"<p>{html.escape(verdict(answer))} ({html.escape(_source(answer))})</p>")
     if answer.alternatives:
         others = (f"<li>{html.escape(o.text)} ({html.escape(o.table)})</li>" for o in answer.alternatives)

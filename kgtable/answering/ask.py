@@ -117,7 +117,7 @@ class Asker:
         asked = check_question(question)
         with measured() as meter:
             evidence = self._evidence(asked)
-            if not evidence.tables:
+            if not evidence.tables and not evidence.retrieval.passages:
                 answer = nothing_found(evidence.retrieval, self._model)
             elif self._solver is not None:
                 answer = self._solved(evidence, on_text)
@@ -135,7 +135,7 @@ class Asker:
         asked = check_question(question)
         with measured() as meter:
             evidence = await asyncio.to_thread(self._evidence, asked)
-            if not evidence.tables:
+            if not evidence.tables and not evidence.retrieval.passages:
                 answer = nothing_found(evidence.retrieval, self._model)
             elif self._solver is not None:
                 answer = await asyncio.to_thread(self._solved, evidence, on_text)

@@ -48,7 +48,9 @@ def merge_shares(records: Iterable[FileRecord]) -> tuple[FileRecord, ...]:
 def _merged(one: FileRecord, other: FileRecord) -> FileRecord:
     error = one.error or other.error
     tables = () if error else tuple(map(_merged_table, one.tables, other.tables))
-    return replace(one, tables=tables, error=error)
+    return replace(
+        one, tables=tables, error=error, document=None if error else one.document or other.document
+    )
 
 
 def _merged_table(one: TableRecord, other: TableRecord) -> TableRecord:
@@ -123,25 +125,32 @@ def make_plan(
         except OSError as error:
             message = f"{file.relative}: the file cannot be read ({error.strerror})."
             known = before.files.get(file.relative)
-            if known is not None and known.tables and known.id == file.id and same_base:
+            if known is not None and known.is_read and known.id == file.id and same_base:
                 stale.append(_stale(known, str(file.path), message))
             else:
                 unreadable.append(FileRecord(file.relative, file.id, "", "", str(file.path), (), message))
             continue
         record = before.files.get(file.relative)
         if record is not None and _is_same(record, file, digest, settings):
-            fault = None if record.tables else record.error
+            fault = None if record.is_read else record.error
             kept.append(replace(record, location=str(file.path), error=fault))
         else:
             changed.append((file, digest))
     if same_base:
         stale += _in_unreadable_folders(found, before)
     order = (*(file.relative for file in files), *(record.path for record in stale))
-    quads = sum(table.quads for table in before.tables.values())
-    if sum(table.quads for record in kept for table in record.tables) < (1 - CONVERT_ALL_ABOVE) * quads:
+    quads = _quads(before.files.values())
+    if _quads(kept) < (1 - CONVERT_ALL_ABOVE) * quads:
         changed = [(file, digests[file.relative]) for file in files if file.relative in digests]
         kept = []
     return BuildPlan((*kept, *stale), tuple(changed), tuple(dict.fromkeys(order)), tuple(unreadable))
+
+
+def _quads(records: Iterable[FileRecord]) -> int:
+    texts = (record.document for record in records if record.document is not None)
+    return sum(table.quads for record in records for table in record.tables) + sum(
+        text.quads for text in texts
+    )
 
 
 def _stale(record: FileRecord, location: str, message: str) -> FileRecord:
@@ -153,7 +162,7 @@ def _in_unreadable_folders(found: Walk, before: Catalogue) -> Iterator[FileRecor
     paths = {file.relative for file in found.files}
     ids = {file.id for file in found.files}
     for record in before.files.values():
-        if record.path in paths or record.id in ids or not record.tables:
+        if record.path in paths or record.id in ids or not record.is_read:
             continue
         if any(Path(record.location).is_relative_to(folder) for folder in found.unreadable):
             message = f"{record.path}: the folder of the file cannot be read."
@@ -254,15 +263,20 @@ class GenerationContent:
         out.writelines(piece.encode("utf-8") for piece in writer.graph(None, self.default_graph()))
 
     @property
+    def kept_graphs(self) -> list[str]:
+        """The names of the graphs that stay as they are."""
+        return Catalogue(self.plan.kept).graphs(self.names)
+
+    @property
     def kept(self) -> list[str]:
         """The ids of the tables that are not converted again."""
         return [table.id for file in self.plan.kept for table in file.tables]
 
     def default_graph(self) -> Blocks:
         """The dataset's description and its ontology."""
-        tables = self.catalogue().tables.values()
+        catalogue = self.catalogue()
         return [
-            *dataset_blocks(tables, self.names),
+            *dataset_blocks(catalogue.tables.values(), self.names, catalogue.documents.values()),
             *ontology_blocks(self.ontology.ntriples.decode("utf-8")),
         ]
 

@@ -6,11 +6,12 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from kgtable.errors import GraphVersionError
+from kgtable.graph.terms import Namespaces
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.storage import storage_errors
 from kgtable.tables.model import Notice
@@ -25,6 +26,12 @@ CREATE TABLE tables (
     sheet TEXT, number INTEGER NOT NULL, media_type TEXT NOT NULL, sha256 TEXT NOT NULL,
     title TEXT NOT NULL, rows INTEGER NOT NULL, width INTEGER NOT NULL, cells INTEGER NOT NULL,
     quads INTEGER NOT NULL, facts TEXT NOT NULL, tally TEXT NOT NULL, notices TEXT NOT NULL
+);
+CREATE TABLE documents (
+    id TEXT PRIMARY KEY, path TEXT NOT NULL REFERENCES files (path), media_type TEXT NOT NULL,
+    sha256 TEXT NOT NULL, title TEXT NOT NULL, pages INTEGER, paragraphs INTEGER NOT NULL,
+    passages INTEGER NOT NULL, quantities INTEGER NOT NULL, quads INTEGER NOT NULL, tally TEXT NOT NULL,
+    notices TEXT NOT NULL
 );
 CREATE INDEX tables_by_path ON tables (path, position);
 """
@@ -55,6 +62,24 @@ class TableRecord:
 
 
 @dataclass(frozen=True)
+class DocumentRecord:
+    """The text of a file in the graph: where it came from, its size, and what the conversion counted."""
+
+    id: str
+    path: str
+    media_type: str
+    sha256: str
+    title: str
+    pages: int | None
+    paragraphs: int
+    passages: int
+    quantities: int
+    quads: int
+    tally: Mapping[str, Any] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True)
 class FileRecord:
     """One file that was read, the tables in it, and the error where it could not be read.
 
@@ -69,6 +94,12 @@ class FileRecord:
     location: str
     tables: tuple[TableRecord, ...] = ()
     error: str | None = None
+    document: DocumentRecord | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether anything of the file is in the graph."""
+        return bool(self.tables) or self.document is not None
 
 
 @dataclass(frozen=True)
@@ -94,6 +125,15 @@ class Catalogue:
     def tables(self) -> dict[str, TableRecord]:
         """Every table by its id."""
         return {table.id: table for file in self.files.values() for table in file.tables}
+
+    @property
+    def documents(self) -> dict[str, DocumentRecord]:
+        """Every document's text by its id."""
+        return {file.document.id: file.document for file in self.files.values() if file.document is not None}
+
+    def graphs(self, names: Namespaces) -> list[str]:
+        """The names of the graphs of all tables and documents."""
+        return [*map(names.table_iri, self.tables), *map(names.document_iri, self.documents)]
 
     def facts(self) -> Iterator[ColumnFact]:
         """The statistics of every column."""
@@ -129,6 +169,10 @@ class Catalogue:
                         (_stored(_file_row(file)) for file in self.files.values()),
                     )
                     connection.executemany(
+                        f"INSERT INTO documents VALUES ({', '.join('?' * 12)})",  # noqa: S608
+                        (_stored(_document_row(document)) for document in self.documents.values()),
+                    )
+                    connection.executemany(
                         f"INSERT INTO tables VALUES ({', '.join('?' * 15)})",  # noqa: S608
                         (
                             _stored(_table_row(table, position))
@@ -150,9 +194,21 @@ class Catalogue:
                 rows = connection.execute("SELECT * FROM tables ORDER BY path, position")
                 for row in map(_read_back, rows):
                     tables.setdefault(str(row[1]), []).append(_table_record(row))
+                texts = {
+                    str(row[1]): _document_record(row) for row in map(_read_back, _documents(connection))
+                }
                 files = connection.execute("SELECT * FROM files ORDER BY rowid")
                 return cls(
-                    FileRecord(path, id, digest, settings, location, tuple(tables.get(path, ())), error)
+                    FileRecord(
+                        path,
+                        id,
+                        digest,
+                        settings,
+                        location,
+                        tuple(tables.get(path, ())),
+                        error,
+                        texts.get(path),
+                    )
                     for path, id, digest, settings, error, location in map(_read_back, files)
                 )
         except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
@@ -160,6 +216,12 @@ class Catalogue:
                 f"The catalogue {path} is missing or damaged: {error}.",
                 hint="Build the graph again in an empty directory.",
             ) from error
+
+
+def _documents(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    """The rows of documents; a graph that was built before there were any has no table of them."""
+    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'documents'").fetchone()
+    return connection.execute("SELECT * FROM documents") if known else ()
 
 
 def _stored(row: tuple[object, ...]) -> tuple[object, ...]:
@@ -203,6 +265,24 @@ def _table_row(table: TableRecord, position: int) -> tuple[object, ...]:
         table.title, table.rows, table.width, table.cells, table.quads,
         json.dumps(facts), json.dumps(table.tally), json.dumps(notices),
     )  # fmt: skip
+
+
+def _document_row(document: DocumentRecord) -> tuple[object, ...]:
+    notices = [[n.code, n.message, n.path, n.sheet, n.row, n.column] for n in document.notices]
+    return (
+        document.id, document.path, document.media_type, document.sha256, document.title, document.pages,
+        document.paragraphs, document.passages, document.quantities, document.quads,
+        json.dumps(document.tally), json.dumps(notices),
+    )  # fmt: skip
+
+
+_DOCUMENT_FIELDS = tuple(field.name for field in fields(DocumentRecord))
+
+
+def _document_record(row: tuple[Any, ...]) -> DocumentRecord:
+    found: dict[str, Any] = dict(zip(_DOCUMENT_FIELDS, row, strict=True))
+    notices = tuple(Notice(*notice) for notice in json.loads(found["notices"]))
+    return DocumentRecord(**found | {"tally": json.loads(found["tally"]), "notices": notices})
 
 
 def _table_record(row: tuple[Any, ...]) -> TableRecord:

@@ -120,19 +120,18 @@ def _rows(store: TripleStore, name: str) -> Iterator[dict[str, Any]]:
 
 def push(
     source: TripleStore,
-    tables: list[str],
-    names: Namespaces,
+    named: list[str],
     target: RemoteStore,
     progress: Progress = silent,
 ) -> int:
-    """Copy the graph of each table, then the description, to a Graph Store; gives the triples sent.
+    """Copy the `named` graphs, then the description, to a Graph Store; gives the triples sent.
 
     Each graph takes the place of what was there under its name, so a push that was broken off is
     repeated from the start without harm. Graphs of other names are not touched. Raises
     `RemoteStoreError`, which tells how far it came.
     """
     sent = 0
-    graphs: list[str | None] = [*map(names.table_iri, tables), None]
+    graphs: list[str | None] = [*named, None]
     for done, iri in enumerate(graphs):
         progress("push", done, len(graphs))
         found = list(source.graph(iri))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from kgtable.building.catalogue import FileRecord, TableRecord
+from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
 from kgtable.graph.tally import Tally
 from kgtable.tables.model import Notice, spreadsheet_reference
 
@@ -33,13 +33,19 @@ class ConversionReport:
         tally = Tally()
         for table in _tables(files):
             tally.add(Tally.from_json(table.tally))
-        from_tables = tuple(notice for table in _tables(files) for notice in table.notices)
+        records = (record for file in files for record in (*file.tables, file.document) if record is not None)
+        from_tables = tuple(notice for record in records for notice in record.notices)
         return cls(files, (*notices, *from_tables), tally)
 
     @property
     def tables(self) -> tuple[TableRecord, ...]:
         """Every table that was converted."""
         return tuple(_tables(self.files))
+
+    @property
+    def documents(self) -> tuple[DocumentRecord, ...]:
+        """The text of every file that has any."""
+        return tuple(file.document for file in self.files if file.document is not None)
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -51,6 +57,7 @@ class ConversionReport:
         counts = self.tally.to_json()
         return {
             "tables": [_table_json(table) for table in self.tables],
+            "documents": [_document_json(text) for text in self.documents],
             "cells": counts["kinds"],
             "untyped_in_typed_columns": counts["untyped"],
             "units": counts["units"],
@@ -66,6 +73,10 @@ class ConversionReport:
     def _lines(self) -> Iterator[str]:
         tables, counts = self.tables, self.tally.to_json()
         yield f"{len(tables):,} tables from {len(self.files):,} files, {self.tally.cells:,} cells"
+        if self.documents:
+            passages = sum(text.passages for text in self.documents)
+            numbers = sum(text.quantities for text in self.documents)
+            yield f"text of {len(self.documents):,} files: {passages:,} passages with {numbers:,} quantities"
         yield from _counts("cells by kind", counts["kinds"])
         if self.tally.untyped:
             yield f"  of the text cells, {self.tally.untyped:,} stand in columns of numbers or dates"
@@ -107,6 +118,18 @@ def _table_json(table: TableRecord) -> dict[str, Any]:
         "columns": table.width,
         "cells": table.cells,
         "quads": table.quads,
+    }
+
+
+def _document_json(text: DocumentRecord) -> dict[str, Any]:
+    return {
+        "id": text.id,
+        "path": text.path,
+        "pages": text.pages,
+        "paragraphs": text.paragraphs,
+        "passages": text.passages,
+        "quantities": text.quantities,
+        "quads": text.quads,
     }
 
 

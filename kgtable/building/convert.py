@@ -18,9 +18,10 @@ from pathlib import Path
 from threading import Thread
 from typing import IO
 
-from kgtable.building.catalogue import FileRecord, TableRecord
+from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
 from kgtable.building.contents import ContentWriter
 from kgtable.errors import StorageError, TableError, UnreadableTableError
+from kgtable.graph.document_encoder import DocumentShape
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted
 from kgtable.graph.terms import WHOLE, Block, Namespaces, Share
@@ -32,14 +33,15 @@ from kgtable.process_settings import ProcessSetting
 from kgtable.resources import PACKAGE, shipped_path
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
+from kgtable.tables.documents import ReadContent
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.limits import ReadLimits, content_size, each_of, faults_of
-from kgtable.tables.loader import read_file
+from kgtable.tables.loader import read_content
 from kgtable.tables.model import Grid, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
 from kgtable.version import __version__
 
-_CONVERTING = ("values", "tables", "ontology", "graph")
+_CONVERTING = ("values", "text", "tables", "ontology", "graph")
 """Rooms of the package that decide which statements a file becomes."""
 
 
@@ -286,7 +288,7 @@ def write_job(
         start = output.tell()
         contents_start = contents.tell() if contents is not None else 0
         tables: list[TableRecord] = []
-        error = None
+        error, document = None, None
         try:
             if job.mark is not None:
                 job.mark.write_text(str(number), encoding="ascii")
@@ -297,7 +299,8 @@ def write_job(
                     hint="Split the file, or free some memory.",
                 )
             before = _state(file)
-            for grid in _grids(file, digest, job.known, settings.limits):
+            content = _content(file, digest, job.known, settings.limits)
+            for grid in content.grids:
                 scan = None if job.known is None else job.known.scan
                 with faults_of(file):
                     conversion = TableConversion(grid, settings, job.share, scan, contents)
@@ -307,6 +310,14 @@ def write_job(
                     output.write(piece)
                 with faults_of(file):
                     tables.append(conversion.record())
+            if content.has_text and job.share.is_first:
+                with faults_of(file):
+                    text = TextConversion(file, content, settings)
+                if output.tell() > beginning:
+                    output.write(text.between)
+                for piece in each_of(file, map(str.encode, text)):
+                    output.write(piece)
+                document = text.record()
             if _state(file) != before:
                 raise UnreadableTableError(
                     "the file changed while it was read.",
@@ -314,7 +325,7 @@ def write_job(
                     hint="Run it again when nothing writes to it.",
                 )
         except TableError as caught:
-            error = str(caught)
+            error, document = str(caught), None
             tables.clear()
             output.seek(start)
             output.truncate()
@@ -323,7 +334,14 @@ def write_job(
                 contents.truncate()
         facts = [fact for table in tables for fact in table.facts]
         yield FileRecord(
-            file.relative, file.id, digest, settings.key(facts), str(file.path), tuple(tables), error
+            file.relative,
+            file.id,
+            digest,
+            settings.key(facts),
+            str(file.path),
+            tuple(tables),
+            error,
+            document,
         )
 
 
@@ -336,11 +354,40 @@ def _state(file: TableFile) -> tuple[int, ...]:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _grids(file: TableFile, digest: str, known: SplitFile | None, limits: ReadLimits) -> list[Grid]:
-    """Read the tables of a file, without hashing or scanning it again."""
+def _content(file: TableFile, digest: str, known: SplitFile | None, limits: ReadLimits) -> ReadContent:
+    """Read a file, without hashing or scanning it again."""
     if known is not None:
-        return read_file(file, limits, sha256=known.sha256, scan=known.scan)
-    return read_file(file, limits, sha256=digest if file.sidecar is None else "")
+        return read_content(file, limits, sha256=known.sha256, scan=known.scan)
+    return read_content(file, limits, sha256=digest if file.sidecar is None else "")
+
+
+class TextConversion:
+    """The text of a file as pieces of text; `record` gives the counts afterwards."""
+
+    def __init__(self, file: TableFile, content: ReadContent, settings: ConversionOptions) -> None:
+        self._file, self._content = file, content
+        tables = [grid.id for grid in content.grids]
+        self._shape = DocumentShape(file.id, file.relative, content.text, tables, settings.names)
+        self._writer = writer_for(settings.format, settings.names)
+        self._tally = Tally()
+
+    @property
+    def between(self) -> bytes:
+        """The separator between this graph and the one before."""
+        return self._writer.between.encode("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        blocks = chain.from_iterable(counted(self._shape.batches(), self._tally))
+        return self._writer.graph(self._shape.graph, blocks, WHOLE)
+
+    def record(self) -> DocumentRecord:
+        """The record of the text."""
+        text, content = self._content.text, self._content
+        return DocumentRecord(
+            self._file.id, self._file.relative, content.media_type, content.sha256, text.title, text.pages,
+            len(text.paragraphs), len(self._shape.passages), self._shape.quantities,
+            self._tally.predicates.total(), self._tally.to_json(), () if content.grids else content.notices,
+        )  # fmt: skip
 
 
 class TableConversion:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from kgtable.building.catalogue import TableRecord
+from kgtable.building.catalogue import DocumentRecord, TableRecord
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import (
     DCAT,
@@ -115,12 +115,15 @@ _STATEMENT = re.compile(r"(<[^>]*>) (<[^>]*>) (.*) \.")
 _SD_NAME = "<http://www.w3.org/ns/sparql-service-description#name>"
 
 
-def dataset_blocks(tables: Iterable[TableRecord], names: Namespaces) -> Iterator[Block]:
-    """The dataset with its partitions, then each table as a part of it with its source."""
+def dataset_blocks(
+    tables: Iterable[TableRecord], names: Namespaces, documents: Iterable[DocumentRecord] = ()
+) -> Iterator[Block]:
+    """The dataset with its partitions, then each table and document as a part of it with its source."""
+    documents = sorted(documents, key=lambda document: document.id)
     tables = sorted(tables, key=lambda table: table.id)
     tally = Tally()
-    for table in tables:
-        tally.add(Tally.from_json(table.tally))
+    for counts in (*(table.tally for table in tables), *(text.tally for text in documents)):
+        tally.add(Tally.from_json(counts))
     dataset = f"<{names.dataset_iri}>"
     classes, properties = sorted(tally.classes), sorted(tally.predicates)
     pairs: list[Pair] = [
@@ -140,6 +143,7 @@ def dataset_blocks(tables: Iterable[TableRecord], names: Namespaces) -> Iterator
         (f"<{VOID}propertyPartition>", f"<{names.dataset_iri}/property/{encode(iri)}>") for iri in properties
     )
     pairs += ((f"<{DCTERMS}hasPart>", f"<{names.table_iri(table.id)}>") for table in tables)
+    pairs += ((f"<{DCTERMS}hasPart>", f"<{names.document_iri(text.id)}>") for text in documents)
     yield dataset, pairs
     yield (
         f"<{names.base}conversion>",
@@ -160,16 +164,18 @@ def dataset_blocks(tables: Iterable[TableRecord], names: Namespaces) -> Iterator
             [(f"<{VOID}property>", f"<{iri}>"), (f"<{VOID}triples>", integer(tally.predicates[iri]))],
         )
     yield from self_description(names)
-    yield from _sources(tables, names)
+    yield from _sources((*tables, *documents), names)
     for table in tables:
         yield from _table(table, names)
+    for document in documents:
+        yield from _document(document, names)
 
 
 def _source_iri(path: str, names: Namespaces) -> str:
     return f"<{names.data}file/{'/'.join(map(encode, path.split('/')))}>"
 
 
-def _sources(tables: Iterable[TableRecord], names: Namespaces) -> Iterator[Block]:
+def _sources(tables: Iterable[TableRecord | DocumentRecord], names: Namespaces) -> Iterator[Block]:
     described = {(table.path, table.media_type, table.sha256) for table in tables}
     for path, media_type, sha256 in sorted(described):
         pairs: list[Pair] = [
@@ -196,6 +202,21 @@ def _table(table: TableRecord, names: Namespaces) -> Iterator[Block]:
     if table.sheet is not None:
         pairs.append((f"<{KGT}sheet>", text_literal(table.sheet)))
     yield iri, pairs
+
+
+def _document(document: DocumentRecord, names: Namespaces) -> Iterator[Block]:
+    iri = f"<{names.document_iri(document.id)}>"
+    yield (
+        iri,
+        [
+            (RDF_TYPE, f"<{VOID}Dataset>"),
+            (RDF_TYPE, f"<{PROV}Entity>"),
+            (f"<{DCTERMS}title>", text_literal(document.title or document.id)),
+            (_SD_NAME, iri),
+            (f"<{VOID}triples>", integer(document.quads)),
+            (f"<{PROV}wasDerivedFrom>", _source_iri(document.path, names)),
+        ],
+    )
 
 
 def ontology_blocks(ntriples: str) -> Iterator[Block]:

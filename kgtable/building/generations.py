@@ -301,7 +301,7 @@ class GraphDirectory:
 
 def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, Any]:
     """Counts of files, tables, rows, cells by kind, quads and units, what could not be read or is odd."""
-    tables = catalogue.tables
+    tables, texts = catalogue.tables, catalogue.documents
     tally = Tally()
     for record in tables.values():
         tally.add(Tally.from_json(record.tally))
@@ -314,9 +314,13 @@ def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, An
         "rows": sum(record.rows for record in tables.values()),
         "cells": tally.cells,
         "quads_of_tables": tally.predicates.total(),
+        "documents": len(texts),
+        "passages": sum(text.passages for text in texts.values()),
+        "quads_of_documents": sum(text.quads for text in texts.values()),
         "kinds": counts["kinds"],
         "units": {unit: sum(sources.values()) for unit, sources in counts["units"].items()},
         "errors": [file.error for file in catalogue.files.values() if file.error],
-        "notices": [str(notice) for record in tables.values() for notice in record.notices],
+        "notices": [str(notice) for record in tables.values() for notice in record.notices]
+        + [str(notice) for record in texts.values() for notice in record.notices],
         "table_ids": list(tables),
     }

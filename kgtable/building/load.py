@@ -84,12 +84,10 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
             gc.collect()
 
 
-def change_store(
-    previous: Path, path: Path, removed: Iterable[str], nquads: Iterable[Path], names: Namespaces
-) -> None:
-    """Make a copy of a store with some tables replaced.
+def change_store(previous: Path, path: Path, removed: Iterable[str], nquads: Iterable[Path]) -> None:
+    """Make a copy of a store with some graphs replaced.
 
-    The graphs of the `removed` tables and the default graph are emptied, then the N-Quads files are
+    The `removed` graphs and the default graph are emptied, then the N-Quads files are
     loaded and deleted. The previous store is not touched: its data files are shared by hard links.
     Raises `StorageError`.
     """
@@ -98,8 +96,8 @@ def change_store(
         store = ox.Store(str(path))
         try:
             store.clear_graph(ox.DefaultGraph())
-            for table in removed:
-                store.remove_graph(ox.NamedNode(names.table_iri(table)))
+            for name in removed:
+                store.remove_graph(ox.NamedNode(name))
             _load(store, nquads)
             store.flush()
         finally:

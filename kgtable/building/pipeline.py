@@ -212,11 +212,11 @@ def _make(
             if previous is None or not plan.kept:
                 fill_store(generation.store_path, texts)
                 if previous is not None:
-                    known = {Namespaces(previous.base).table_iri(id) for id in before.tables}
+                    known = set(before.graphs(Namespaces(previous.base)))
                     carry_over(previous.store_path, generation.store_path, known)
             else:
-                gone = sorted(before.tables.keys() - set(assembly.kept))
-                change_store(previous.store_path, generation.store_path, gone, texts, assembly.names)
+                gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
+                change_store(previous.store_path, generation.store_path, gone, texts)
         with watch.stage("keeping contents"):
             save_contents(generation, assembly.contents, assembly.kept)
     with watch.stage("describing"):

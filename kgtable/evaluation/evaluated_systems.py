@@ -165,7 +165,9 @@ def solver_answerer(solver: Solver, source: TableSource, llm: LLM | None) -> Ans
     model = BY_RULES if llm is None else llm.model
 
     def answer(found: Retrieval) -> Answer:
-        return solver.solve(Evidence(found, source), llm) if found.triples else nothing_found(found, model)
+        if not found.triples and not found.passages:
+            return nothing_found(found, model)
+        return solver.solve(Evidence(found, source), llm)
 
     return answer
 

@@ -24,30 +24,40 @@ _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt
 
 
 def write_rdf(
-    store: TripleStore, tables: Iterable[str], names: Namespaces, format: Format, *, description: bool = True
+    store: TripleStore,
+    tables: Iterable[str],
+    names: Namespaces,
+    format: Format,
+    *,
+    documents: Iterable[str] = (),
+    description: bool = True,
 ) -> Iterator[str]:
-    """The graphs of the tables, and the default graph unless `description` is false, piece by piece."""
-    return whole_document(format, names, _graphs(store, tables, names, description=description))
+    """The graphs of tables and documents, and the default graph unless `description` is false, in pieces."""
+    graphs = (*map(names.table_iri, tables), *map(names.document_iri, documents))
+    return whole_document(format, names, _graphs(store, graphs, description=description))
 
 
 def _graphs(
-    store: TripleStore, tables: Iterable[str], names: Namespaces, *, description: bool
+    store: TripleStore, graphs: Iterable[str], *, description: bool
 ) -> Iterator[tuple[Term | None, Blocks]]:
-    for id in tables:
-        iri = names.table_iri(id)
+    for iri in graphs:
         yield f"<{iri}>", table_blocks(store.graph(iri))
     if description:
         yield None, plain_blocks(collect(store.graph(None)))
 
 
-def to_dataset(store: TripleStore, tables: Iterable[str], names: Namespaces) -> rdflib.Dataset:
-    """The graphs of the tables and the default graph in memory."""
+def to_dataset(
+    store: TripleStore, tables: Iterable[str], names: Namespaces, documents: Iterable[str] = ()
+) -> rdflib.Dataset:
+    """The graphs of tables and documents and the default graph in memory."""
     import rdflib
 
     dataset = rdflib.Dataset()
     for name, namespace in names.prefixes.items():
         dataset.bind(name, namespace)
-    dataset.parse(data="".join(write_rdf(store, tables, names, Format.NQUADS)), format="nquads")
+    dataset.parse(
+        data="".join(write_rdf(store, tables, names, Format.NQUADS, documents=documents)), format="nquads"
+    )
     return dataset
 
 

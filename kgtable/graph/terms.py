@@ -231,6 +231,10 @@ class Namespaces:
         """
         return f"{self.data}table/{encode(table)}"
 
+    def document_iri(self, document: str) -> str:
+        """A document's text, and the named graph that holds it."""
+        return f"{self.data}document/{encode(document)}"
+
     def row_iri(self, table: str, row: int) -> str:
         """A row of a table."""
         return f"{self.table_iri(table)}/row/{row}"

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -20,13 +20,15 @@ from kgtable.building.contents import contents_state, mark_contents, read_conten
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import replace_description
 from kgtable.errors import GraphError, VocabularyIndexError
-from kgtable.graph.store import store_state
+from kgtable.graph.document_source import StoredDocument, read_document
+from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.terms import Namespaces
 from kgtable.index.column_profiles import TableHead, profiles_of
 from kgtable.index.corpus import NONE, PRINTED_CELLS, PRINTED_ROWS, Corpus, Places, Statistics, okapi
 from kgtable.index.embedding import Embedder, Matrix
 from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
+from kgtable.index.passage_index import passages_of, piece_texts, write_passages
 from kgtable.index.postings import Integers, Postings
 from kgtable.index.relation_statements import STATED_BY, STATED_OF, relation_blocks
 from kgtable.index.relations import FILE as RELATIONS
@@ -310,14 +312,25 @@ def build_index(
     with storage_errors(folder):
         folder.mkdir()
         previous = _previous(generation)
-        ids = list(Catalogue.load(generation.catalogue_path).tables)
+        catalogue = Catalogue.load(generation.catalogue_path)
+        ids = list(catalogue.tables)
         written = _write_corpus(read_contents(generation, ids), folder)
+        passages, pieces = passages_of(_documents(generation, list(catalogue.documents)))
+        write_passages(passages, pieces, folder)
         embedder = load(embedding)
         if embedder is not None:
-            write_vectors(written.corpus, written.table_texts, folder, embedder, previous)
+            texts = piece_texts(passages, pieces)
+            write_vectors(written.corpus, written.table_texts, folder, embedder, previous, texts)
         _write_relations(generation, written, folder)
         name = "none" if embedder is None else embedder.name
         _write_about(folder, embedding, name, len(ids), contents_state(generation))
+
+
+def _documents(generation: Generation, ids: Sequence[str]) -> Iterator[StoredDocument]:
+    if ids:
+        names = Namespaces(generation.base)
+        store = EmbeddedStore(generation.store_path, names.prefixes)
+        yield from filter(None, (read_document(store, id, names) for id in ids))
 
 
 def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
@@ -421,14 +434,21 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def write_vectors(
-    corpus: Corpus, table_texts: Sequence[str], folder: Path, embedder: Embedder, previous: Path | None
+    corpus: Corpus,
+    table_texts: Sequence[str],
+    folder: Path,
+    embedder: Embedder,
+    previous: Path | None,
+    piece_texts: Sequence[str] = (),
 ) -> None:
-    """Embed tables, column names, subjects and groups into the index folder."""
+    """Embed tables, pieces of passages, column names, subjects and groups into the index folder."""
     from kgtable.index import vectors
 
     usable = previous is not None and read_about(previous)["embedding"] == embedder.name
     cache = vectors.VectorCache.load(embedder, previous if usable else None)
-    vectors.write_tables(cache, table_texts, folder)
+    vectors.write_whole(cache, "tables", table_texts, folder)
+    if piece_texts:
+        vectors.write_whole(cache, "pieces", piece_texts, folder)
     places = corpus.places
     kinds = {
         "predicates": np.unique(places.column_name),

@@ -72,7 +72,7 @@ class VectorCache:
         What is damaged there is embedded again.
         """
         known: dict[bytes, Matrix] = {}
-        for name in ("tables", *KINDS) if folder is not None else ():
+        for name in ("tables", "pieces", *KINDS) if folder is not None else ():
             assert folder is not None
             with suppress(OSError, ValueError, RuntimeError):
                 keys = mapped(folder / f"vectors.{name}.keys.npy")
@@ -150,11 +150,11 @@ def _faiss_index(vectors: Matrix) -> faiss.Index:
     return clustered
 
 
-def write_tables(cache: VectorCache, texts: Sequence[str], folder: Path) -> None:
-    """Embed the tables' texts, one a table."""
+def write_whole(cache: VectorCache, name: str, texts: Sequence[str], folder: Path) -> None:
+    """Embed the texts of tables, one a table, or of pieces of passages."""
     vectors, keys = cache.embed(texts)
-    np.save(folder / "vectors.tables.npy", vectors, allow_pickle=False)
-    np.save(folder / "vectors.tables.keys.npy", keys, allow_pickle=False)
+    np.save(folder / f"vectors.{name}.npy", vectors, allow_pickle=False)
+    np.save(folder / f"vectors.{name}.keys.npy", keys, allow_pickle=False)
 
 
 def write_vocabulary(

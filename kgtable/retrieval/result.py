@@ -146,12 +146,30 @@ class ScoredTable:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredPassage:
+    """A passage of a document and how well it fits the question.
+
+    `passage` is its IRI, `tables` the ids of the tables that it describes, `page` the page it begins on.
+    """
+
+    passage: str
+    document: str
+    file: str
+    page: int | None
+    tables: tuple[str, ...]
+    title: str
+    text: str
+    score: float
+
+
 @dataclass(frozen=True)
 class Retrieval:
     """What a retriever found: triples and tables by falling score, ties in a stable order.
 
     `triples` may be read when they are looked at; `addresses` are known from the start. `trace` keeps what
-    each step did (labels, expanded terms, counts), for people.
+    each step did (labels, expanded terms, counts), for people. `passages` are those of methods that
+    look at the text of documents, too.
     """
 
     question: str
@@ -160,6 +178,7 @@ class Retrieval:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     method: str = "hybrid"
     trace: Mapping[str, Any] = field(default_factory=dict)
+    passages: tuple[ScoredPassage, ...] = ()
 
     @cached_property
     def addresses(self) -> Sequence[CellAddress]:
@@ -181,6 +200,7 @@ class Retrieval:
             "triples": [triple._asdict() for triple in self.triples],
             "tables": [asdict(table) for table in self.tables],
             "timings_ms": {step: round(time, 3) for step, time in self.timings_ms.items()},
+            **({"passages": [asdict(passage) for passage in self.passages]} if self.passages else {}),
         }
 
     def to_frame(self) -> pd.DataFrame:

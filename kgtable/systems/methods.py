@@ -12,6 +12,7 @@ from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
+from kgtable.systems.documents.passage_retrieval import DocumentOptions, make_documents
 from kgtable.systems.tablerag import method as tablerag
 from kgtable.systems.trag.trag_options import PublishedOptions, TragOptions
 
@@ -27,6 +28,7 @@ METHODS: Mapping[str, Method] = {
     **tablerag.METHODS,
     "trag": Method(_make_trag, TragOptions),
     "trag-paper": Method(_make_trag, PublishedOptions),
+    "documents": Method(make_documents, DocumentOptions),
 }
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
 

@@ -32,6 +32,7 @@ class ReadLimits:
     without a value that may stand for each with one, once there are more than a million.
     `max_memory`, `max_seconds`: memory and processor time for the process that reads workbooks, columnar
     files, and pages and documents of more than `apart_above` bytes; it has a second more for each MiB.
+    `max_pages`, `max_page_seconds`: pages of a PDF, and processor time for each of them beside that.
     """
 
     stream_above: int = 16 * MEBIBYTE
@@ -44,6 +45,8 @@ class ReadLimits:
     max_memory: int = 3072 * MEBIBYTE
     max_seconds: int = 120
     apart_above: int = 64 << 10
+    max_pages: int = 3_000
+    max_page_seconds: float = 0.5
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> bool:
         """Whether a file of `packed` bytes that unpacks to `unpacked` bytes is out of bounds.
@@ -203,7 +206,7 @@ def content_size(file: TableFile, limits: ReadLimits) -> int:
 _LOCAL_HEADER = 30
 
 
-def check_archive(file: TableFile, limits: ReadLimits) -> None:
+def check_archive(file: TableFile, limits: ReadLimits, kind: str = "workbook") -> None:
     """Raises `UnreadableTableError` where the archive is damaged, encrypted or unpacks too far.
 
     Every member is unpacked once and counted, because the sizes that an archive states may lie.
@@ -217,7 +220,7 @@ def check_archive(file: TableFile, limits: ReadLimits) -> None:
             for member in members:
                 if member.flag_bits & 1:
                     raise UnreadableTableError(
-                        "the workbook is protected by a password.",
+                        f"the {kind} is protected by a password.",
                         path=file.relative,
                         hint="Save it without a password.",
                     )
@@ -226,9 +229,9 @@ def check_archive(file: TableFile, limits: ReadLimits) -> None:
                     _allow(file, limits, packed, total)
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
         raise UnreadableTableError(
-            "the workbook is damaged or cut off.",
+            f"the {kind} is damaged or cut off.",
             path=file.relative,
-            hint="Get a complete copy, or open and save it again in a spreadsheet program.",
+            hint="Get a complete copy, or open and save it again in the program it came from.",
         ) from error
 
 

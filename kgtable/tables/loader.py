@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgtable.errors import NoTableError, TableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
+from kgtable.tables.documents import ReadContent, text_beside
 from kgtable.tables.layout.regions import split_regions
 from kgtable.tables.limits import ReadLimits, check_extent, faults_of, this_process
 from kgtable.tables.model import Context, Grid, Notice
@@ -21,26 +22,35 @@ if TYPE_CHECKING:
     from kgtable.tables.readers.delimited import DelimitedScan
 
 __all__ = [
-    "ReadLimits", "TableFile", "Walk", "file_digest", "find_files", "read_file", "read_folder", "walk",
+    "ReadLimits", "TableFile", "Walk", "file_digest", "find_files", "read_content", "read_file", "read_folder", "walk",
 ]  # fmt: skip
-
-Reader = Callable[[TableFile, ReadLimits], list[Grid]]
 
 _READERS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys((".csv", ".tsv", ".tab", ".psv", ".txt"), "delimited:read_delimited"),
         **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "spreadsheet:read_spreadsheet"),
-        **dict.fromkeys((".html", ".htm", ".xhtml"), "html:read_html"),
-        **dict.fromkeys((".md", ".markdown"), "markdown:read_markdown"),
         **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json_records:read_records"),
         **dict.fromkeys((".parquet", ".feather", ".arrow"), "parquet:read_columnar"),
     }
 )
 """Suffix → module and function; loaded when needed, since some bring large libraries."""
 
+_DOCUMENT_READERS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys((".html", ".htm", ".xhtml"), "html:read_page"),
+        **dict.fromkeys((".md", ".markdown"), "markdown:read_markdown"),
+        ".docx": "word:read_docx",
+        ".pptx": "slides:read_pptx",
+        ".pdf": "pdf:read_pdf",
+    }
+)
+"""The same for files that are read with their text."""
 
 _DIVIDED = frozenset((".csv", ".tsv", ".tab", ".psv", ".txt", ".xlsx", ".xlsm", ".xls", ".ods"))
 """Suffixes of files whose sheets may hold several tables."""
+
+
+ContentReader = Callable[[TableFile, ReadLimits], ReadContent]
 
 
 def read_file(
@@ -55,31 +65,58 @@ def read_file(
     `sha256` is the file's hash and `scan` a look over a delimited file, where they are known already.
     Raises `TableError` where the file cannot be read or holds no table.
     """
+    grids = list(read_content(file, limits, sha256=sha256, scan=scan).grids)
+    if not grids:
+        kind = {".html": "page has no table", ".md": "text has no pipe table"}
+        fault = kind.get(file.suffix, "file holds no table")
+        raise NoTableError(f"the {fault}.", path=file.relative, hint="Remove it, or put a table into it.")
+    return grids
+
+
+def read_content(
+    file: TableFile,
+    limits: ReadLimits | None = None,
+    *,
+    sha256: str = "",
+    scan: DelimitedScan | None = None,
+) -> ReadContent:
+    """The tables of one file as `read_file` gives them, and its text or what its sidecar says beside them.
+
+    Raises `TableError` where the file cannot be read, or holds neither a table nor text.
+    """
     with faults_of(file):
         return _read(file, limits or ReadLimits(), sha256, scan)
 
 
-def _read(file: TableFile, limits: ReadLimits, sha256: str, scan: DelimitedScan | None) -> list[Grid]:
-    grids = _read_grids(file, limits) if scan is None else [scan.grid()]
+def _read(file: TableFile, limits: ReadLimits, sha256: str, scan: DelimitedScan | None) -> ReadContent:
+    content = _read_here_or_apart(file, limits) if scan is None else ReadContent((scan.grid(),))
     sha256 = sha256 or hash_file(file)
-    for grid in grids:
+    for grid in content.grids:
         check_extent(file, limits, 1, grid.width, 1)
-    if not grids:
-        raise NoTableError("it holds no table.", path=file.relative, hint="Remove it, or put one into it.")
-    ids, grids = _divided(file, grids)
+    if not content.grids and not content.has_text:
+        raise NoTableError(
+            "it holds no table and no text.", path=file.relative, hint="Remove it from the folder."
+        )
+    ids, grids = _divided(file, list(content.grids))
     beside, notices = Context(), tuple[Notice, ...]()
     if file.sidecar is not None:
         beside, notices = read_sidecar(file.sidecar, _sidecar_name(file))
-    return [
+    if not grids:
+        notices += content.notices
+    found = tuple(
         replace(
             grid,
             id=table_id,
             source=replace(grid.source, sha256=sha256),
             context=merge_contexts(beside, grid.context),
-            notices=grid.notices + (notices if number == 0 else ()),
+            notices=grid.notices + ((*notices, *content.notices) if number == 0 else ()),
         )
         for number, (table_id, grid) in enumerate(zip(ids, grids, strict=True))
-    ]
+    )
+    text = content.text
+    if not content.has_text and file.sidecar is not None and found:
+        text = text_beside(found)
+    return ReadContent(found, text, notices, file.media_type, sha256)
 
 
 def read_folder(
@@ -96,8 +133,7 @@ def read_folder(
             yield error
 
 
-def _read_grids(file: TableFile, limits: ReadLimits) -> list[Grid]:
-    """The tables of a file as its reader gives them, read here or in another process."""
+def _read_here_or_apart(file: TableFile, limits: ReadLimits) -> ReadContent:
     from kgtable.tables.readers.apart import is_read_apart, read_apart
 
     if not this_process.is_bounded and is_read_apart(file, limits):
@@ -105,11 +141,15 @@ def _read_grids(file: TableFile, limits: ReadLimits) -> list[Grid]:
     return reader_of(file)(file, limits)
 
 
-def reader_of(file: TableFile) -> Reader:
-    """The function that reads files of this kind."""
-    module, function = _READERS[file.suffix].split(":")
-    reader: Reader = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
-    return reader
+def reader_of(file: TableFile) -> ContentReader:
+    """The function that reads files of this kind: what it gives has neither ids nor the sidecar's context."""
+    with_text = file.suffix in _DOCUMENT_READERS
+    module, function = (_DOCUMENT_READERS if with_text else _READERS)[file.suffix].split(":")
+    read = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
+    if with_text:
+        reader: ContentReader = read
+        return reader
+    return lambda file, limits: ReadContent(tuple(read(file, limits)))
 
 
 def _divided(file: TableFile, grids: list[Grid]) -> tuple[list[str], list[Grid]]:

@@ -134,7 +134,7 @@ def test_a_document_of_all_tables_and_what_is_said_of_them(folder: Path) -> None
     quads = list(ox.parse(out.getvalue(), format=ox.RdfFormat.N_QUADS))
     graphs = {str(quad.graph_name) for quad in quads}
     assert {name.rpartition("/")[2] for name in graphs} == {"DEFAULT", "income>", "planets>"}
-    assert sum(table.quads for table in report.tables) == sum(
+    assert sum(record.quads for record in (*report.tables, *report.documents)) == sum(
         quad.graph_name != ox.DefaultGraph() for quad in quads
     )
     assert told[0] == ("converting", 0, 2)
@@ -155,11 +155,16 @@ def test_what_cannot_be_read_is_reported_and_the_rest_written(folder: Path) -> N
     (folder / "income.csv").write_bytes(b"PK\x03\x04\x00\x00binary\x00\x00")
     (folder / "empty.csv").write_bytes(b"")
     (folder / "notes.docx").write_bytes(b"not a table")
+    (folder / "picture.png").write_bytes(b"no table at all")
     out = io.BytesIO()
     report = convert_tables([folder], out, ConversionOptions())
     assert [table.id for table in report.tables] == ["planets"]
-    assert sorted(error.partition(":")[0] for error in report.errors) == ["empty.csv", "income.csv"]
-    assert any("notes.docx" in str(notice) for notice in report.notices)
+    assert sorted(error.partition(":")[0] for error in report.errors) == [
+        "empty.csv",
+        "income.csv",
+        "notes.docx",
+    ]
+    assert any("picture.png" in str(notice) for notice in report.notices)
     assert b"data/table/income" not in out.getvalue()
 
 

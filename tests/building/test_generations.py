@@ -134,9 +134,9 @@ def test_the_counts_add_up(folder: Path, graph_path: Path) -> None:
     assert (info["files"], info["tables"], info["table_ids"]) == (3, 2, ["income", "planets"])
     assert info["rows"] == 7 + 4
     assert info["cells"] == sum(info["kinds"].values()) == sum(r.cells for r in kg.catalogue.tables.values())
-    assert info["quads_of_tables"] == len("".join(kg.rdf("nquads")).splitlines()) - sum(
-        1 for _ in kg.store.graph(None)
-    )
+    assert info["quads_of_tables"] + info["quads_of_documents"] == len(
+        "".join(kg.rdf("nquads")).splitlines()
+    ) - sum(1 for _ in kg.store.graph(None))
     assert sum(info["units"].values()) == info["kinds"]["number"]
     assert len(info["errors"]) == 1
     assert json.loads(json.dumps(info)) == info

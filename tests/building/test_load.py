@@ -62,7 +62,12 @@ def test_some_tables_change_and_the_store_before_does_not(tmp_path: Path) -> Non
     before = [table("a", 1), table("b", 2), table("c", 3), described]
     fill_store(tmp_path / "1", files(tmp_path / "texts", *before))
     after = [table("b", 22), described.replace("before", "after")]
-    change_store(tmp_path / "1", tmp_path / "2", ["a", "b"], files(tmp_path / "texts", *after), NAMES)
+    change_store(
+        tmp_path / "1",
+        tmp_path / "2",
+        [NAMES.table_iri(id) for id in "ab"],
+        files(tmp_path / "texts", *after),
+    )
     assert quads(tmp_path / "2") == parsed(before[2], *after)
     assert quads(tmp_path / "1") == parsed(*before)
 
@@ -86,7 +91,7 @@ def test_damaged_stores_are_named(tmp_path: Path) -> None:
     fill_store(tmp_path / "1", files(tmp_path / "texts", table("a", 1)))
     (tmp_path / "1" / "CURRENT").write_bytes(b"\xff")
     with pytest.raises(StorageError, match=r"1 is damaged.*Build the graph again"):
-        change_store(tmp_path / "1", tmp_path / "2", [], [], NAMES)
+        change_store(tmp_path / "1", tmp_path / "2", [], [])
     with pytest.raises(StorageError, match="1 is damaged"):
         carry_over(tmp_path / "1", tmp_path / "3", ())
 

@@ -15,8 +15,8 @@ from kgtable.index.vectors import (
     Vectors,
     one_thread,
     stored_vectors,
-    write_tables,
     write_vocabulary,
+    write_whole,
 )
 from tests.index.sample_graph import WordEmbedder
 
@@ -77,7 +77,7 @@ def test_a_large_vocabulary_is_searched_in_clusters_and_read_back_exactly(tmp_pa
         write_vocabulary(cache, "subjects", texts, np.arange(600) * 2, tmp_path)
     for kind in ("predicates", "groups"):
         write_vocabulary(cache, kind, texts[:3], np.arange(3), tmp_path)
-    write_tables(cache, texts[:2], tmp_path)
+    write_whole(cache, "tables", texts[:2], tmp_path)
     vectors, _ = cache.embed(texts)
     assert np.array_equal(stored_vectors(tmp_path, "subjects"), vectors)
     found, cosines = Vectors.open(tmp_path).nearest("subjects", vectors[40:60], 1)

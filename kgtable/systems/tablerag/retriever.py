@@ -203,9 +203,9 @@ class ShowingRetriever:
             clock.times,
             self.name,
             trace,
-            tuple(shown),
-            "" if shown else refused,
-            self._shelf.encoded - before,
+            shown=tuple(shown),
+            refused="" if shown else refused,
+            encoded=self._shelf.encoded - before,
         )
 
     def _picked(self, question: str) -> list[ScoredTable]:

@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
@@ -26,11 +26,13 @@ from typing import IO, Any
 from kgtable.errors import EmptyTableError, NoTableError, TableError, UnreadableTableError
 from kgtable.resources import PACKAGE
 from kgtable.tables.discovery import TableFile
+from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area, Context, Grid, Notice, Row, Source
+from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 
 _ALWAYS = frozenset((".xlsx", ".xlsm", ".xls", ".ods", ".parquet", ".feather", ".arrow"))
-_LARGE = frozenset((".html", ".htm", ".xhtml", ".json", ".md", ".markdown"))
+_LARGE = frozenset((".html", ".htm", ".xhtml", ".json", ".md", ".markdown", ".docx", ".pptx"))
 _HINT = "Get a complete copy, or save it anew as CSV."
 _PIECE = 1 << 20
 _KINDS = {kind.__name__: kind for kind in (UnreadableTableError, EmptyTableError, NoTableError)}
@@ -46,8 +48,8 @@ def is_read_apart(file: TableFile, limits: ReadLimits) -> bool:
         return False
 
 
-def read_apart(file: TableFile, limits: ReadLimits) -> list[Grid]:
-    """The tables of a file, as its reader gives them, read in another process.
+def read_apart(file: TableFile, limits: ReadLimits) -> ReadContent:
+    """The tables and the text of a file, as its reader gives them, read in another process.
 
     Raises `TableError` as the reader does, and where the file asks for more than the limits.
     """
@@ -65,10 +67,28 @@ def read_apart(file: TableFile, limits: ReadLimits) -> list[Grid]:
                     held.extend(map(tuple, batch))
                 rows = tuple(held)
             grids.append(_grid(head, rows))
+        text = process.message(budget)
         done = True
     finally:
         process.release(done=done)
-    return grids
+    paragraphs = tuple(Paragraph(*fields) for fields in text["paragraphs"])
+    places = tuple(TextPlace(*fields) for fields in text["tables"])
+    return ReadContent(
+        tuple(grids),
+        DocumentText(paragraphs, places, text["title"], text["pages"]),
+        tuple(Notice(**notice) for notice in text["notices"]),
+    )
+
+
+def text_message(content: ReadContent) -> dict[str, Any]:
+    """The text of a file and the notices that belong to none of its tables, as JSON values."""
+    return {
+        "paragraphs": [astuple(paragraph) for paragraph in content.text.paragraphs],
+        "tables": [astuple(place) for place in content.text.tables],
+        "title": content.text.title,
+        "pages": content.text.pages,
+        "notices": [asdict(notice) for notice in content.notices],
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,23 +12,17 @@ from lxml import etree
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
+from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits, read_bytes
 from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
 from kgtable.tables.readers.encoding import CONTROL_CODES, BinaryContentError, Encoding, detect_encoding
+from kgtable.tables.readers.page_text import BLOCKS, is_hidden, page_text
 from kgtable.values.text import sound_text
 
-BLOCKS = frozenset(
-    [
-        *("address", "article", "aside", "blockquote", "center", "dd", "div", "dl", "dt", "figcaption"),
-        *("figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main"),
-        *("nav", "ol", "p", "pre", "section", "tr", "ul"),
-    ]
-)
 _UNSEEN = frozenset(["head", "noscript", "script", "select", "style", "table", "template", "title"])
 _BLOCK_EDGE = "\ufdd0"
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 _AROUND_BREAKS = re.compile(rf" *([\n{_BLOCK_EDGE}][ \n{_BLOCK_EDGE}]*)")
-_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _LENGTH = re.compile(r"(?:^|;)\s*(padding-left|margin-left|text-indent)\s*:\s*(-?[\d.]+)\s*(em|px|pt)", re.I)
 _POINTS = {"em": 12.0, "px": 0.75, "pt": 1.0}
 _POINTS_A_LEVEL = 8
@@ -44,9 +38,7 @@ def visible_text(element: etree._Element) -> str:
         return sound_text(_collapsed(element.text).strip(" "))
     text = _joined(_pieces(element))
     if not text:
-        alternatives = (
-            picture.get("alt") or "" for picture in element.iter("img") if not _is_hidden(picture)
-        )
+        alternatives = (picture.get("alt") or "" for picture in element.iter("img") if not is_hidden(picture))
         text = _joined(alternatives)
     return sound_text(text)
 
@@ -91,7 +83,7 @@ def _pieces(root: etree._Element) -> Iterator[str]:
                 if parent.tag in BLOCKS:
                     yield _BLOCK_EDGE
                 yield _collapsed(parent.tail)
-        elif not isinstance(child.tag, str) or child.tag in _UNSEEN or _is_hidden(child):
+        elif not isinstance(child.tag, str) or child.tag in _UNSEEN or is_hidden(child):
             yield _collapsed(child.tail)
         elif child.tag == "br":
             yield "\n" + _collapsed(child.tail)
@@ -104,10 +96,6 @@ def _pieces(root: etree._Element) -> Iterator[str]:
 
 def _collapsed(text: str | None) -> str:
     return _SPACES.sub(" ", text) if text else ""
-
-
-def _is_hidden(element: etree._Element) -> bool:
-    return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style") or ""))
 
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -125,6 +113,14 @@ def read_html(file: TableFile, limits: ReadLimits) -> list[Grid]:
 
     Raises `TableError` where the page cannot be read or has no table.
     """
+    grids = list(read_page(file, limits).grids)
+    if not grids:
+        raise NoTableError("the page has no table.", path=file.relative, hint="Remove it from the folder.")
+    return grids
+
+
+def read_page(file: TableFile, limits: ReadLimits) -> ReadContent:
+    """The tables and the text of a page. Raises `TableError` where the page cannot be read."""
     content = read_bytes(file, limits)
     encoding = _encoding(file, content)
     text = content.decode(encoding.codec, encoding.errors)
@@ -134,21 +130,18 @@ def read_html(file: TableFile, limits: ReadLimits) -> list[Grid]:
     except etree.XMLSyntaxError as error:
         raise UnreadableTableError("the page cannot be parsed.", path=file.relative) from error
     page = _Page(file, limits)
-    if root is not None:
-        page.walk(root)
-    if not page.grids:
-        raise NoTableError("the page has no table.", path=file.relative, hint="Remove it from the folder.")
+    if root is None:
+        return ReadContent(notices=_notices(file, encoding))
+    page.walk(root)
     notices = _notices(file, encoding)
-    return [
-        replace(grid, source=Source(file.relative, number=n, media_type="text/html", encoding=encoding.codec))
-        if n
-        else replace(
-            grid,
-            source=Source(file.relative, number=n, media_type="text/html", encoding=encoding.codec),
-            notices=notices,
-        )
+    source = Source(file.relative, media_type="text/html", encoding=encoding.codec)
+    grids = (
+        replace(grid, source=replace(source, number=n), notices=() if n else notices)
         for n, grid in enumerate(page.grids)
-    ]
+    )
+    return ReadContent(
+        tuple(grids), page_text(root, page.elements, page.title), () if page.grids else notices
+    )
 
 
 def _notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
@@ -186,8 +179,9 @@ class _Page:
 
     def __init__(self, file: TableFile, limits: ReadLimits) -> None:
         self.grids: list[Grid] = []
+        self.elements: list[etree._Element] = []
+        self.title = ""
         self._file, self._limits = file, limits
-        self._title = ""
         self._headings: dict[int, str] = {}
         self._recent: list[str] = []
         self._after_open = False
@@ -209,7 +203,7 @@ class _Page:
     def _note(self, element: etree._Element) -> None:
         text = " ".join((element.text or "").split()) if element.tag == "title" else visible_text(element)
         if element.tag == "title":
-            self._title = self._title or text
+            self.title = self.title or text
         elif element.tag in _HEADINGS:
             level = int(str(element.tag)[1])
             self._headings = {key: value for key, value in self._headings.items() if key < level}
@@ -231,6 +225,7 @@ class _Page:
             layout.add_section(section)
         if _is_layout(table, layout):
             return False
+        self.elements.append(table)
         captions = table.findall("caption")
         self.grids.append(
             Grid(
@@ -239,7 +234,7 @@ class _Page:
                 tuple(layout.rows),
                 max(map(len, layout.rows)),
                 context=Context(
-                    title=self._title,
+                    title=self.title,
                     heading=tuple(text for _, text in sorted(self._headings.items())),
                     caption=visible_text(captions[0]) if captions else "",
                     before=tuple(self._recent[-_BEFORE:]),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from kgtable.errors import NoTableError, UnreadableTableError
+from kgtable.errors import UnreadableTableError
 from kgtable.tables.discovery import TableFile
+from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits, read_bytes
 from kgtable.tables.model import Context, Grid, Notice, Row, Source
 from kgtable.tables.readers.encoding import BinaryContentError, detect_encoding
+from kgtable.text.passages import DocumentText, Paragraph, TextPlace
+from kgtable.values.text import sound_text
 
 _DELIMITER_CELL = re.compile(r"\s*:?-+:?\s*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -22,10 +25,10 @@ _WHOLE = re.compile(r"(\*\*\*|\*\*|\*|___|__|_|`+|~~)(?=\S)(.+?)(?<=\S)\1\Z", re
 _BEFORE, _AFTER = 3, 2
 
 
-def read_markdown(file: TableFile, limits: ReadLimits) -> list[Grid]:
-    """The pipe tables of a Markdown file; row 0 is the header row, the line of dashes is no row.
+def read_markdown(file: TableFile, limits: ReadLimits) -> ReadContent:
+    """The pipe tables of a Markdown file and its text; row 0 is the header row, the line of dashes no row.
 
-    Raises `TableError` where the file cannot be read or has no table.
+    Raises `TableError` where the file cannot be read.
     """
     content = read_bytes(file, limits)
     try:
@@ -38,11 +41,7 @@ def read_markdown(file: TableFile, limits: ReadLimits) -> list[Grid]:
         notices = (Notice("encoding", message, file.relative),)
     document = _Document()
     document.read(re.split(r"\r\n|\r|\n", content.decode(encoding.codec, encoding.errors)))
-    if not document.tables:
-        raise NoTableError(
-            "the text has no pipe table.", path=file.relative, hint="Remove it from the folder."
-        )
-    return [
+    grids = (
         Grid(
             file.id,
             Source(file.relative, number=number, media_type=file.media_type, encoding=encoding.codec),
@@ -53,7 +52,14 @@ def read_markdown(file: TableFile, limits: ReadLimits) -> list[Grid]:
             notices=notices if number == 0 else (),
         )
         for number, table in enumerate(document.tables)
-    ]
+    )
+    places = tuple(
+        TextPlace(at, caption=table.context.caption)
+        for at, table in zip(document.places, document.tables, strict=True)
+    )
+    title = next((paragraph.text for paragraph in document.text if paragraph.level == 1), "")
+    text = DocumentText(tuple(document.text), places, title)
+    return ReadContent(tuple(grids), text, () if document.tables else notices)
 
 
 def split_row(line: str) -> Row:
@@ -92,6 +98,9 @@ class _Document:
     recent: list[str] = field(default_factory=list)
     paragraph: list[str] = field(default_factory=list)
     after_open: bool = False
+    text: list[Paragraph] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
 
     def read(self, lines: list[str]) -> None:
         index = 0
@@ -99,7 +108,9 @@ class _Document:
             line = lines[index]
             if fence := _FENCE.match(line):
                 self._end_paragraph()
-                index = _after_fence(lines, index, fence[1])
+                end = _after_fence(lines, index, fence[1])
+                self._keep("\n".join(lines[index:end]))
+                index = end
             elif _begins_table(lines, index):
                 self._end_paragraph()
                 index = self._take_table(lines, index)
@@ -115,21 +126,25 @@ class _Document:
             self._take_heading(len(heading[1]), heading[2] or "")
         elif underline and self.paragraph:
             text = " ".join(self.paragraph)
-            self.paragraph = []
+            self.paragraph, self.printed = [], []
             self._take_heading(1 if underline[1].startswith("=") else 2, text)
         elif line.strip():
             self.paragraph.append(line.strip())
+            self.printed.append(line.rstrip())
         else:
             self._end_paragraph()
 
     def _take_heading(self, level: int, text: str) -> None:
         self.headings = {key: value for key, value in self.headings.items() if key < level}
+        self._keep(text, level)
         if text:
             self.headings[level] = _plain(text)
         self.recent, self.after_open = [], False
 
     def _end_paragraph(self) -> None:
         text, self.paragraph = " ".join(self.paragraph), []
+        self._keep("\n".join(self.printed))
+        self.printed = []
         if not text:
             return
         last = self.tables[-1] if self.after_open else None
@@ -141,6 +156,11 @@ class _Document:
         if last:
             last.context = replace(last.context, after=(*last.context.after, text))
             self.after_open = len(last.context.after) < _AFTER
+
+    def _keep(self, text: str, level: int = 0) -> None:
+        """Keeps a text as it is printed, its lines apart."""
+        if text.strip():
+            self.text.append(Paragraph(sound_text(text), level=level))
 
     def _take_table(self, lines: list[str], index: int) -> int:
         rows = [split_row(lines[index])]
@@ -155,6 +175,7 @@ class _Document:
             before=tuple(self.recent[-_BEFORE:-1] if caption else self.recent[-_BEFORE:]),
         )
         self.tables.append(_PipeTable(rows, context))
+        self.places.append(len(self.text))
         self.recent, self.after_open = [], True
         return index
 

@@ -1,8 +1,8 @@
 """The process that reads files for another one, see `apart`: orders come in as lines, tables go out as lines.
 
 It answers each order with an empty line as soon as it has it. For ``tables`` it sends each table's head, its
-rows in batches and ``null``, then ``null``; for ``rows`` a batch each time it is asked. An error is a line that
-begins with ``!``. Its memory and its processor time are bounded anew for each file.
+rows in batches and ``null``, then ``null`` and the text of the file; for ``rows`` a batch each time it is
+asked. An error is a line that begins with ``!``. Its memory and its processor time are bounded anew for each file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kgtable.errors import KgtableError, TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits, faults_of, this_process
 from kgtable.tables.loader import reader_of
 from kgtable.tables.model import Row
-from kgtable.tables.readers.apart import error_line, file_of, grid_head
+from kgtable.tables.readers.apart import error_line, file_of, grid_head, text_message
 
 IDLE_SECONDS = 20.0
 """How long the process waits for another order before it ends."""
@@ -79,13 +79,15 @@ def _perform(order: dict[str, Any], lines: queue.Queue[bytes], out: IO[bytes]) -
             out.write(b"null\n")
             return
         try:
-            for grid in read(file, limits):
+            content = read(file, limits)
+            for grid in content.grids:
                 out.write(_line(grid_head(grid)))
                 if isinstance(grid.rows, tuple):
                     for batch in _batches(grid.rows):
                         out.write(_line(batch))
                     out.write(b"null\n")
             out.write(b"null\n")
+            out.write(_line(text_message(content)))
         except TableError:
             raise
         except KgtableError as error:

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from kgtable.errors import NoTableError, UnreadableTableError
+from kgtable.errors import UnreadableTableError
 from kgtable.tables.discovery import TableFile
+from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits, faults_of, this_process
 from kgtable.tables.loader import read_file, reader_of
-from kgtable.tables.model import Grid
 from kgtable.tables.readers import apart
 from kgtable.tables.readers.apart import RowsApart, is_read_apart, read_apart
 from tests.tables.readers.files import read_one, workbook_bytes
@@ -41,7 +41,7 @@ def file_of(path: Path, content: bytes | str) -> TableFile:
     return TableFile(path, path.name, path.stem)
 
 
-def read_here(file: TableFile, limits: ReadLimits) -> list[Grid]:
+def read_here(file: TableFile, limits: ReadLimits) -> ReadContent:
     with faults_of(file):
         return reader_of(file)(file, limits)
 
@@ -49,7 +49,7 @@ def read_here(file: TableFile, limits: ReadLimits) -> list[Grid]:
 SAMPLES: dict[str, bytes | str] = {
     "t.html": PAGE,
     "t.json": json.dumps({"k": [{"a": 1.50, "b": None, "\u0001": "\ud800"}], "l": [{"c": "ü"}]}),
-    "t.md": "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "t.md": "Words.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
     "t.xlsx": workbook_bytes({"A1": "a", "B2": 0.5, "C3": 1_000}, B2="0.0%", C3="#,##0"),
     "t.parquet": parquet(pa.table({"a": ["x", None, "é"], "b": [1.5, 2.0, None]})),
 }
@@ -61,7 +61,9 @@ def test_tables_are_those_that_the_reader_gives(name: str, tmp_path: Path) -> No
     assert is_read_apart(file, limits)
     here, there = read_here(file, limits), read_apart(file, limits)
     assert there == here
-    assert [list(grid.formats.items()) for grid in there] == [list(grid.formats.items()) for grid in here]
+    formats = [[list(grid.formats.items()) for grid in content.grids] for content in (here, there)]
+    assert formats[0] == formats[1]
+    assert bool(here.text.paragraphs) == name.endswith(("html", "md"))
 
 
 def test_small_pages_are_read_here(tmp_path: Path) -> None:
@@ -71,10 +73,10 @@ def test_small_pages_are_read_here(tmp_path: Path) -> None:
 
 
 def test_errors_are_those_of_the_reader(tmp_path: Path) -> None:
-    file = file_of(tmp_path / "t.html", "<p>no table</p>" * 9)
-    with pytest.raises(NoTableError) as here:
+    file = file_of(tmp_path / "t.json", '[{"a": 1}, {"a":')
+    with pytest.raises(UnreadableTableError) as here:
         read_here(file, ReadLimits())
-    with pytest.raises(NoTableError) as there:
+    with pytest.raises(UnreadableTableError) as there:
         read_apart(file, ReadLimits())
     assert (str(there.value), vars(there.value)) == (str(here.value), vars(here.value))
 
@@ -111,12 +113,12 @@ def test_one_budget_for_a_file(limits: ReadLimits, words: str, tmp_path: Path) -
         read_apart(file, limits)
     assert raised.value.path == "t.html"
     assert raised.value.hint
-    assert len(read_apart(file_of(tmp_path / "u.html", PAGE), ReadLimits())) == 1
+    assert len(read_apart(file_of(tmp_path / "u.html", PAGE), ReadLimits()).grids) == 1
 
 
 def test_a_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
     file, limits = file_of(tmp_path / "t.parquet", SAMPLES["t.parquet"]), ReadLimits(stream_above=0)
-    [grid] = read_apart(file, limits)
+    [grid] = read_apart(file, limits).grids
     [idle] = apart._IDLE
     idle._process.send_signal(signal.SIGKILL)
     idle._process.wait()

@@ -1,0 +1,270 @@
+"""PDF files: text as paragraphs with their pages, tables by their rules and by alignment.
+
+Words and rules come from pdfplumber (extra ``documents``), in a process of its own.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from kgtable.errors import NoTableError, UnreadableTableError
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.documents import ReadContent, context_at
+from kgtable.tables.limits import ReadLimits, unreadable
+from kgtable.tables.model import Area, Grid, Notice, Row, Source
+from kgtable.tables.readers import pdf_worker
+from kgtable.tables.readers.pdf_layout import (
+    Block,
+    Line,
+    PdfTable,
+    furniture_key,
+    mark_headings,
+    page_blocks,
+    running_lines,
+)
+from kgtable.text.passages import DocumentText, Paragraph, TextPlace
+from kgtable.values.text import sound_text
+
+_CAPTION = re.compile(r"\s*(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?\d+", re.IGNORECASE)
+_ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*\s*$")
+
+
+def read_pdf(file: TableFile, limits: ReadLimits) -> ReadContent:
+    """The tables and the text of a PDF; a table broken over pages is one, running headers are left out.
+
+    Raises `NoTableError` for pages that are mere pictures, `UnreadableTableError` without the extra
+    ``documents``, or where the file is damaged, encrypted or beyond the limits.
+    """
+    (count, title), pages = _read(file, limits)
+    if not any(page["words"] for page in pages):
+        raise NoTableError(
+            "the PDF has no text: its pages are pictures.",
+            path=file.relative,
+            hint="Run it through a program that recognises text (OCR) first.",
+        )
+    furniture = running_lines(pages)
+    blocks = [block for number, page in enumerate(pages, 1) for block in page_blocks(page, number, furniture)]
+    mark_headings(blocks)
+    assembly = _Assembly(_words(pages))
+    for block in blocks:
+        assembly.add(block)
+    return assembly.content(file, count, " ".join(title.split()), _notices(file, pages))
+
+
+def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[dict[str, Any]]]:
+    """The number of pages, the title, and the pages."""
+    order = {
+        "path": str(file.path),
+        "memory": limits.max_memory,
+        "size": limits.max_unpacked + 1,
+        "seconds": limits.max_seconds,
+        "page_seconds": limits.max_page_seconds,
+        "pages": limits.max_pages,
+    }
+    try:
+        file.path.open("rb").close()
+    except OSError as error:
+        raise unreadable(file, error) from error
+    longest = 2 * (limits.max_seconds + limits.max_pages * limits.max_page_seconds)
+    child = [sys.executable, "-P", pdf_worker.__file__, json.dumps(order)]
+    with tempfile.TemporaryFile() as printed:
+        try:
+            done = subprocess.run(child, stdout=printed, stderr=subprocess.DEVNULL, timeout=longest)  # noqa: S603
+        except subprocess.TimeoutExpired as error:
+            raise _damaged(file, f"reading it took more than {longest:,.0f} seconds") from error
+        size = printed.seek(0, io.SEEK_END)
+        printed.seek(0)
+        if done.returncode == pdf_worker.MISSING:
+            raise UnreadableTableError(
+                "PDF files need packages that are not installed.",
+                path=file.relative,
+                hint="Install them with: pip install 'kgtable[documents]'",
+            )
+        if done.returncode == pdf_worker.PROTECTED:
+            raise UnreadableTableError(
+                "the PDF is protected by a password.", path=file.relative, hint="Save it without one."
+            )
+        if size > limits.max_unpacked:
+            raise _damaged(file, f"its text takes more than {limits.max_unpacked:,} bytes")
+        lines = [json.loads(line) for line in printed if line.endswith(b"\n")]
+    if done.returncode == pdf_worker.TOO_LONG:
+        raise UnreadableTableError(
+            f"the PDF has {lines[0]:,} pages, more than {limits.max_pages:,}.",
+            path=file.relative,
+            hint="Split it into parts.",
+        )
+    if done.returncode == pdf_worker.DAMAGED:
+        raise _damaged(file, sound_text(str(lines[-1])) if lines else "it is cut off")
+    if done.returncode != 0 or not lines:
+        raise _damaged(file, "its parts contradict each other, or ask for too much memory or time")
+    return (lines[0][0], sound_text(lines[0][1])), lines[1:]
+
+
+def _damaged(file: TableFile, reason: str) -> UnreadableTableError:
+    reason = " ".join(reason.split())[:200]
+    return UnreadableTableError(
+        f"the PDF cannot be read ({reason}).",
+        path=file.relative,
+        hint="Get a complete copy, or print it anew.",
+    )
+
+
+def _notices(file: TableFile, pages: Sequence[dict[str, Any]]) -> tuple[Notice, ...]:
+    pictures = [str(n) for n, page in enumerate(pages, 1) if page["images"] and not page["words"]]
+    if not pictures:
+        return ()
+    more = f" and {len(pictures) - 10:,} more" if len(pictures) > 10 else ""
+    message = f"no text on page {', '.join(pictures[:10])}{more}: they hold pictures only"
+    return (Notice("picture-pages", message, file.relative),)
+
+
+def _words(pages: Sequence[dict[str, Any]]) -> frozenset[str]:
+    """The words of the document, to tell a word cut at a line's end from one with a hyphen."""
+    return frozenset(word[0].strip(".,;:()").lower() for page in pages for word in page["words"])
+
+
+@dataclass
+class _Assembly:
+    """Joins the blocks of all pages to paragraphs and tables."""
+
+    known: frozenset[str]
+    paragraphs: list[Paragraph] = field(default_factory=list)
+    sizes: list[float] = field(default_factory=list)
+    tables: list[tuple[PdfTable, int]] = field(default_factory=list)
+    open_table: bool = False
+
+    def add(self, block: Block) -> None:
+        """Appends a block; a table at a page's top goes on with the one at the end of the page before."""
+        if block.table is not None:
+            table = block.table
+            if self.open_table and block.first_on_page and _goes_on(self.tables[-1][0], table):
+                _join(self.tables[-1][0], table)
+            else:
+                self.tables.append((table, len(self.paragraphs)))
+            self.open_table = block.last_on_page
+            return
+        self.open_table = False
+        text = sound_text(self._text(block.lines))
+        last = self.paragraphs[-1] if self.paragraphs else None
+        if (
+            block.first_on_page
+            and last is not None
+            and not block.heading
+            and not self.sizes[-1]
+            and last.page == block.page - 1
+            and not _ENDS.search(last.text)
+            and text[:1].islower()
+        ):
+            self.paragraphs[-1] = replace(last, text=self._joined(last.text, text))
+            return
+        self.paragraphs.append(Paragraph(text, block.page))
+        self.sizes.append(block.heading)
+
+    def _text(self, lines: Sequence[Line]) -> str:
+        text = lines[0].text
+        for line in lines[1:]:
+            text = self._joined(text, line.text)
+        return text
+
+    def _joined(self, text: str, more: str) -> str:
+        """Two lines as one; a word cut at the end of the first is whole where the document has it whole."""
+        first = text.rpartition(" ")[2]
+        if len(first) > 2 and first.endswith(("-", "\u00ad")) and more[:1].isalpha():
+            second = more.partition(" ")[0]
+            whole = (first[:-1] + second).strip(".,;:()").lower()
+            is_cut = first.endswith("\u00ad") or (more[:1].islower() and whole in self.known)
+            return text[:-1] + more if is_cut else text + more
+        return f"{text} {more}"
+
+    def content(self, file: TableFile, pages: int, title: str, notices: tuple[Notice, ...]) -> ReadContent:
+        """Tables with what surrounds them, and the text."""
+        ranks = {
+            size: rank for rank, size in enumerate(sorted({s for s in self.sizes if s}, reverse=True), 1)
+        }
+        paragraphs = tuple(
+            replace(paragraph, level=min(ranks[size], 9) if size else 0)
+            for paragraph, size in zip(self.paragraphs, self.sizes, strict=True)
+        )
+        places = tuple(TextPlace(at, table.page, _caption(paragraphs, at)) for table, at in self.tables)
+        text = DocumentText(paragraphs, places, title, pages)
+        grids = [
+            Grid(
+                file.id,
+                Source(file.relative, number=number, media_type=file.media_type),
+                tuple(tuple(sound_text(cell) for cell in row) for row in table.rows),
+                max(map(len, table.rows)),
+                context=context_at(text, number),
+                merged=tuple(table.merged),
+                notices=notices if number == 0 else (),
+            )
+            for number, (table, _) in enumerate(self.tables)
+        ]
+        return ReadContent(tuple(grids), text, () if grids else notices)
+
+
+def _caption(paragraphs: Sequence[Paragraph], at: int) -> str:
+    near = (place for place in (at - 1, at, at - 2) if 0 <= place < len(paragraphs))
+    return next((paragraphs[p].text for p in near if _CAPTION.match(paragraphs[p].text)), "")
+
+
+def _goes_on(first: PdfTable, second: PdfTable) -> bool:
+    """Whether a table on the next page is the rest of this one: as many columns in the same places."""
+    if first.ruled != second.ruled:
+        return False
+    if first.ruled:
+        as_wide = max(map(len, first.rows)) == max(map(len, second.rows))
+        return as_wide and abs(first.box[0] - second.box[0]) < 6 and abs(first.box[2] - second.box[2]) < 6
+    return (
+        _matching(first.edges, second.edges) is not None or _matching(second.edges, first.edges) is not None
+    )
+
+
+def _matching(edges: Sequence[float], others: Sequence[float]) -> list[int] | None:
+    """For each of the `others` the place of the edge that it lies at; None where one lies at none."""
+    found = [min(range(len(edges)), key=lambda at: abs(edges[at] - other)) for other in others]
+    apart = [abs(edges[at] - other) for at, other in zip(found, others, strict=True)]
+    rising = all(a < b for a, b in pairwise(found))
+    return found if rising and max(apart) < 25 and len(others) >= 2 else None
+
+
+def _spread(rows: list[Row], places: Sequence[int], width: int) -> list[Row]:
+    """The rows with their cells in these places of wider ones."""
+    found = []
+    for row in rows:
+        at = dict(zip(places, row, strict=False))
+        found.append(tuple(at.get(column, "") for column in range(width)))
+    return found
+
+
+def _join(first: PdfTable, second: PdfTable) -> None:
+    """Appends the rows of the second; a header row that is printed again is left out."""
+    if not first.ruled and len(first.edges) != len(second.edges):
+        narrow, wide = sorted((first, second), key=lambda table: len(table.edges))
+        places = _matching(wide.edges, narrow.edges) or list(range(len(narrow.edges)))
+        narrow.rows = _spread(narrow.rows, places, len(wide.edges))
+        narrow.merged = [Area(a.top, places[a.left], a.bottom, places[a.right]) for a in narrow.merged]
+        narrow.edges = wide.edges
+    repeated = 0
+    for above, again in zip(first.rows, second.rows, strict=False):
+        if [furniture_key(cell) for cell in above] != [
+            furniture_key(cell) for cell in again
+        ] or above != again:
+            break
+        repeated += 1
+    if repeated == len(second.rows):
+        repeated = 0
+    shift = len(first.rows) - repeated
+    first.merged += [
+        Area(a.top + shift, a.left, a.bottom + shift, a.right) for a in second.merged if a.top >= repeated
+    ]
+    first.rows += second.rows[repeated:]
+    first.edges, first.box = second.edges, (second.box[0], second.box[1], second.box[2], second.box[3])
