@@ -12,6 +12,7 @@ from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
+from kgtable.systems.trag.graph_aware import make_graph_aware_solver
 from kgtable.systems.trag.trag_options import PublishedOptions, TragOptions
 
 
@@ -30,7 +31,10 @@ METHODS: Mapping[str, Method] = {
 
 SolverMaker = Callable[[Retrievers, TableSource, Hashable | None], Solver]
 
-SOLVERS: Mapping[str, SolverMaker] = {}
+SOLVERS: Mapping[str, SolverMaker] = {
+    "trag": make_graph_aware_solver,
+    "trag-paper": make_graph_aware_solver,
+}
 """What makes the solver of a method; the others answer by kgtable's own rules and prompts."""
 
 
