@@ -109,7 +109,7 @@ class TragRetriever:
         order = np.argsort(-shares, kind="stable")
         if trace is not None:
             trace |= {"hyperedges": [f"{edge.name} ({len(edge.members)} tables)" for edge in chosen]}
-            trace |= {"candidate tables": len(nodes), "relations": [str(name) for name in options.relations]}
+            trace |= {"candidate_tables": len(nodes), "relations": [str(name) for name in options.relations]}
         return nodes[order], shares[order]
 
     def _candidates(
