@@ -16,6 +16,7 @@ from kgtable.version import __version__
 
 MODULES = {
     "ask": "ask_commands",
+    "bench": "bench_command",
     "build": "graph_commands",
     "connect": "graph_commands",
     "convert": "graph_commands",

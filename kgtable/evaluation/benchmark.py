@@ -25,7 +25,7 @@ class BenchmarkFolder:
         self._tables: dict[str, tuple[tuple[str, ...], ...]] = {}
         (folder / "tables").mkdir(parents=True, exist_ok=True)
 
-    def add_table(self, id: str, rows: Iterable[Sequence[object]], **sidecar: object) -> None:
+    def add_table(self, id: str, rows: Iterable[Sequence[object]], /, **sidecar: object) -> None:
         """Write a table and its context; a second table with the same id must be identical.
 
         The id is the file's stem: make it with `file_name` if it may contain a slash.

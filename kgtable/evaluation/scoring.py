@@ -108,7 +108,10 @@ def ranking_scores(
     return scores
 
 
-CUTOFFS = (1, 3, 5, 10, 20, 25, 30)
+CUTOFFS = (1, 3, 5, 10, 20, 25, 30, 50)
+MISSED_AT = 30
+"""Tables among which a gold table must be, or the question counts as one whose table was not found."""
+
 BUDGETS = (100, 300, 1_000, 3_000, 11_000)
 TRACED = frozenset({"squall", "mappings", "derivation", "sql", "silver_sql", "program", "formula"})
 """Kinds of gold cells that follow from a query, a derivation or a person's marks, not from text alone."""
@@ -128,7 +131,7 @@ def retrieval_scores(question: BenchmarkQuestion, found: Retrieval, k: int) -> d
     if question.tables:
         names = [table.table for table in found.tables]
         scores |= table_scores(question, names, CUTOFFS)
-        scores["no_table"] = 1.0 - scores[f"any@{CUTOFFS[-1]}"]
+        scores["no_table"] = 1.0 - scores[f"any@{MISSED_AT}"]
     if question.cells:
         budgets = [budget for budget in BUDGETS if budget < k] + [k]
         counted = cell_scores(question, found.addresses, budgets)

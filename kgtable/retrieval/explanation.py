@@ -15,6 +15,7 @@ _TRACED: Mapping[str, tuple[str, ...]] = {
     "expansion": ("expanded",),
     "candidates": ("candidates",),
     "scores": ("scored",),
+    "tables": ("hyperedges", "candidate_tables", "relations"),
     "reranking": ("reranked", "rerank_refused"),
     "triples": ("read_from",),
     "rank": ("format", "pieces", "substitutes"),
@@ -27,6 +28,8 @@ _PHRASES: Mapping[str, str] = {
     "scored": "cells scored",
     "rerank_refused": "the model's order was unusable",
     "reranked": "put first",
+    "candidate_tables": "candidates",
+    "relations": "edges",
     "pieces": "texts compared",
     "read_from": "read when looked at, from the",
 }

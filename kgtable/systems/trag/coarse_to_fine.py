@@ -35,7 +35,7 @@ from kgtable.systems.trag.table_graph import (
     within,
 )
 from kgtable.systems.trag.table_hypergraph import TableHypergraph
-from kgtable.systems.trag.trag_options import Feature, Start, TableRelation, TragOptions
+from kgtable.systems.trag.trag_options import Feature, PublishedOptions, Start, TableRelation, TragOptions
 
 TEMPERATURE = 2.0
 """Flattens the table scores of `hybrid` before they become chances to start at a table."""
@@ -43,8 +43,6 @@ TEMPERATURE = 2.0
 
 class TragRetriever:
     """Finds tables from coarse to fine, and in them the triples."""
-
-    name = "trag"
 
     def __init__(
         self,
@@ -56,6 +54,7 @@ class TragRetriever:
         self.hypergraph = hypergraph
         self._hybrid, self._triples_of = hybrid, triples_of
         self.options = options or TragOptions()
+        self.name = "trag-paper" if isinstance(self.options, PublishedOptions) else "trag"
 
     def with_model(self, llm: LLM | None, *, rerank: bool = True) -> TragRetriever:
         """The same retriever with another language model for the question's labels, or none."""
@@ -110,7 +109,7 @@ class TragRetriever:
         order = np.argsort(-shares, kind="stable")
         if trace is not None:
             trace |= {"hyperedges": [f"{edge.name} ({len(edge.members)} tables)" for edge in chosen]}
-            trace |= {"candidate tables": len(nodes), "relations": [str(name) for name in options.relations]}
+            trace |= {"candidate_tables": len(nodes), "relations": [str(name) for name in options.relations]}
         return nodes[order], shares[order]
 
     def _candidates(

@@ -184,20 +184,37 @@ class Hypergraph:
         cls, path: Path, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace, embedding: str = ""
     ) -> Hypergraph | None:
         """The saved hypergraph brought up to date; None where there is none, or one by another embedding."""
-        saved: Any = None
-        with suppress(OSError, ValueError):
-            saved = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(saved, dict) or saved.get("version") != VERSION or saved["embedding"] != embedding:
+        bare: Hypergraph | None = None
+        with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged file is made anew
+            bare = cls._read(json.loads(path.read_text(encoding="utf-8")))
+        if bare is None or bare.embedding != embedding:
+            return None
+        now = bare.updated(tables, texts, space)
+        if now is not bare:
+            return now
+        return cls._of(
+            bare.tables,
+            bare.digests,
+            bare.clusters,
+            bare.typical,
+            bare.clusterings,
+            bare.moved,
+            space,
+            embedding,
+        )
+
+    @classmethod
+    def _read(cls, saved: dict[str, Any]) -> Hypergraph | None:
+        """What `save` wrote, without the hyperedges; None for another version."""
+        if saved["version"] != VERSION:
             return None
         made = {
-            Feature(name): Clustering(np.array(labels, dtype=np.int64), saved["spread"][name])
+            Feature(name): Clustering(np.array(labels, dtype=np.int64), float(saved["spread"][name]))
             for name, labels in saved["labels"].items()
         }
-        clusters, typical, moved = saved["clusters"], saved["typical"], saved["moved"]
         ids, digests = tuple(saved["tables"]), tuple(saved["digests"])
-        bare = cls(ids, digests, clusters, typical, made, moved, (), {}, embedding)
-        now = bare.updated(tables, texts, space)
-        return cls._of(ids, digests, clusters, typical, made, moved, space, embedding) if now is bare else now
+        clusters, typical, moved = int(saved["clusters"]), int(saved["typical"]), int(saved["moved"])
+        return cls(ids, digests, clusters, typical, made, moved, (), {}, saved["embedding"])
 
 
 def _hyperedge(feature: Feature, rows: Rows, labels: Integers, number: int, typical: int) -> Hyperedge:

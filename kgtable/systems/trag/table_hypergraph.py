@@ -34,7 +34,7 @@ class TableHypergraph:
 
     def __init__(self, index: GraphIndex, texts: Sequence[str], stored: Path | None = None) -> None:
         self.index = index
-        self._texts = texts
+        self.texts = texts
         self._stored = stored
         self._edges: dict[tuple[TableRelation, float, int], sp.csr_matrix] = {}
         self._hypergraphs: dict[tuple[int, int], Hypergraph] = {}
@@ -43,7 +43,7 @@ class TableHypergraph:
     def space(self) -> FeatureSpace:
         """The features of the tables."""
         vectors = self.index.vectors
-        return FeatureSpace.of(self._texts, None if vectors is None else vectors.tables)
+        return FeatureSpace.of(self.texts, None if vectors is None else vectors.tables)
 
     def hyperedges(self, clusters: int, typical: int) -> Hypergraph:
         """The hypergraph with so many clusters and typical tables."""
@@ -56,11 +56,11 @@ class TableHypergraph:
         if self._stored is None:
             return None
         ids, embedding = self.index.corpus.table_ids, self.index.embedding
-        found = Hypergraph.load(self._stored, ids, self._texts, self.space, embedding)
+        found = Hypergraph.load(self._stored, ids, self.texts, self.space, embedding)
         return found if found and (found.clusters, found.typical) == (clusters, typical) else None
 
     def _make(self, clusters: int, typical: int) -> Hypergraph:
-        tables, texts = self.index.corpus.table_ids, self._texts
+        tables, texts = self.index.corpus.table_ids, self.texts
         key = hashlib.sha256(repr((self.index.embedding, clusters, typical, tables, texts)).encode())
         if self.index.vectors is not None:
             key.update(np.ascontiguousarray(self.index.vectors.tables).tobytes())

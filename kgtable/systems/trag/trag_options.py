@@ -52,6 +52,7 @@ class TragOptions:
     - `threshold`, `neighbours`: the least cosine of an edge (τ), and how many edges a table keeps.
     - `pagerank`: whether there is a walk at all; `alpha` is its damping, the weight of the edges.
     - `rounds`, `kept`: how often the walk is repeated on the `kept` best tables alone.
+    - `shown`: how a model is shown the tables, as a name of a presentation, such as ``subtable`` or ``html``.
     """
 
     clusters: int = CLUSTERS
@@ -71,6 +72,7 @@ class TragOptions:
     alpha: float = 0.3
     rounds: int = 1
     kept: int = 50
+    shown: str = "subtable"
 
     def __post_init__(self) -> None:
         wholes = (self.clusters, self.typical, self.candidates, self.neighbours, self.rounds, self.kept)

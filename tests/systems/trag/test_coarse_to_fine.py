@@ -57,7 +57,9 @@ def test_both_parts_of_the_table_come_first(graph: kgtable.KnowledgeGraph, metho
     assert [triple.score for triple in found.triples] == sorted(
         (triple.score for triple in found.triples), reverse=True
     )
-    assert found.trace["hyperedges"]
+    told = next(step for step in found.explain().steps if step.name == "tables")
+    assert "structural-" in str(told)
+    assert "candidates: " in str(told)
 
 
 def test_a_part_lends_its_evidence_to_the_other(graph: kgtable.KnowledgeGraph) -> None:
@@ -77,8 +79,8 @@ def test_a_question_about_nothing_in_the_graph_finds_nothing(graph: kgtable.Know
 
 
 def test_hyperedges_restrict_the_published_variant(graph: kgtable.KnowledgeGraph) -> None:
-    everything = graph.retrieve(QUESTION, 5, "trag-paper:clusters=1").trace["candidate tables"]
-    narrow = graph.retrieve(QUESTION, 5, "trag-paper:clusters=6,structural=no").trace["candidate tables"]
+    everything = graph.retrieve(QUESTION, 5, "trag-paper:clusters=1").trace["candidate_tables"]
+    narrow = graph.retrieve(QUESTION, 5, "trag-paper:clusters=6,structural=no").trace["candidate_tables"]
     assert everything == len(SEASONS) > narrow >= 1
 
 

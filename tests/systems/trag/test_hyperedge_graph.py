@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import kgtable
 from kgtable.cli.main import main
 from kgtable.errors import GraphNotFoundError
+from kgtable.server.neighbourhood import resource
 from tests.systems.trag.test_coarse_to_fine import QUESTION, cache, write
 
 __all__ = ["cache"]
@@ -53,6 +54,12 @@ def test_hyperedges_are_written_and_kept_by_builds(tmp_path: Path) -> None:
         assert graph.retrieve("Danube", 3).trace["read_from"] == "index"
         assert graph.ask("What is the length of Danube?").text == answer.text
         assert graph.validate().conforms
+        page = resource(graph, {"iri": graph.names.table_iri("rivers")}, lambda name, value: None)
+        told = [line for line in page["outgoing"] if line["predicate"].endswith("#hyperedge")]
+        assert {str(line["term"]["label"]).split(" (")[0] for line in told} <= {
+            f"{feature} hyperedge {number}" for feature in ("structural", "heuristic") for number in (0, 1)
+        }
+        assert len(told) == 2
     (tables / "seas.csv").write_text("Sea,Depth,Country\nBlack Sea,2212,Turkey\n", encoding="utf-8")
     (tables / "squad.csv").unlink()
     with kgtable.build(tables, directory, embedding="none") as graph:

@@ -122,8 +122,9 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
         (e.name, e.members.tolist(), e.typical.tolist()) for e in made.hyperedges
     ]
     assert Hypergraph.load(tmp_path / "saved.json", ids, texts, space, "another") is None
-    (tmp_path / "saved.json").write_text("{")
-    assert Hypergraph.load(tmp_path / "saved.json", ids, texts, space, "words") is None
+    for damaged in ("{", "[]", '{"version": 1}', '{"version": 0}'):
+        (tmp_path / "saved.json").write_text(damaged)
+        assert Hypergraph.load(tmp_path / "saved.json", ids, texts, space, "words") is None
 
 
 def test_a_removed_table_leaves_a_saved_hypergraph(tmp_path: Path) -> None:

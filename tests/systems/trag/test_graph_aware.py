@@ -1,0 +1,94 @@
+"""Answers by a model that is shown how tables are related."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.llm.protocol import Request
+from kgtable.llm.scripted import ScriptedLLM
+from kgtable.systems.trag.graph_aware import MOST_LINES
+from tests.systems.trag.test_coarse_to_fine import QUESTION, cache, graph
+
+__all__ = ["cache", "graph"]
+
+NOTHING: dict[str, Any] = {
+    "reasoning": "No table tells.",
+    "program": None,
+    "citations": [],
+    "found": False,
+    "answer": "",
+    "alternatives": [],
+}
+BOTH = {"op": "table", "tables": ["T1", "T2"]}
+LARGEST = NOTHING | {
+    "reasoning": "T1 and T2 are parts of one table; the largest attendance of both is United's.",
+    "found": True,
+    "answer": "United",
+    "program": {
+        "op": "project",
+        "source": {
+            "op": "limit",
+            "source": {
+                "op": "sort",
+                "source": BOTH,
+                "keys": [{"expression": {"column": "Attendance"}, "descending": True}],
+            },
+            "count": 1,
+        },
+        "columns": [{"column": "Opponent"}],
+    },
+}
+
+
+def scripted(reply: dict[str, Any]) -> ScriptedLLM:
+    """A model that gives this answer; labels are left to the rules."""
+    return ScriptedLLM(lambda request: {"labels": ["attendance"]} if request.stage == "labels" else reply)
+
+
+def asked_for_answer(model: ScriptedLLM) -> Request:
+    return next(request for request in model.requests if request.stage == "answer")
+
+
+@pytest.mark.parametrize("method", ["trag", "trag-paper"])
+def test_a_program_over_both_parts_is_executed_and_grounded(
+    graph: kgtable.KnowledgeGraph, method: str
+) -> None:
+    model = scripted(LARGEST)
+    answer = graph.ask(QUESTION, method=method, llm=model, rerank=False)
+    assert (answer.text, answer.grounded, answer.method) == ("United", True, method)
+    assert "United" in {citation.text for citation in answer.citations}
+    assert {citation.table for citation in answer.citations} <= {"season-r0", "season-r1"}
+    prompt = answer.prompt
+    assert "parts of one table (1.00)" in prompt
+    assert "Work in three steps" in prompt
+    assert prompt.index("Bridgetown season") < prompt.index("Relations between the tables:")
+
+
+def test_the_relations_stand_inside_the_fenced_context(graph: kgtable.KnowledgeGraph) -> None:
+    model = scripted(LARGEST)
+    graph.ask(QUESTION, method="trag", llm=model, rerank=False)
+    lines = str(asked_for_answer(model).messages[-1]["content"]).splitlines()
+    told = next(number for number, line in enumerate(lines) if line.startswith("Relations between"))
+    assert any("CONTEXT END" in line for line in lines[told:])
+    assert 1 <= sum("(" in line and " – " in line for line in lines[told:]) <= MOST_LINES
+
+
+def test_an_answer_that_is_not_in_the_tables_is_refused(graph: kgtable.KnowledgeGraph) -> None:
+    invented = LARGEST | {"answer": "Real Madrid", "program": None, "citations": []}
+    assert not graph.ask(QUESTION, method="trag", llm=scripted(invented), rerank=False).grounded
+    answer = graph.ask(QUESTION, method="trag", llm=scripted(NOTHING), rerank=False)
+    assert (answer.text, answer.verified) == ("", False)
+
+
+def test_tables_can_be_shown_as_html(graph: kgtable.KnowledgeGraph) -> None:
+    answer = graph.ask(QUESTION, method="trag:shown=html", llm=scripted(NOTHING), rerank=False)
+    assert "<table" in answer.prompt
+    assert "parts of one table" in answer.prompt
+
+
+def test_without_a_model_the_rules_answer(graph: kgtable.KnowledgeGraph) -> None:
+    answer = graph.ask("What is the depth of Baikal?", method="trag", model="none")
+    assert (answer.text, answer.method) == ("1642", "trag")
