@@ -18,6 +18,7 @@ import html
 import json
 import os
 import random
+import shutil
 import tempfile
 import time
 from dataclasses import asdict, dataclass
@@ -27,6 +28,7 @@ from typing import Any
 import kgtable
 from kgtable.answering.context import estimate_tokens
 from kgtable.answering.evidence import Evidence
+from kgtable.index.embedding_models import load_embedder
 from kgtable.systems.tablerag.actions import ProgramActions
 from kgtable.systems.tablerag.react import ReactSolver
 from kgtable.systems.tablerag.shown_tables import ShownRetrieval
@@ -272,6 +274,10 @@ def main() -> None:
     results: list[Measured] = []
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="kgtable-scaling-") as folder:
+        os.environ["KGTABLE_CACHE"] = str(Path(folder) / "cache")
+        embedder = load_embedder("minilm")
+        assert embedder is not None
+        embedder.embed(["a first text, so that no question waits for the model"])
         for size in map(int, given.sizes.split(",")):
             table = grown_table(size)
             tables = Path(folder) / f"tables-{size}"
@@ -282,8 +288,8 @@ def main() -> None:
             with kgtable.build(tables, Path(folder) / f"graph-{size}", embedding="none") as graph:
                 print(f"{size}²: built in {time.perf_counter() - started:.1f} s", flush=True)
                 for method in methods:
-                    # a cache of its own, so that each method makes its databases itself
-                    os.environ["KGTABLE_CACHE"] = str(Path(folder) / f"cache-{size}-{methods.index(method)}")
+                    # each method makes its databases itself
+                    shutil.rmtree(Path(folder) / "cache" / "tablerag", ignore_errors=True)
                     found = measure(graph, size, method, table)
                     results.append(found)
                     print("  " + json.dumps(asdict(found)), flush=True)
