@@ -36,7 +36,10 @@ FORMATTED = ("bm25", "dense")
 HYBRID = "hybrid"
 RULES, LABELS, RERANK = "rules", "labels", "labels+rerank"
 ASSISTS = (RULES, LABELS, RERANK)
-"""What a language model does in the retrieval of `hybrid`: nothing, name labels, order the tables too."""
+"""What a language model does in the retrieval of `GUIDED`: nothing, name labels, order the tables too."""
+
+GUIDED = (HYBRID, "tablerag")
+"""The methods in whose retrieval a language model takes part."""
 
 DEFAULT_PRESENTATION = "subtable"
 DEFAULT_PROMPT = "context-first-separated"
@@ -85,7 +88,7 @@ def systems(
 ) -> tuple[System, ...]:
     """All valid combinations of the options, without duplicates, in a stable order.
 
-    Formats go with `bm25` and `dense` only, embeddings with `dense`, assists with `hybrid`; presentations
+    Formats go with `bm25` and `dense` only, embeddings with `dense`, assists with `GUIDED`; presentations
     and prompts are for answers, and `zero-shot` has no context to present. Raises `UsageError` for
     unknown names.
     """
@@ -104,12 +107,17 @@ def systems(
             (() if method == ZERO_SHOT else presentations) or (None,),
             (() if method == ZERO_SHOT else prompts) or (None,),
             models or (None,),
-            (assists if method == HYBRID else ()) or (None,),
+            (assists if is_guided(method) else ()) or (None,),
         )
         found.update((System(method, *choice), None) for choice in choices)
     if not found:
         raise UsageError("There is nothing to evaluate.", hint="Name a --method.")
     return tuple(found)
+
+
+def is_guided(method: str) -> bool:
+    """Whether a language model takes part in the retrieval of a method."""
+    return method.partition(":")[0] in GUIDED
 
 
 def _known(what: str, names: tuple[str, ...], known: tuple[str, ...]) -> None:

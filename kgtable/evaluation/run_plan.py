@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kgtable.config import Settings
 from kgtable.errors import BenchmarkError, ConfigError, UsageError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion, check_benchmark
-from kgtable.evaluation.evaluated_systems import HYBRID, LABELS, RERANK, RULES, System, systems
+from kgtable.evaluation.evaluated_systems import LABELS, RERANK, RULES, System, is_guided, systems
 from kgtable.retrieval.schemas import WRITTEN_SCHEMA
 from kgtable.version import __version__
 
@@ -130,7 +130,7 @@ class RunPlan:
 
     def assist_of(self, system: System) -> str:
         """The part of the model in the system's retrieval, one of `ASSISTS`."""
-        return RULES if system.method != HYBRID else system.assist or self.assist
+        return system.assist or self.assist if is_guided(system.method) else RULES
 
     def asks_in_retrieval(self, system: System) -> bool:
         """Whether the system's retrieval calls a model, for questions or once per table."""

@@ -23,12 +23,14 @@ from kgtable.evaluation.evaluated_systems import (
 from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import CUTOFFS, answer_scores, asked, retrieval_scores
+from kgtable.evaluation.shown_metrics import ShownGold
 from kgtable.llm.metering import measured
 from kgtable.llm.protocol import LLM
 from kgtable.llm.usage import UsageMeter
 from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.retrieval.schemas import STAGE as SCHEMA
+from kgtable.systems.tablerag.shown_tables import ShownRetrieval
 
 if TYPE_CHECKING:
     from kgtable.api import KnowledgeGraph
@@ -63,6 +65,7 @@ class Stages:
     ) -> None:
         self._kg, self._plan, self._judge, self._guides = kg, plan, judge, guides or {}
         self._make, self._answerers = answerers, dict[str, Answerer]()
+        self._shown = ShownGold(kg.reader.content)
 
     def prepare(self, system: System) -> Record:
         """Load index and answerer before the first question is timed; returns a record of the preparation.
@@ -123,11 +126,29 @@ class Stages:
                     Failure(stage, "LLMReplyError", str(found.trace[trace])[:LONGEST_MESSAGE])
                 )
         work.scores |= retrieval_scores(question, found, self._plan.k)
+        if isinstance(found, ShownRetrieval):
+            if self._plan.oracle_tables and question.tables:
+                with work.stage("retrieval"):
+                    found = self._of_gold_tables(system, question)
+            work.scores |= self._shown.scores(question, found)
+        return found
+
+    def _of_gold_tables(self, system: System, question: BenchmarkQuestion) -> ShownRetrieval:
+        """What the system shows of the gold tables."""
+        found = self._kg.retrieve(
+            question.text,
+            self._plan.k,
+            system.method,
+            embedding=system.embedding,
+            llm=self._guides.get(system.name),
+            tables=list(question.tables),
+        )
+        assert isinstance(found, ShownRetrieval)
         return found
 
     def _answer(self, work: _Work, found: Retrieval) -> Answer | None:
         answer = None
-        if self._plan.oracle_tables:
+        if self._plan.oracle_tables and not isinstance(found, ShownRetrieval):
             found = with_gold_tables(found, work.question.tables)
         if work.reached("retrieval"):
             with work.stage("answer"):

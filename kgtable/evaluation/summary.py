@@ -95,6 +95,11 @@ NAMES: Mapping[str, str] = {
     "ndcg@10": "nDCG@10",
     "no_table": "no gold table",
     "no_cell": "no gold cell",
+    **{
+        f"{kind}_{metric}": f"{name} {shown}"
+        for kind, name in (("column", "columns shown"), ("value", "values shown"))
+        for metric, shown in (("recall", "recall"), ("precision", "precision"), ("f1", "F1"))
+    },
     "exact": "exact match",
     "contained": "containment",
     "f1": "token F1",
@@ -244,6 +249,12 @@ SHOWN = (
     "mrr",
     "ndcg@10",
     "no_table",
+    "column_recall",
+    "column_precision",
+    "column_f1",
+    "value_recall",
+    "value_precision",
+    "value_f1",
     "exact",
     "contained",
     "f1",

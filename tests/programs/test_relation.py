@@ -87,3 +87,16 @@ def test_long_columns_are_read_as_the_short_ones_are() -> None:
         assert found.text == numbers[row]
         assert Decimal(int(integers.mantissas[row])).scaleb(integers.exponent) == found.value
     assert len(relation.select(RowChoice.MEMBERS)) == BULK_ROWS + 5
+
+
+def test_some_columns_of_a_relation_keep_their_names_and_places() -> None:
+    whole = relation_of(table("t", "Name|A|B|B\nx|1|2|3\ny|4|5|6"))
+    narrow = whole.narrowed([3])
+    assert [column.header for column in narrow.columns] == ["Name", "B"]
+    assert narrow.resolve(3) == 1
+    assert narrow.position(0, 1) == ("t", 1, 3)
+    assert narrow.text(1, 1) == "6"
+    assert narrow.label_column() == 0
+    for name in ("B", 2, "A"):  # which names two columns of the whole, or none that is left
+        with pytest.raises(UnknownColumnError):
+            narrow.resolve(name)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
 
 from kgtable.answering.evidence import TableSource
 from kgtable.building.catalogue import Catalogue
+from kgtable.building.contents import contents_state, read_contents
+from kgtable.building.generations import Generation
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore, store_state
+from kgtable.graph.table_content import ContentRow, TableContent
 from kgtable.index.embedding import Embedder
 from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
 from kgtable.index.open import GraphIndex
@@ -105,7 +108,7 @@ def make_shelf(
 ) -> DatabaseShelf:
     """The databases of a graph's tables, kept in the user's cache."""
     return DatabaseShelf(
-        material.reader.content,
+        _content(material),
         _table_keys(material),
         cache_folder() / "tablerag",
         budget=budget,
@@ -148,6 +151,33 @@ def _embedder(material: Material, name: str | None) -> Embedder | None:
     if name is None and isinstance(material.store, EmbeddedStore):
         name = GraphIndex(material.index_path).embedding
     return embedder_or_lexical(name or DEFAULT)
+
+
+def _content(material: Material) -> Callable[[str], TableContent]:
+    """What reads a table's texts: from what the build kept of them, or where that is out of date, the store."""
+    store = material.store
+    if not isinstance(store, EmbeddedStore):
+        return material.reader.content
+    generation = Generation(0, material.index_path.parent, material.names.base)
+
+    @cache
+    def is_current() -> bool:
+        return contents_state(generation) == store_state(store.path)
+
+    def content(id: str) -> TableContent:
+        if not is_current():
+            return material.reader.content(id)
+        contents = read_contents(generation, [id])
+        found = next(contents)
+        return replace(found, rows=_walked(found.rows, contents))
+
+    return content
+
+
+def _walked(rows: Iterable[ContentRow], contents: Iterator[TableContent]) -> Iterator[ContentRow]:
+    """The rows; what they are read from stays open as long as they are walked."""
+    yield from rows
+    next(contents, None)
 
 
 def _table_keys(material: Material) -> Callable[[str], str | None]:

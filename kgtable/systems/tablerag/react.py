@@ -16,7 +16,7 @@ from string import Template
 from typing import Any
 
 from kgtable.answering.answer import Answer
-from kgtable.answering.by_rules import answer_by_programs
+from kgtable.answering.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.answering.context import estimate_tokens
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import plain
@@ -39,6 +39,9 @@ STAGE = "solve"
 LONGEST_REPLY = 8_000
 LONGEST_ANSWER = 4_000
 MOST_TOKENS = 1_500
+WIDE = 24
+"""Columns up to which the rules look at a table as a whole."""
+
 _ACTIONS = {
     "program": ({"type": ["object", "null"]}, "the program, an object"),
     "sql": ({"type": ["string", "null"]}, "the SQL, a text"),
@@ -326,14 +329,20 @@ def shown_of(evidence: Evidence, most: int) -> tuple[ShownTable, ...]:
 
 
 def answer_from_columns(evidence: Evidence, shown: Sequence[ShownTable]) -> Answer:
-    """The answer by rules: candidate programs over the columns that are shown, ranked and executed."""
+    """The answer by rules: candidate programs over the columns that are shown, ranked and executed.
+
+    Of a table of up to `WIDE` columns all take part, and so do the next tables of the retrieval: another
+    column or table that fits as well must be seen for an answer to be verified.
+    """
     scores = {found.table: found.score for found in evidence.retrieval.tables}
     relations = relations_of(evidence.source)
-    tables = [
-        (
-            relations[table.table].narrowed(table.columns) if table.columns else relations[table.table],
-            scores.get(table.table, 0.0),
-        )
-        for table in shown
-    ]
+    columns = {table.table: table.columns for table in shown}
+    tables = []
+    for id in list(dict.fromkeys((*columns, *evidence.tables)))[:MOST_TABLES]:
+        relation = relations[id]
+        if len(relation.columns) > WIDE:
+            if id not in columns:
+                continue
+            relation = relation.narrowed(columns[id]) if columns[id] else relation
+        tables.append((relation, scores.get(id, 0.0)))
     return ranked_answer(answer_by_programs(evidence.retrieval.question, tables), evidence)

@@ -26,7 +26,7 @@ from kgtable.systems.tablerag.vocabulary import TableVocabulary, json_lines
 PICKED_FROM = 300
 """Triples that the method which picks tables is asked for."""
 
-COLUMN_CUT, CELL_CUT = 0.4, 0.5
+COLUMN_CUT, CELL_CUT = 0.5, 0.5
 """The share of a query's best score below which an entry is no hit of it, though it be among the best K."""
 
 
@@ -168,7 +168,8 @@ class ShowingRetriever:
             tables = self._picked(question)
         before = self._shelf.encoded
         with clock("databases"):
-            databases = [self._shelf.get(table.table) for table in tables[: self._most]]
+            looked_at = tables[: self._most] if self._within is None else tables
+            databases = [self._shelf.get(table.table) for table in looked_at]
         with clock("queries"):
             asked = self._asked(question, databases)
         if self._view.expands:

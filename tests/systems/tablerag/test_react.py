@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kgtable
 from kgtable.answering.answer import Answer
 from kgtable.api import KnowledgeGraph
 from kgtable.errors import LLMReplyError
@@ -215,3 +217,21 @@ def test_a_server_that_fails_is_told(graph: KnowledgeGraph) -> None:
 def test_a_model_that_ends_raises_nothing_but_its_own_error(graph: KnowledgeGraph) -> None:
     with pytest.raises(LLMReplyError, match="no further reply"):
         asked(graph, [step(TOTAL)])
+
+
+def test_of_a_wide_table_the_rules_read_the_columns_found_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
+    fillers = [f"Gauge {n}" for n in range(60)]
+    rows = [["River", *fillers, "Length (km)"], *([f"River {n}", *["7"] * 60, str(90 + n)] for n in range(5))]
+    rows[2][0] = "Torne"
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "wide.csv").write_text("\n".join(map(",".join, rows)), encoding="utf-8")
+    with kgtable.build(folder, tmp_path / "graph", embedding="none") as graph:
+        answer = graph.ask("What is the length of the river Torne?", method="tablerag", model="none")
+        assert (answer.text, answer.unit) == ("91", "KiloM")
+        assert {(cell.column, cell.text) for cell in answer.citations} == {(0, "Torne"), (61, "91")}
+        assert answer.program is not None
+        assert graph.run(answer.program).text == "91 (km)"

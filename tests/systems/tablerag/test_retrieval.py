@@ -1,0 +1,132 @@
+"""What TableRAG and the paper's baselines show of tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.api import KnowledgeGraph
+from kgtable.errors import LLMReplyError, RetrievalError
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.shown_metrics import ShownGold
+from kgtable.llm.scripted import ScriptedLLM
+from kgtable.systems.tablerag.expansion import expand_question
+from kgtable.systems.tablerag.shown_tables import ShownRetrieval
+
+QUESTION = "What is the average amount for leather wallets?"
+PRODUCT, AMOUNT = 2, 4
+
+
+def shown(graph: KnowledgeGraph, method: str, question: str = QUESTION, **options: Any) -> ShownRetrieval:
+    found = graph.retrieve(question, 50, method, **options)
+    assert isinstance(found, ShownRetrieval)
+    return found
+
+
+def test_columns_and_cells_are_found(graph: KnowledgeGraph) -> None:
+    found = shown(graph, "tablerag:tables=1")
+    assert found.tables[0].table == "orders"
+    assert {("orders", PRODUCT), ("orders", AMOUNT)} <= found.shown_columns
+    assert ("orders", PRODUCT, "Leather wallet for gents") in found.shown_values
+    assert ("orders", PRODUCT, "Umbrella") not in found.shown_values
+    best = found.triples[:2]
+    assert {triple.object for triple in best} <= {text for _, _, text in found.shown_values}
+
+
+def test_the_same_question_gives_the_same(graph: KnowledgeGraph, graph_folder: Path) -> None:
+    first = shown(graph, "tablerag")
+    with kgtable.open(graph_folder) as again:
+        second = shown(again, "tablerag")
+        assert first.shown == second.shown
+        assert first.triples == second.triples
+
+
+def test_a_model_names_columns_and_keywords(graph: KnowledgeGraph) -> None:
+    model = ScriptedLLM([{"queries": ["order status"]}, {"queries": ["cancelled", "2024"]}])
+    found = shown(graph, "tablerag:tables=1", llm=model)
+    assert found.trace["labels"] == ("order status", QUESTION)
+    assert found.trace["cell_queries"] == ("cancelled", QUESTION)
+    assert ("orders", 3, "cancelled") in found.shown_values
+    assert {request.stage for request in model.requests} == {"schema queries", "cell queries"}
+
+
+def test_a_model_of_no_use_leaves_the_rules(graph: KnowledgeGraph) -> None:
+    found = shown(graph, "tablerag:tables=1", llm=ScriptedLLM(["none", "none"]))
+    assert "labels_refused" in found.trace
+    assert ("orders", PRODUCT, "Leather wallet for gents") in found.shown_values
+
+
+def test_queries_are_bounded_and_end_with_the_question() -> None:
+    many = [f"query {n}" for n in range(50)]
+    model = ScriptedLLM([{"queries": many}, {"queries": ["12", "  "]}])
+    found = expand_question("Q?", ["Title"], model, lambda question: ())
+    assert len(found.schema) == 9
+    assert found.cells == ("Q?",)
+    with pytest.raises(LLMReplyError):
+        ScriptedLLM([]).complete(model.requests[0])
+
+
+def test_read_schema_shows_all_columns_and_no_value(graph: KnowledgeGraph) -> None:
+    found = shown(graph, "read-schema:tables=1")
+    assert len(found.shown_columns) == 6
+    assert found.shown_values == set()
+    assert "Leather" not in found.shown[0].text
+
+
+def test_read_table_shows_everything_or_refuses(graph: KnowledgeGraph) -> None:
+    found = shown(graph, "read-table:tables=1")
+    assert len(found.shown[0].rows) == 6
+    assert "Umbrella" in found.shown[0].text
+    small = shown(graph, "read-table:tables=1,context=100")
+    assert small.shown == ()
+    assert "too many for a context of 100 tokens" in small.refused
+    answer = graph.ask(QUESTION, method="read-table:tables=1,context=100", model="none")
+    assert not answer.found
+    assert "too many" in answer.reasons[0]
+
+
+def test_random_rows_are_the_same_for_a_seed(graph: KnowledgeGraph) -> None:
+    first = shown(graph, "rand-row-sampling:tables=1,rows=3")
+    assert len(first.shown[0].rows) == 3
+    assert shown(graph, "rand-row-sampling:tables=1,rows=3").shown == first.shown
+    others = [shown(graph, f"rand-row-sampling:tables=1,rows=3,seed={seed}").shown for seed in range(1, 6)]
+    assert any(other != first.shown for other in others)
+
+
+def test_rows_and_columns_near_the_question_are_shown(graph: KnowledgeGraph) -> None:
+    found = shown(graph, "row-col-retrieval:tables=1,rows=2")
+    assert found.shown[0].rows == (1, 4)
+    assert {column for _, column in found.shown_columns} >= {PRODUCT}
+    capped = shown(graph, "row-col-retrieval:tables=1,rows=30,budget=24")
+    assert capped.shown[0].rows == (1, 2)  # 24 / 2 / 6 columns
+
+
+@pytest.mark.parametrize(
+    "method", ["tablerag", "read-table", "read-schema", "rand-row-sampling", "row-col-retrieval"]
+)
+def test_all_methods_answer_by_rules(graph: KnowledgeGraph, method: str) -> None:
+    answer = graph.ask("What is the length of the river Torne?", method=method, model="none")
+    assert (answer.text, answer.method) == ("522", method)
+
+
+def test_options_that_make_no_sense_are_refused(graph: KnowledgeGraph) -> None:
+    for method in ("tablerag:top_k=0", "tablerag:base=tablerag", "read-table:tables=0"):
+        with pytest.raises(RetrievalError):
+            graph.retrieve(QUESTION, 5, method)
+
+
+def test_gold_columns_and_values_are_measured(graph: KnowledgeGraph) -> None:
+    sql = "SELECT avg(c) FROM orders WHERE product = 'leather wallet for gents'"
+    question = BenchmarkQuestion(
+        "q", QUESTION, tables=("orders",), extra={"columns": [["orders", PRODUCT], ["orders", 0]], "sql": sql}
+    )
+    scores = ShownGold(graph.reader.content).scores(question, shown(graph, "read-schema:tables=1"))
+    assert scores["column_recall"] == 1.0
+    assert scores["column_precision"] == pytest.approx(2 / 6)
+    assert (scores["value_recall"], scores["value_f1"]) == (0.0, 0.0)
+    found = ShownGold(graph.reader.content).scores(question, shown(graph, "tablerag:tables=1"))
+    assert found["value_recall"] == 1.0
+    assert ShownGold(graph.reader.content).scores(BenchmarkQuestion("q", "?"), shown(graph, "tablerag")) == {}
