@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgtable.errors import GraphNotFoundError
+from kgtable.errors import GraphNotFoundError, StorageError
 from kgtable.storage import Lease, link_tree, remove_unread, storage_errors, sync_folder, whole_file
 
-_NUMBERED = re.compile(r".+-(\d{1,18})")
+_NUMBER = re.compile(rb"[1-9][0-9]{0,17}")
 
 
 def pointer_of(base: Path) -> Path:
@@ -31,14 +31,23 @@ def pointer_of(base: Path) -> Path:
 def newest(base: Path) -> Path:
     """The newest version of a store: a folder beside it, or the store itself.
 
-    What the pointer says is a name of such a folder or nothing: it never leads elsewhere.
+    What the pointer says is a name of such a folder: it never leads elsewhere. Raises `StorageError` for
+    one that says anything else or cannot be read: an older version must not pass for the newest.
     """
+    pointer = pointer_of(base)
     try:
-        name = pointer_of(base).read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
+        name = pointer.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
         return base
-    found = _NUMBERED.fullmatch(name)
-    return base.with_name(f"{base.name}-{int(found[1])}") if found is not None else base
+    except OSError as error:
+        raise StorageError(f"{pointer} cannot be read: {error.strerror}.", hint="Try again.") from error
+    number = name[:400].removeprefix(os.fsencode(f"{base.name}-")).removesuffix(b"\n")
+    if number == name[:400] or not _NUMBER.fullmatch(number):
+        raise StorageError(
+            f"{pointer} is damaged: it names no version of the store.",
+            hint="Restore it, or build the graph again in an empty directory.",
+        )
+    return base.with_name(f"{base.name}-{int(number)}")
 
 
 def number_of(version: Path, base: Path) -> int:

@@ -40,6 +40,8 @@ AT_ONCE = 2_000
 """Nodes asked for by one query."""
 
 _KEPT = 64
+KEPT_CELLS = 2_000_000
+"""Cells of the whole tables that are kept; one table is kept however large it is."""
 _KEPT_FRAMES = 256
 _KEPT_ROWS = 20_000
 _Found = TypeVar("_Found")
@@ -177,7 +179,14 @@ class TableReader:
         return TableStatements(id, self.names, self._store.graph(self.names.table_iri(id)))
 
     def _whole(self, id: str) -> DecodedTable:
-        return self._keep(self._tables, id, _KEPT, lambda: self._statements(id).whole())
+        known = id in self._tables
+        found = self._keep(self._tables, id, _KEPT, lambda: self._statements(id).whole())
+        if not known:
+            with self._lock:
+                cells = sum(map(_cells_of, self._tables.values()))
+                while cells > KEPT_CELLS and len(self._tables) > 1:
+                    cells -= _cells_of(self._tables.popitem(last=False)[1])
+        return found
 
     def _graph(self, id: str) -> str:
         return str(ox.NamedNode(self.names.table_iri(id)))
@@ -288,6 +297,10 @@ class TableReader:
         for solution in self._solutions(query):
             by_number[int(solution[0].value)][predicates[int(solution[1].value)]] = solution[2]
         return said
+
+
+def _cells_of(table: DecodedTable) -> int:
+    return len(table.rows) * table.table.grid.width
 
 
 def _parts(items: Iterable[_Item], size: int = AT_ONCE) -> Iterator[Sequence[_Item]]:

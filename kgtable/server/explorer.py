@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -163,6 +164,7 @@ class Explorer:
 
     def __init__(self) -> None:
         self._graph: KnowledgeGraph | None = None
+        self._before: KnowledgeGraph | None = None
         self._directory = Path()
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
@@ -183,16 +185,19 @@ class Explorer:
         return self._answer(job, emit)
 
     def _close(self) -> None:
-        """Release the files of the graph; its models stay loaded for the next one."""
+        """Set the graph aside; it is closed when the next one is open, which takes over its models."""
         if self._graph is not None:
-            self._graph.generation.release()
-        self._graph = None
+            self._before, self._graph = self._graph, None
 
     def _answer(self, job: Head, emit: Emit) -> tuple[Head, bytes]:
         try:
             if self._graph is None:
                 _drop_caches()
                 self._graph = KnowledgeGraph(self._directory)
+                if self._before is not None:
+                    self._before.close()
+                    self._before = None
+                    gc.collect()  # what it read keeps its index open, in cycles
             result = OPERATIONS[job["op"]](
                 self._graph, job, lambda name, data: emit({"name": name}, _json(data))
             )

@@ -87,6 +87,8 @@ def _answer(worker: Worker, job: Head, body: bytes, connection: socket.socket) -
         return _failure(problem)
     except MemoryError:
         return _failure(Problem("memory-limit", "The request needed more memory than one request may use."))
+    except RecursionError:
+        return _failure(Problem("too-complex", "What the request asks for is nested too deeply."))
     except Exception as error:
         return _failure(Problem("evaluation-error", f"{type(error).__name__}: {error}"))
 

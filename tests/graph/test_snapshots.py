@@ -10,7 +10,7 @@ import pytest
 
 import kgtable
 from kgtable.building.generations import GraphDirectory
-from kgtable.errors import GraphNotFoundError
+from kgtable.errors import GraphNotFoundError, StorageError
 from kgtable.graph.snapshots import WorkingStore, leased, newest, number_of, pointer_of
 
 
@@ -78,10 +78,27 @@ def test_a_copy_that_another_writer_has_overtaken_is_told(base: Path) -> None:
     copy.close()
 
 
-@pytest.mark.parametrize("name", ["../../etc", "/etc", "store/../../x", "", "store-", "\xff", "store-1/.."])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../etc",
+        "/etc",
+        "store/../../x",
+        "",
+        "store-",
+        "\xff",
+        "store-1/..",
+        "other-1",
+        "store-01",
+        "store-1\n\n",
+        "7",
+    ],
+)
 def test_a_pointer_never_leads_elsewhere(name: str, base: Path) -> None:
     pointer_of(base).write_text(name, encoding="latin-1")
-    assert newest(base) == base
+    for find in (newest, leased):
+        with pytest.raises(StorageError, match="damaged"):
+            find(base)
 
 
 def test_no_store(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kgtable
 from kgtable.api import KnowledgeGraph
 from kgtable.errors import (
     GraphNotFoundError,
@@ -19,6 +22,7 @@ from kgtable.errors import (
     UsageError,
 )
 from kgtable.llm.scripted_server import Fail, ScriptedServer
+from kgtable.resources import PACKAGE
 from kgtable.server import explorer
 from kgtable.server.explorer import OPERATIONS, Explorer, kind_of
 from kgtable.server.options import ServerSettings
@@ -257,3 +261,21 @@ def test_a_directory_without_a_graph(tmp_path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_kinds_of_errors(error: KgtableError, kind: str) -> None:
     assert kind_of(error) == kind
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors that Linux lists")
+def test_a_newer_version_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    kgtable.build(PACKAGE / "samples", tmp_path / "kg", embedding="none").close()
+    explorer, counts = Explorer(), []
+    for _ in range(4):
+        job = {
+            "op": "ask",
+            "question": "What is the diameter of Saturn?",
+            "k": 50,
+            "method": "hybrid",
+            "open": {"directory": str(tmp_path / "kg")},
+        }
+        head, _body = explorer.answer(job, b"", lambda head, content: None)
+        assert head["status"] == 200
+        counts.append(len(os.listdir("/proc/self/fd")))
+    assert max(counts[1:]) <= counts[0] + 2

@@ -32,6 +32,8 @@ class Role:
                 raise MemoryError
             case "break":
                 raise ZeroDivisionError("by <b>")
+            case "nest":
+                raise RecursionError("maximum recursion depth exceeded")
         return {"status": 200}, body
 
 
@@ -72,6 +74,7 @@ def test_events_come_ahead_of_the_answer() -> None:
         ("refuse", "too-large", 'Long "\\ud800".'),
         ("overflow", "memory-limit", "memory"),
         ("break", "evaluation-error", "by <b>"),
+        ("nest", "too-complex", "nested too deeply"),
     ],
 )
 def test_what_fails_is_told_and_the_next_job_is_done(do: str, kind: str, detail: str) -> None:
