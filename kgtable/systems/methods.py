@@ -12,7 +12,7 @@ from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
-from kgtable.systems.dmral import dmral_options
+from kgtable.systems.dmral import dmral_method
 from kgtable.systems.tablerag import method as tablerag
 from kgtable.systems.trag.trag_options import PublishedOptions, TragOptions
 
@@ -26,7 +26,7 @@ def _make_trag(retrievers: Retrievers, choice: Choice) -> Retriever:
 METHODS: Mapping[str, Method] = {
     **registry.METHODS,
     **tablerag.METHODS,
-    "dmral": dmral_options.METHOD,
+    "dmral": dmral_method.METHOD,
     "trag": Method(_make_trag, TragOptions),
     "trag-paper": Method(_make_trag, PublishedOptions),
 }

@@ -71,18 +71,17 @@ class CoverageRetriever(HybridRetriever):
         self._relations, self._options = relations, options
         self._graph = RelationGraph(relations, index.corpus.table_ids)
 
-    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> CoverageRetriever:
-        """The same retriever with another language model, or none."""
+    def _changed(self, **changes: Any) -> CoverageRetriever:
+        kept = {"llm": self._llm, "rerank": self._rerank, "within": self._within, **changes}
         return CoverageRetriever(
             self._store,
             self._names,
             self._index,
             self._relations,
             self._options,
-            llm=llm,
-            rerank=rerank,
             weights=self._weights,
             from_index=self._from_index,
+            **kept,
         )
 
     def regrouped(self, scored: Scored, query: Query, clock: Clock, trace: dict[str, Any]) -> Scored:

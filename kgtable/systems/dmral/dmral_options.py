@@ -1,13 +1,8 @@
-"""The options of the method ``dmral``, and what makes its retriever."""
+"""The options of the method ``dmral``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from kgtable.errors import RetrievalError
-from kgtable.graph.store import EmbeddedStore
-from kgtable.retrieval.registry import Choice, Method, Retrievers
-from kgtable.retrieval.result import Retriever
 
 
 @dataclass(frozen=True)
@@ -29,28 +24,3 @@ class DmralOptions:
     residual: int = 3
     unions: bool = True
     steps: int = 2
-
-
-def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
-    """The retriever of ``dmral``. Raises `RetrievalError` for a graph behind an endpoint, which has no index."""
-    from kgtable.index.open import GraphIndex
-    from kgtable.index.relations import TableRelations
-    from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever
-
-    material = retrievers.material
-    if not isinstance(material.store, EmbeddedStore):
-        raise RetrievalError(
-            "The method dmral needs the index of a graph on disk.", hint="Take the method hybrid."
-        )
-    options = choice.options if isinstance(choice.options, DmralOptions) else DmralOptions()
-    return CoverageRetriever(
-        material.store,
-        material.names,
-        GraphIndex(material.index_path),
-        TableRelations.open(material.index_path),
-        options,
-        llm=material.llm,
-    )
-
-
-METHOD = Method(make_retriever, DmralOptions)
