@@ -212,7 +212,7 @@ class HybridRetriever:
         if self._llm is not None and self._rerank and self._within is None:
             with clock("reranking"):
                 scored = self._reranked(scored, query, trace)
-        return scored
+        return self.regrouped(scored, query, clock, trace)
 
     def _allowed(self) -> Flags | None:
         """Whether each table of the index may be looked at; None for all."""
@@ -220,6 +220,10 @@ class HybridRetriever:
             return None
         wanted = set(self._within)
         return np.array([id in wanted for id in self._index.corpus.table_ids], dtype=np.bool_)
+
+    def regrouped(self, scored: Scored, query: Query, clock: Clock, trace: dict[str, Any]) -> Scored:
+        """The scores after a method that builds on this one has weighed tables together; here as they are."""
+        return scored
 
     def _reranked(self, scored: Scored, query: Query, trace: dict[str, Any]) -> Scored:
         assert self._llm is not None

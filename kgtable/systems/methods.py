@@ -12,6 +12,7 @@ from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
+from kgtable.systems.dmral import dmral_method
 from kgtable.systems.documents.passage_retrieval import DocumentOptions, make_documents
 from kgtable.systems.tablerag import method as tablerag
 from kgtable.systems.trag.graph_aware import make_graph_aware_solver
@@ -27,6 +28,7 @@ def _make_trag(retrievers: Retrievers, choice: Choice) -> Retriever:
 METHODS: Mapping[str, Method] = {
     **registry.METHODS,
     **tablerag.METHODS,
+    "dmral": dmral_method.METHOD,
     "trag": Method(_make_trag, TragOptions),
     "trag-paper": Method(_make_trag, PublishedOptions),
     "documents": Method(make_documents, DocumentOptions),

@@ -1,0 +1,34 @@
+"""The method ``dmral``: what makes its retriever and its solver."""
+
+from __future__ import annotations
+
+from kgtable.errors import RetrievalError
+from kgtable.graph.store import EmbeddedStore
+from kgtable.retrieval.registry import Choice, Method, Retrievers
+from kgtable.retrieval.result import Retriever
+from kgtable.systems.dmral.dmral_options import DmralOptions
+
+
+def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
+    """The retriever of ``dmral``. Raises `RetrievalError` for a graph behind an endpoint, which has no index."""
+    from kgtable.index.open import GraphIndex
+    from kgtable.index.relations import TableRelations
+    from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever
+
+    material = retrievers.material
+    if not isinstance(material.store, EmbeddedStore):
+        raise RetrievalError(
+            "The method dmral needs the index of a graph on disk.", hint="Take the method hybrid."
+        )
+    options = choice.options if isinstance(choice.options, DmralOptions) else DmralOptions()
+    return CoverageRetriever(
+        material.store,
+        material.names,
+        GraphIndex(material.index_path),
+        TableRelations.open(material.index_path),
+        options,
+        llm=material.llm,
+    )
+
+
+METHOD = Method(make_retriever, DmralOptions)

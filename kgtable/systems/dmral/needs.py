@@ -1,0 +1,243 @@
+"""Information needs of a question, and how well tables meet them (DMRAL, sections 3.2.1 and 3.2.2).
+
+The paper takes noun, adjective and verb phrases from a constituency parse; here they are what a parse of the graph's
+own words gives: quoted passages, runs of words that stand in the graph as one text, and runs of the words
+between function words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kgtable.index.column_profiles import KEY_WORDS, header_words
+from kgtable.index.corpus import NONE
+from kgtable.index.embedding import Matrix
+from kgtable.index.open import GraphIndex
+from kgtable.index.postings import Integers
+from kgtable.index.substring import folded
+from kgtable.index.words import asking_terms, is_empty_word, terms
+
+MOST_NEEDS = 12
+LONGEST_RUN = 5
+"""Words of a run that is looked up as one text."""
+
+LONGEST_PHRASE = 2
+"""Words of a need that is no text of the graph, as in DMRAL's code."""
+
+_TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\w\s]")
+_QUOTED = re.compile(
+    r"[\"“„«`]+\s?([^\"“”„«»`']{1,80}?)\s?[\"”»']+|(?<!\w)['‘]\s?([^'‘’]{1,80}?)\s?['’](?!\w)"
+)
+
+OF_A_KEY = 0.8
+"""How well a reference answers a need for what it refers to: ``Stadium_ID`` for "stadium"."""
+
+LEAST_COSINE = 0.45
+"""The cosine of a need and a header below which they have nothing to do with each other."""
+
+NEGATIONS = frozenset({"not", "no", "without", "never", "nor", "neither", "except"})
+
+BY_TITLE, BY_HEADER, BY_CELL = "title", "header", "cell"
+
+
+@dataclass(frozen=True, slots=True)
+class InformationNeed:
+    """A phrase of the question that some column has to answer: where it begins, its stems, how telling it is."""
+
+    text: str
+    start: int
+    stems: tuple[str, ...]
+    weight: float
+    is_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NeedMatch:
+    """How well a table meets a need, and where: `column` is its number in the corpus, `NONE` for the title."""
+
+    score: float
+    column: int
+    kind: str
+
+
+def information_needs(question: str, index: GraphIndex) -> tuple[InformationNeed, ...]:
+    """The needs of a question in reading order, at most `MOST_NEEDS`."""
+    found: list[InformationNeed] = []
+    taken: list[tuple[int, int]] = []
+    for quoted in _QUOTED.finditer(question):
+        text = quoted[1] or quoted[2]
+        found.append(_need(text, quoted.start(), index, is_value=True))
+        taken.append(quoted.span())
+    tokens = [
+        token
+        for token in _TOKEN.finditer(question)
+        if not any(start <= token.start() < end for start, end in taken)
+    ]
+    place = 0
+    while place < len(tokens):
+        run = _known_run(tokens, place, question, index)
+        if run == 0:
+            run = _content_run(tokens, place, question, index)
+        if run == 0:
+            place += 1
+            continue
+        start, end = tokens[place].start(), tokens[place + run - 1].end()
+        text = question[start:end]
+        need = _need(text, start, index, is_value=text[:1].isdigit() or (start > 0 and text[:1].isupper()))
+        if need.stems and need.text.lower() not in NEGATIONS:
+            found.append(need)
+        place += run
+    return tuple(sorted(found, key=lambda need: need.start)[:MOST_NEEDS])
+
+
+def _need(text: str, start: int, index: GraphIndex, *, is_value: bool) -> InformationNeed:
+    stems = tuple(stem for stem in dict.fromkeys(terms(text)) if stem not in asking_terms())
+    weights = index.corpus.statistics.term_weight
+    known = [number for stem in stems if (number := index.corpus.terms.find(stem)) is not None]
+    telling = float(np.mean(weights[known])) if known else float(np.log(index.corpus.places.tables + 1))
+    return InformationNeed(text, start, stems, max(telling, 0.1), is_value)
+
+
+def _known_run(tokens: Sequence[re.Match[str]], place: int, question: str, index: GraphIndex) -> int:
+    """How many words from a place on are one text of the graph; 0 for less than two."""
+    for length in range(min(LONGEST_RUN, len(tokens) - place), 1, -1):
+        run = tokens[place : place + length]
+        if is_empty_word(run[0][0].lower()) or is_empty_word(run[-1][0].lower()):
+            continue
+        text = question[run[0].start() : run[-1].end()]
+        if index.corpus.texts.find(folded(text)) is not None:
+            return length
+    return 0
+
+
+def _content_run(tokens: Sequence[re.Match[str]], place: int, question: str, index: GraphIndex) -> int:
+    """How many words from a place on make a phrase; a number stands alone."""
+    length = 0
+    for token in tokens[place : place + LONGEST_PHRASE]:
+        word = token[0].lower()
+        if not word[0].isalnum() or is_empty_word(word):
+            break
+        if length and (word[0].isdigit() or _known_run(tokens, place + length, question, index)):
+            break
+        length += 1
+        if word[0].isdigit():
+            break
+    return length
+
+
+class NeedMatcher:
+    """Matches the needs of one question with columns, titles and cells of tables."""
+
+    def __init__(self, needs: Sequence[InformationNeed], index: GraphIndex) -> None:
+        self.needs = tuple(needs)
+        self._index = index
+        self._vectors = self._embedded()
+
+    def _embedded(self) -> Matrix | None:
+        if not self.needs or self._index.vectors is None:
+            return None
+        return self._index.embed([need.text.casefold() for need in self.needs])
+
+    @cached_property
+    def _header_rows(self) -> Integers:
+        """The row of each text's vector among those of the headers."""
+        vectors = self._index.vectors
+        rows = np.full(len(self._index.corpus.texts) + 1, NONE, dtype=np.int64)
+        if vectors is not None:
+            rows[vectors.texts["predicates"]] = np.arange(len(vectors.texts["predicates"]))
+        return rows
+
+    @cached_property
+    def _cells_of_need(self) -> list[dict[int, tuple[float, int]]]:
+        """For each need the best cell match by table: 1 for a whole cell, less for words in one."""
+        corpus = self._index.corpus
+        places = corpus.places
+        found: list[dict[int, tuple[float, int]]] = []
+        for need in self.needs:
+            best: dict[int, tuple[float, int]] = {}
+            for text, score in self._texts_of(need):
+                cells = corpus.text_cells.of_one(text)[:2_000]
+                columns = places.cell_column[cells]
+                for column, table in zip(
+                    columns.tolist(), places.column_table[columns].tolist(), strict=True
+                ):
+                    if score > best.get(table, (0.0, NONE))[0]:
+                        best[table] = score, column
+            found.append(best)
+        return found
+
+    def _texts_of(self, need: InformationNeed) -> Iterable[tuple[int, float]]:
+        corpus = self._index.corpus
+        whole = corpus.texts.find(folded(need.text))
+        if whole is not None:
+            yield whole, 1.0
+        numbers = [corpus.terms.find(stem) for stem in need.stems]
+        if not numbers or any(number is None for number in numbers):
+            return
+        having = [corpus.term_texts.of_one(number) for number in numbers if number is not None]
+        common = having[0]
+        for other in having[1:]:
+            common = np.intersect1d(common, other, assume_unique=True)
+        sizes = corpus.statistics.text_size[common]
+        for text, size in zip(common[:3_000].tolist(), sizes[:3_000].tolist(), strict=True):
+            yield text, 0.9 if size <= len(need.stems) else 0.6 * len(need.stems) / size
+
+    def match(self, need: int, table: int) -> NeedMatch:
+        """The best match of a need (by its place) in a table (by its number)."""
+        found = self.column_matches(need, table)
+        return found[0] if found else NeedMatch(0.0, NONE, BY_TITLE)
+
+    def column_matches(self, need: int, table: int) -> list[NeedMatch]:
+        """The matches of a need in a table, the best first."""
+        wanted = self.needs[need]
+        stems = set(wanted.stems)
+        found = [NeedMatch(self._title(stems, table), NONE, BY_TITLE)]
+        corpus = self._index.corpus
+        places = corpus.places
+        first, last = places.table_column_start[table], places.table_column_start[table + 1]
+        for column in range(int(first), int(last)):
+            name = int(places.column_name[column])
+            if name == NONE:
+                continue
+            found.append(NeedMatch(self._header(need, stems, name), column, BY_HEADER))
+        cell = self._cells_of_need[need].get(table)
+        if cell is not None:
+            found.append(NeedMatch(cell[0] if wanted.is_value else 0.8 * cell[0], cell[1], BY_CELL))
+        return sorted((match for match in found if match.score > 0), key=lambda match: -match.score)
+
+    def _title(self, stems: set[str], table: int) -> float:
+        named = _id_stems(self._index.corpus.table_ids[table])
+        return 0.95 * len(stems & named) / len(stems) if stems else 0.0
+
+    def _header(self, need: int, stems: set[str], name: int) -> float:
+        words = _header_stems(self._index.corpus.texts[name])
+        both = stems & words
+        lexical = 0.0
+        if both:
+            lexical = 0.5 * len(both) / len(stems) + 0.5 * len(both) / max(len(words - KEY_WORDS), 1)
+            if words & KEY_WORDS and not stems & KEY_WORDS:
+                lexical *= OF_A_KEY
+        if self._vectors is None:
+            return lexical
+        row = int(self._header_rows[name])
+        vectors = self._index.vectors
+        if row == NONE or vectors is None:
+            return lexical
+        cosine = float(vectors.predicates[row] @ self._vectors[need])
+        if words & KEY_WORDS and not stems & KEY_WORDS:
+            cosine *= OF_A_KEY
+        return max(min(lexical, 1.0), cosine if cosine >= LEAST_COSINE else 0.0)
+
+
+def _header_stems(text: str) -> frozenset[str]:
+    return frozenset(header_words(text))
+
+
+def _id_stems(id: str) -> frozenset[str]:
+    """The stems of a table's own name: the last part of its id."""
+    return frozenset(header_words(re.split(r"__|[/#]", id)[-1]))

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import kgtable
+from kgtable.errors import RetrievalError
+from kgtable.index.open import GraphIndex
+from kgtable.llm.scripted import ScriptedLLM
+from kgtable.systems.dmral.decomposition import decompose, residual_question, worded
+from kgtable.systems.dmral.dmral_options import DmralOptions
+from kgtable.systems.dmral.groups import GroupFinder, RelationGraph
+from kgtable.systems.dmral.needs import NeedMatcher, information_needs
+
+TABLES = {
+    "clubs": "Club ID,Club,Town\nC1,Rovers,Hull\nC2,Harriers,York\nC3,Wanderers,Bath\nC4,Swifts,Ely\n",
+    "players": "Player ID,Player,Club ID,Born\nP1,Ann Lee,C1,1990\nP2,Bo Dahl,C2,1988\nP3,Cy Fox,C1,1995\n"
+    "P4,Di Gray,C3,1991\n",
+    "goals": "Goal,Player ID,Minute\n1,P1,12\n2,P1,40\n3,P3,75\n4,P4,80\n",
+    "bridges": "Name,River,Length\nOld Bridge,Ouse,80\nNew Bridge,Hull,120\n",
+    "wells": "Well,Depth\nNorth Well,30\nSouth Well,45\n",
+    **{
+        f"weather-{year}": f"Month,Rain,Sun\nMay,{year % 97},200\nJune,{year % 89},210\n"
+        for year in (2001, 2002)
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGraph]:
+    folder = tmp_path_factory.mktemp("clubs")
+    for name, text in TABLES.items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    with kgtable.build(folder, folder / "graph", embedding="none") as built:
+        yield built
+
+
+@pytest.fixture(scope="module")
+def index(graph: kgtable.KnowledgeGraph) -> GraphIndex:
+    return GraphIndex(graph.generation.index_path)
+
+
+def matcher(question: str, index: GraphIndex) -> NeedMatcher:
+    return NeedMatcher(information_needs(question, index), index)
+
+
+def test_needs_are_phrases_that_say_something(index: GraphIndex) -> None:
+    needs = information_needs(
+        "How many goals did not the player Ann Lee score for 'Rovers' after 1990?", index
+    )
+    assert [need.text for need in needs] == ["goals", "player", "Ann Lee", "score", "Rovers", "1990"]
+    assert [need.text for need in needs if need.is_value] == ["Ann Lee", "Rovers", "1990"]
+
+
+def test_a_need_is_met_by_title_header_or_cell(index: GraphIndex) -> None:
+    found = matcher("bridges of Ann Lee in Minute", index)
+    ids = index.corpus.table_ids
+    kinds = [
+        found.match(need, ids.index(table)).kind
+        for need, table in ((0, "bridges"), (1, "players"), (2, "goals"))
+    ]
+    assert kinds == ["title", "cell", "header"]
+    assert found.match(0, ids.index("wells")).score == 0
+
+
+def test_needs_are_grouped_by_connected_tables(graph: kgtable.KnowledgeGraph, index: GraphIndex) -> None:
+    ids = index.corpus.table_ids
+    relations = RelationGraph(graph.relations, ids)
+    found = matcher("Length of the town of the player Ann Lee", index)
+    base = {ids.index(table): fit for table, fit in (("clubs", 0.6), ("players", 0.9), ("bridges", 0.5))}
+    decomposition = decompose(found, relations, base)
+    tables = [tuple(ids[table] for table in part.tables) for part in decomposition.subquestions]
+    assert tables == [("players",), ("clubs",)]
+    assert [need.text for need in decomposition.unmet] == ["Length"]
+
+
+def test_groups_follow_joins_over_a_bridge(graph: kgtable.KnowledgeGraph, index: GraphIndex) -> None:
+    ids = index.corpus.table_ids
+    base = {ids.index(table): 0.5 for table in ("clubs", "goals", "players", "wells")}
+    finder = GroupFinder(
+        matcher("minute of goals for Rovers", index), RelationGraph(graph.relations, ids), base
+    )
+    best = finder.groups([ids.index("goals"), ids.index("clubs")])[0]
+    assert {ids[table] for table in best.tables} == {"goals", "players", "clubs"}
+    assert best.coverage > 0.9
+    assert finder.uncovered([ids.index("wells")]) == [0, 1, 2]
+
+
+def test_the_tables_of_a_group_come_first(graph: kgtable.KnowledgeGraph) -> None:
+    question = "In which minute did a player of the club Rovers score?"
+    found = graph.retrieve(question, 20, "dmral")
+    assert {table.table for table in found.tables[:3]} == {"goals", "players", "clubs"}
+    assert found.method == "dmral"
+    assert found.trace["groups"]
+    assert sum(table.score for table in found.tables) == pytest.approx(1, abs=0.01)
+
+
+def test_options_turn_steps_off(graph: kgtable.KnowledgeGraph) -> None:
+    assert "sub-questions" not in graph.retrieve("Rovers in Depth", 5, "dmral:subquestions=no").timings_ms
+    with pytest.raises(RetrievalError, match="seeds takes a whole number"):
+        graph.retrieve("Rovers", 5, "dmral:seeds=many")
+    assert DmralOptions().gaps
+
+
+def test_a_model_words_subquestions_and_names_the_gap(
+    graph: kgtable.KnowledgeGraph, index: GraphIndex
+) -> None:
+    ids = index.corpus.table_ids
+    found = matcher("town of the player Ann Lee", index)
+    base = {ids.index(table): 0.8 for table in ("clubs", "players")}
+    plain = decompose(found, RelationGraph(graph.relations, ids), base)
+    model = ScriptedLLM(
+        [{"subquestions": ["Who is Ann Lee?", "Which town has the club of #1?"]}, {"subquestions": ["one"]},
+         {"residual": "depth of the well"}]
+    )  # fmt: skip
+    said = worded("town of the player Ann Lee", plain, model)
+    assert [part.text for part in said.subquestions] == ["Who is Ann Lee?", "Which town has the club of #1?"]
+    assert worded("town of the player Ann Lee", plain, model) == plain
+    assert residual_question("town and depth", ["clubs(Club, Town)"], ["depth"], model) == "depth of the well"
+    assert residual_question("town and depth", [], ["depth"], None) == "depth"
