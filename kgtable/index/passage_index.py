@@ -54,6 +54,7 @@ class IndexedPassage:
     tables: tuple[str, ...]
     title: str
     text: str
+    paragraphs: tuple[tuple[int, int | None], ...] = ()
 
 
 Scores: TypeAlias = Floats
@@ -80,6 +81,7 @@ def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[IndexedPassag
                 IndexedPassage(
                     passage.iri, document.id, document.path, passage.number, passage.page, passage.tables,
                     named, passage.text,
+                    tuple((number, document.paragraphs[number].page) for number in passage.paragraphs),
                 )
             )  # fmt: skip
             for number in passage.paragraphs:
@@ -135,8 +137,18 @@ class PassageIndex:
                 f"The index in {folder} has no passages.", hint="Build the graph again."
             ) from error
         self.passages = tuple(
-            IndexedPassage(iri, document, path, number, page, tuple(tables), title, text)
-            for iri, document, path, number, page, tables, title, text in items[:count]
+            IndexedPassage(
+                iri,
+                document,
+                path,
+                number,
+                page,
+                tuple(tables),
+                title,
+                text,
+                tuple((paragraph, its_page) for paragraph, its_page in paragraphs),
+            )
+            for iri, document, path, number, page, tables, title, text, paragraphs in items[:count]
         )
         self.pieces = tuple(Piece(*item) for item in items[count:])
         self.passage_of = np.array([piece.passage for piece in self.pieces], dtype=np.int64)
