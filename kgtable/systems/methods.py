@@ -12,6 +12,7 @@ from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
 from kgtable.systems.documents.passage_retrieval import DocumentOptions, make_documents
+from kgtable.systems.documents.solver import make_document_solver
 
 METHODS: Mapping[str, Method] = {
     **registry.METHODS,
@@ -21,7 +22,7 @@ METHODS: Mapping[str, Method] = {
 
 SolverMaker = Callable[[Retrievers, TableSource, Hashable | None], Solver]
 
-SOLVERS: Mapping[str, SolverMaker] = {}
+SOLVERS: Mapping[str, SolverMaker] = {"documents": make_document_solver}
 """What makes the solver of a method; the others answer by kgtable's own rules and prompts."""
 
 
