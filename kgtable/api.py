@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from kgtable.index.relations import TableRelations
     from kgtable.ontology.mapping import UserMapping
     from kgtable.programs.algebra import Program
+    from kgtable.programs.sql_tables import SchemaCard, SqlDatabase
     from kgtable.retrieval.registry import Retrievers
 
 log = logging.getLogger(__name__)
@@ -305,7 +306,9 @@ class KnowledgeGraph:
             self._closed = True
             self._kept_asker = None
         store: TripleStore | None = self.__dict__.pop("store", None)
-        for name in ("catalogue", "ontology", "relations", "retrievers", "reader", "_programs"):
+        for name in (
+            "catalogue", "ontology", "relations", "retrievers", "reader", "_programs", "sql_database",
+        ):  # fmt: skip
             self.__dict__.pop(name, None)
         if store is not None:
             store.close()
@@ -396,6 +399,32 @@ class KnowledgeGraph:
 
         wanted = None if format is None else ResultFormat.of(format)
         return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
+
+    def sql(self, query: str) -> pd.DataFrame:
+        """The rows of one SELECT over the tables as DuckDB has them: exact decimals, dates, texts.
+
+        `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL. Raises
+        `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
+        """
+        self._check_open()
+        check_arguments("sql", {"query": query})
+        import pandas as pd
+
+        found = self.sql_database.query(query)
+        return pd.DataFrame(found.rows, columns=list(found.names), dtype=object)
+
+    def sql_schema(self, table: str) -> SchemaCard:
+        """The columns of one table as SQL knows them. Raises `GraphNotFoundError` where there is no such table."""
+        return self.sql_database.card(self._ids(table)[0])
+
+    @cached_property
+    def sql_database(self) -> SqlDatabase:
+        """The tables of the graph as SQL knows them."""
+        self._check_open()
+        from kgtable.answering.program_answers import relations_of
+        from kgtable.programs.sql_tables import SqlDatabase
+
+        return SqlDatabase(relations_of(self.reader), list(self.catalogue.tables))
 
     def retrieve(
         self,

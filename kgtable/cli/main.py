@@ -30,6 +30,7 @@ MODULES = {
     "run": "run_command",
     "serve": "serve_command",
     "sparql": "graph_commands",
+    "sql": "sql_command",
     "validate": "graph_commands",
 }
 """The module of `kgtable.cli` that each command is in. They import what they run when they run it."""

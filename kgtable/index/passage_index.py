@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class IndexedPassage:
     tables: tuple[str, ...]
     title: str
     text: str
+    paragraphs: tuple[tuple[int, int | None], ...] = ()
 
 
 Scores: TypeAlias = Floats
@@ -80,6 +81,7 @@ def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[IndexedPassag
                 IndexedPassage(
                     passage.iri, document.id, document.path, passage.number, passage.page, passage.tables,
                     named, passage.text,
+                    tuple((number, document.paragraphs[number].page) for number in passage.paragraphs),
                 )
             )  # fmt: skip
             for number in passage.paragraphs:
@@ -130,15 +132,12 @@ class PassageIndex:
             with (folder / FILE).open(encoding="ascii") as lines:
                 count, _ = json.loads(next(lines))
                 items = list(map(json.loads, lines))
-        except (OSError, ValueError, StopIteration) as error:
+            self.passages = tuple(map(_passage_of, items[:count]))
+            self.pieces = tuple(Piece(*item) for item in items[count:])
+        except (OSError, ValueError, TypeError, StopIteration) as error:
             raise VocabularyIndexError(
                 f"The index in {folder} has no passages.", hint="Build the graph again."
             ) from error
-        self.passages = tuple(
-            IndexedPassage(iri, document, path, number, page, tuple(tables), title, text)
-            for iri, document, path, number, page, tables, title, text in items[:count]
-        )
-        self.pieces = tuple(Piece(*item) for item in items[count:])
         self.passage_of = np.array([piece.passage for piece in self.pieces], dtype=np.int64)
 
     @cached_property
@@ -170,6 +169,12 @@ class PassageIndex:
         np.maximum.at(best, self.passage_of, scores)
         best[~np.isfinite(best)] = 0.0
         return best
+
+
+def _passage_of(item: list[Any]) -> IndexedPassage:
+    iri, document, path, number, page, tables, title, text, paragraphs = item
+    places = tuple((paragraph, its_page) for paragraph, its_page in paragraphs)
+    return IndexedPassage(iri, document, path, number, page, tuple(tables), title, text, places)
 
 
 class Okapi:

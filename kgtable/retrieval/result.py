@@ -161,6 +161,13 @@ class ScoredPassage:
     title: str
     text: str
     score: float
+    paragraphs: tuple[tuple[int, int | None], ...] = ()
+    """The numbers of the paragraphs it has sentences of, each with the page it begins on."""
+
+    def place_of(self, offset: int) -> tuple[int, int | None]:
+        """The paragraph, and its page, in which the character at this offset of the text stands."""
+        at = self.text.count("\n\n", 0, offset)
+        return self.paragraphs[min(at, len(self.paragraphs) - 1)] if self.paragraphs else (0, self.page)
 
 
 @dataclass(frozen=True)

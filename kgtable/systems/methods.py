@@ -14,6 +14,7 @@ from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
 from kgtable.systems.dmral import dmral_method
 from kgtable.systems.documents.passage_retrieval import DocumentOptions, make_documents
+from kgtable.systems.documents.solver import make_document_solver
 from kgtable.systems.tablerag import method as tablerag
 from kgtable.systems.trag.graph_aware import make_graph_aware_solver
 from kgtable.systems.trag.trag_options import PublishedOptions, TragOptions
@@ -41,6 +42,7 @@ SOLVERS: Mapping[str, SolverMaker] = {
     **dict.fromkeys(tablerag.METHODS, tablerag.make_solver),
     "trag": make_graph_aware_solver,
     "trag-paper": make_graph_aware_solver,
+    "documents": make_document_solver,
 }
 """What makes the solver of a method; the others answer by kgtable's own rules and prompts."""
 

@@ -73,7 +73,8 @@ _COUNTED = re.compile(
 _MOST = re.compile(r"\b(?:most|largest number of|greatest number of|highest number of|maximum number of|biggest number of)\b")  # noqa: E501  # fmt: skip
 _FEWEST = re.compile(r"\b(?:fewest|least|smallest number of|lowest number of|minimum number of)\b")
 _NEVER = re.compile(
-    r"\b(?:(?:do|does|did|have|has|had|are|is|was|were) ?n[o']?t|not|no|never|without|n't|except)\b(?! (?:more|less|fewer))"
+    r"\b(?:(?:do|does|did|have|has|had|are|is|was|were) ?n[o']?t|not|no|never|without|n't|except)\b"
+    r"(?! (?:more|less|fewer))"
 )
 _AGGREGATES = (
     (re.compile(r"\b(?:average|mean)\b"), AggregateFunction.MEAN),
@@ -114,7 +115,8 @@ def joins_between(
         events, things = (other, one) if turned else (one, other)
         similarity = FUZZY if join.fuzzy else 0
         reference = ColumnRef(join.left.column, tables[events].id)
-        found.append(TableJoin(events, things, reference, ColumnRef(join.right.column, tables[things].id), similarity))  # fmt: skip
+        referenced = ColumnRef(join.right.column, tables[things].id)
+        found.append(TableJoin(events, things, reference, referenced, similarity))
     if found:
         return found
     key = shared_key(index_of(tables[one]), index_of(tables[other]))

@@ -197,4 +197,5 @@ def _scored(passage: IndexedPassage, score: float) -> ScoredPassage:
         passage.title,
         passage.text,
         score,
+        passage.paragraphs,
     )

@@ -1,0 +1,329 @@
+"""Every table of a graph as a typed DuckDB table, and queries that people or models write over them.
+
+Numbers are exact decimals in their unit with the scale applied, whole days are dates, everything else is the printed
+text. Names are made safe and can be traced back: the table ``kgtable_columns`` says which table and header each
+stands for, and with which unit; comments say the same.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kgtable.errors import EvaluationError, MissingExtraError, QueryError
+from kgtable.programs.algebra import ValueKind
+from kgtable.programs.relation import MemberKind, Relation
+from kgtable.programs.scalars import TimeSpan
+from kgtable.programs.sql_values import MOST_DIGITS, quoted
+from kgtable.programs.to_sql import load_tables
+from kgtable.values.text import sound_text
+
+if TYPE_CHECKING:
+    import duckdb
+
+SECONDS = 30.0
+"""How long a query may run."""
+
+MEMORY = "1GB"
+MOST_ROWS = 100_000
+_SAFE = re.compile(r"[^0-9a-z_]+")
+_LONGEST_NAME = 60
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_RESERVED = frozenset(
+    """all and as asc between by case cast cross desc distinct else end except exists false for from full group having
+    in inner intersect into is join lateral left like limit not null offset on or order outer right select table then
+    to true union unique using when where with""".split()  # noqa: SIM905
+)
+_ROW, _KIND = "row", "row_kind"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaColumn:
+    """A column of a DuckDB table: its name there, the grid column and the header it stands for, type and unit."""
+
+    name: str
+    column: int | None
+    header: str
+    type: str
+    unit: str | None = None
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaCard:
+    """A table as a model or a person is told of it (TableRAG, section 3.2): its names, types, units and examples."""
+
+    name: str
+    id: str
+    title: str
+    rows: int
+    columns: tuple[SchemaColumn, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The form of the paper's template, with the header and the unit behind."""
+        return {
+            "table_name": self.name,
+            "table": self.id,
+            "title": self.title,
+            "rows": self.rows,
+            "columns": [
+                [column.name, column.type, list(column.examples), column.header, column.unit]
+                for column in self.columns
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.title or self.id} ({self.rows:,} rows)"]
+        for column in self.columns:
+            unit = f" [{column.unit}]" if column.unit else ""
+            shown = f": {', '.join(column.examples)}" if column.examples else ""
+            lines.append(f"  {column.name} {column.type}{unit} = {column.header!r}{shown}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class SqlRowsFound:
+    """The rows of a query, its column names, and whether there were more."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    complete: bool = True
+
+
+class SqlNaming:
+    """Names that any SQL takes unquoted, different ones for different texts; a name is never taken twice.
+
+    >>> names = SqlNaming()
+    >>> names.take("Revenue ($m)"), names.take("Revenue, $m"), names.take("2019"), names.take("select")
+    ('revenue_m', 'revenue_m_2', 't_2019', 'select_')
+    """
+
+    def __init__(self, taken: Iterable[str] = (), prefix: str = "t_") -> None:
+        self._taken = set(taken)
+        self._prefix = prefix
+
+    def take(self, text: str) -> str:
+        """A new name for a text."""
+        plain = _SAFE.sub("_", sound_text(text).casefold()).strip("_")[:_LONGEST_NAME].strip("_")
+        plain = plain or f"{self._prefix}unnamed"
+        if plain[0].isdigit():
+            plain = self._prefix + plain
+        if plain in _RESERVED:
+            plain += "_"
+        name, number = plain, 2
+        while name in self._taken:
+            name, number = f"{plain}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+
+class SqlDatabase:
+    """The tables of a graph for SQL. A query makes the tables that it names, in a DuckDB of its own in memory.
+
+    Args:
+        relations: the tables by id, read when a query names them.
+        ids: the ids of all tables.
+    """
+
+    def __init__(self, relations: Mapping[str, Relation], ids: Sequence[str]) -> None:
+        self._relations = relations
+        naming = SqlNaming(("kgtable_columns", "kgtable_tables"))
+        self.names = {id: naming.take(id) for id in ids}
+        """The DuckDB name of each table by its id."""
+
+    @cached_property
+    def ids(self) -> dict[str, str]:
+        """The table's id by its DuckDB name."""
+        return {name: id for id, name in self.names.items()}
+
+    def card(self, id: str) -> SchemaCard:
+        """The schema of one table. Raises `KeyError` for an id that is none."""
+        return _SqlTable(self.names[id], self._relations[id]).card()
+
+    def query(self, text: str, *, seconds: float = SECONDS, most: int = MOST_ROWS) -> SqlRowsFound:
+        """The rows of one SELECT, with no access to files, the network or settings.
+
+        Raises `MissingExtraError` without DuckDB, `QueryError` for what is no single SELECT or cannot be run,
+        `EvaluationError` where it takes too long.
+        """
+        try:
+            import duckdb
+        except ImportError as error:
+            raise MissingExtraError("DuckDB", "sql") from error
+        try:
+            statements = duckdb.extract_statements(text)
+        except duckdb.Error as error:
+            raise QueryError(f"The query cannot be parsed: {_first_line(error)}") from error
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise QueryError("One SELECT is run at a time.", hint="Nothing can be written through SQL.")
+        said = set(re.findall(r"\w+", text.casefold()))
+        named = [id for id, name in self.names.items() if name in said]
+        with duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": 1}) as connection:
+            self._fill(connection, named, everything=bool({"kgtable_columns", "kgtable_tables"} & said))
+            timer = threading.Timer(seconds, connection.interrupt)
+            timer.start()
+            try:
+                cursor = connection.execute(statements[0])
+                names = tuple(str(column[0]) for column in cursor.description or ())
+                rows = cursor.fetchmany(most + 1)
+            except duckdb.InterruptException as error:
+                raise EvaluationError(f"The query took more than {seconds:g} seconds.") from error
+            except duckdb.Error as error:
+                raise QueryError(f"The query cannot be run: {_first_line(error)}") from error
+            finally:
+                timer.cancel()
+        return SqlRowsFound(names, tuple(map(tuple, rows[:most])), len(rows) <= most)
+
+    def _fill(self, connection: duckdb.DuckDBPyConnection, ids: Sequence[str], *, everything: bool) -> None:
+        tables = [_SqlTable(self.names[id], self._relations[id]) for id in ids]
+        for table in tables:
+            connection.register("incoming", table.data())
+            connection.execute(f"CREATE TABLE {quoted(table.name)} AS SELECT * FROM incoming")
+            connection.unregister("incoming")
+            for statement in table.comments():
+                connection.execute(statement)
+        if everything:
+            cards = [self.card(id) for id in self.names]
+            for name, data in _catalogue(cards).items():
+                connection.register("incoming", data)
+                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM incoming")
+                connection.unregister("incoming")
+        load_tables(connection, ())
+
+
+class _SqlTable:
+    """One table as columns of DuckDB."""
+
+    def __init__(self, name: str, relation: Relation) -> None:
+        self.name, self._relation = name, relation
+        kinds = relation.kinds
+        self._rows = [row for row in range(len(relation)) if MemberKind(int(kinds[row])) < MemberKind.HEADING]
+
+    @cached_property
+    def _columns(self) -> list[tuple[SchemaColumn, pa.Array]]:
+        naming = SqlNaming(prefix="c_")
+        kinds = [MemberKind(int(self._relation.kinds[row])).name.lower() for row in self._rows]
+        places = [self._relation.place(row)[1] for row in self._rows]
+        found = [
+            (
+                SchemaColumn(naming.take(_ROW), None, "the row of the grid", "INTEGER"),
+                pa.array(places, pa.int32()),
+            ),
+            (
+                SchemaColumn(
+                    naming.take(_KIND), None, "member, total, part of another row, or aggregate", "VARCHAR"
+                ),
+                pa.array(kinds, pa.string()),
+            ),
+        ]
+        groups = self._relation.pseudo("@group")
+        headings = [None if (group := groups[row]) is None else str(group.value) for row in self._rows]
+        if any(headings):
+            column = SchemaColumn(naming.take("group_heading"), None, "the heading above the row", "VARCHAR")
+            found.append((column, pa.array(headings, pa.string())))
+        for index, read in enumerate(self._relation.columns):
+            name = naming.take(read.header or read.name or f"column {index + 1}")
+            found += self._column(index, read.header or read.name, name, naming.take)
+        return found
+
+    def _column(
+        self, index: int, header: str, name: str, take: Callable[[str], str]
+    ) -> list[tuple[SchemaColumn, pa.Array]]:
+        kind, _ = self._relation.typing(index)
+        data = self._relation.data(index)
+        values = [data[row] for row in self._rows]
+        texts = [" ".join(self._relation.text(row, index).split()) for row in self._rows]
+        examples = tuple(dict.fromkeys(text[:40] for text in texts if text))[:3]
+        if kind in (ValueKind.QUANTITY, ValueKind.DURATION):
+            numbers = [None if value is None else value.number for value in values]
+            units = [None if value is None or value.number is None else value.unit for value in values]
+            array, type = _numbers(numbers)
+            different = {unit for unit in units if unit}
+            unit = (
+                next(iter(different))
+                if len(different) == 1
+                and None
+                not in {unit for unit, number in zip(units, numbers, strict=True) if number is not None}
+                else None
+            )
+            found = [(SchemaColumn(name, index, header, type, unit, examples), array)]
+            if different and unit is None:
+                named = SchemaColumn(take(f"{name} unit"), index, f"unit of {header}", "VARCHAR")
+                found.append((named, pa.array(units, pa.string())))
+            if any(text and number is None for text, number in zip(texts, numbers, strict=True)):
+                printed = SchemaColumn(take(f"{name} text"), index, f"{header} as printed", "VARCHAR")
+                found.append((printed, pa.array([text or None for text in texts], pa.string())))
+            return found
+        spans = [value.value if value is not None else None for value in values]
+        days = [span.lexical for span in spans if isinstance(span, TimeSpan) and _DAY.fullmatch(span.lexical)]
+        if kind is ValueKind.DATE and days and len(days) == sum(bool(text) for text in texts):
+            dates = [span.lexical if isinstance(span, TimeSpan) else None for span in spans]
+            column = SchemaColumn(name, index, header, "DATE", None, examples)
+            return [(column, pa.array(dates, pa.string()).cast(pa.date32()))]
+        column = SchemaColumn(name, index, header, "VARCHAR", None, examples)
+        return [(column, pa.array([sound_text(text) or None for text in texts], pa.string()))]
+
+    def card(self) -> SchemaCard:
+        columns = tuple(column for column, _ in self._columns)
+        return SchemaCard(self.name, self._relation.id, self._relation.title, len(self._rows), columns)
+
+    def data(self) -> pa.Table:
+        return pa.table({column.name: array for column, array in self._columns})
+
+    def comments(self) -> Iterable[str]:
+        card = self.card()
+        yield f"COMMENT ON TABLE {quoted(self.name)} IS {_literal(f'{card.id}: {card.title}')}"
+        for column in card.columns:
+            unit = f" [{column.unit}]" if column.unit else ""
+            yield f"COMMENT ON COLUMN {quoted(self.name)}.{quoted(column.name)} IS {_literal(column.header + unit)}"
+
+
+def _numbers(numbers: Sequence[Decimal | None]) -> tuple[pa.Array, str]:
+    """The numbers as exact decimals, as doubles where these would need more than 38 figures."""
+    known = [number.normalize() for number in numbers if number is not None]
+    places = max((max(-int(number.as_tuple().exponent), 0) for number in known), default=0)
+    whole = max((number.adjusted() + 1 for number in known), default=1)
+    width = max(max(whole, 1) + places, 1)
+    if width > MOST_DIGITS:
+        return pa.array([None if n is None else float(n) for n in numbers], pa.float64()), "DOUBLE"
+    width = min(max(width, 18), MOST_DIGITS)
+    return pa.array(numbers, pa.decimal128(width, places)), f"DECIMAL({width},{places})"
+
+
+def _catalogue(cards: Sequence[SchemaCard]) -> dict[str, pa.Table]:
+    columns = [(card, column) for card in cards for column in card.columns]
+    return {
+        "kgtable_tables": pa.table(
+            {
+                "table_name": pa.array([card.name for card in cards], pa.string()),
+                "id": pa.array([sound_text(card.id) for card in cards], pa.string()),
+                "title": pa.array([sound_text(card.title) for card in cards], pa.string()),
+                "rows": pa.array([card.rows for card in cards], pa.int64()),
+            }
+        ),
+        "kgtable_columns": pa.table(
+            {
+                "table_name": pa.array([card.name for card, _ in columns], pa.string()),
+                "column_name": pa.array([column.name for _, column in columns], pa.string()),
+                "column_index": pa.array([column.column for _, column in columns], pa.int32()),
+                "header": pa.array([sound_text(column.header) for _, column in columns], pa.string()),
+                "type": pa.array([column.type for _, column in columns], pa.string()),
+                "unit": pa.array([column.unit for _, column in columns], pa.string()),
+            }
+        ),
+    }
+
+
+def _literal(text: str) -> str:
+    return "'" + sound_text(text).replace("'", "''").replace("\0", "") + "'"
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n\n")[0].replace("\n", " ")[:300]

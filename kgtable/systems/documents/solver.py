@@ -1,0 +1,408 @@
+"""TableRAG's loop (Huawei, section 3.3): decompose, retrieve, query, compose, in at most five rounds.
+
+In each round a model puts one subquery or the final answer. A subquery retrieves passages and tables anew; the model
+answers it from the text and by SQL over the tables, a query that fails comes back once for repair, and the two
+answers are held against each other: they agree, one is silent, or they conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from kgtable.answering.answer import Answer, Citation, PassageCitation
+from kgtable.answering.evidence import Evidence, TableSource
+from kgtable.answering.grounding import plain, stated_numbers
+from kgtable.answering.program_answers import answer_by_rules, relations_of
+from kgtable.errors import EvaluationError, KgtableError, LLMReplyError, MissingExtraError, QueryError
+from kgtable.llm.protocol import LLM, Message, OnText, Request
+from kgtable.programs.sql_tables import SqlDatabase, SqlRowsFound
+from kgtable.resources import PACKAGE
+from kgtable.retrieval.registry import Retrievers
+from kgtable.retrieval.result import Retrieval, Retriever, ScoredPassage
+from kgtable.systems.documents.document_answers import answer_by_text_and_tables, cited_words
+from kgtable.systems.documents.passage_retrieval import DocumentOptions
+
+RELATIONS = {
+    "agree": "text and table agree",
+    "silent": "one source is silent",
+    "conflict": "text and table conflict",
+}
+"""What a verdict means, in words."""
+
+SHOWN_ROWS, SHOWN_TEXT = 20, 1_000
+"""Rows of a result, and characters of it, that a model is shown."""
+
+LONGEST_PASSAGE = 4_500
+_FOLDER: Path = PACKAGE / "systems" / "documents" / "prompts"
+
+
+def _schema(title: str, **properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "title": title,
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_TEXT = {"type": "string"}
+STEP = _schema("step", reasoning=_TEXT, subquery=_TEXT, answer=_TEXT)
+ANSWERS = _schema("answers", sql=_TEXT, text=_TEXT, passage=_TEXT, words=_TEXT)
+VERDICT = _schema(
+    "verdict", verdict={"type": "string", "enum": ["agree", "silent", "conflict"]}, answer=_TEXT, reason=_TEXT
+)
+
+
+@dataclass(frozen=True)
+class SubAnswer:
+    """The answer to one subquery, what it stands on, and how text and tables relate."""
+
+    subquery: str
+    text: str
+    verdict: str
+    reason: str = ""
+    sql: str = ""
+    rows: SqlRowsFound | None = None
+    fault: str = ""
+    tables: tuple[str, ...] = ()
+    words: PassageCitation | None = None
+    stated: str = ""
+
+    def told(self, number: int) -> str:
+        """How a model is told of it in the next round."""
+        why = f"; {self.reason}" if self.reason else ""
+        answer = self.text or "nothing was found"
+        return f"Answer {number} to {self.subquery!r}: {answer} ({RELATIONS[self.verdict]}{why})"
+
+
+class DocumentSolver:
+    """Answers by the loop where there is a model, otherwise by `answer_by_text_and_tables`."""
+
+    def __init__(
+        self, retriever: Retriever, source: TableSource, database: SqlDatabase, options: DocumentOptions
+    ) -> None:
+        self._retriever, self._source = retriever, source
+        self._database, self._options = database, options
+
+    def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
+        """The answer. Raises leaves of `LLMError` where the model cannot be used at all."""
+        if llm is None:
+            return answer_by_text_and_tables(evidence, self._options.keep)
+        return _Loop(self, evidence, llm, on_text).run()
+
+    def material(self, retrieval: Retrieval) -> tuple[list[str], list[ScoredPassage]]:
+        """The tables and passages that are read: the best `keep` places of the list, with what they are linked to."""
+        keep = self._options.keep
+        named = retrieval.trace.get("evidence", ())
+        by_iri = {passage.passage: passage for passage in retrieval.passages}
+        tables: dict[str, None] = {}
+        passages: dict[str, ScoredPassage] = {}
+        for kind, id, _ in ((item.kind, item.id, item.score) for item in named[:keep]):
+            if kind == "table":
+                tables[id] = None
+            elif id in by_iri:
+                passages[id] = by_iri[id]
+        beside = [p for p in retrieval.passages if set(p.tables) & set(tables)]
+        for passage in beside[:keep]:
+            passages.setdefault(passage.passage, passage)
+        for passage in list(passages.values()):
+            for table in passage.tables[:1]:
+                tables.setdefault(table, None)
+        return list(tables)[: 2 * keep], list(passages.values())[: 2 * keep]
+
+    def retrieve(self, question: str, evidence: Evidence) -> Retrieval:
+        """What is found for a subquery; for the question itself what was found already."""
+        if question.strip().casefold() == evidence.retrieval.question.strip().casefold():
+            return evidence.retrieval
+        return self._retriever.retrieve(question, max(len(evidence.retrieval.addresses), 100))
+
+    @property
+    def database(self) -> SqlDatabase:
+        """The tables as SQL has them."""
+        return self._database
+
+    @property
+    def rounds(self) -> int:
+        """How many steps a model may take."""
+        return self._options.rounds
+
+
+class _Loop:
+    """The rounds of one question."""
+
+    def __init__(self, solver: DocumentSolver, evidence: Evidence, llm: LLM, on_text: OnText | None) -> None:
+        self._solver, self._evidence, self._llm, self._on_text = solver, evidence, llm, on_text
+        self._question = evidence.retrieval.question
+        self._found: list[SubAnswer] = []
+        self._prompts: list[str] = []
+
+    def run(self) -> Answer:
+        """Goes round until there is a final answer; a model that fails midway leaves what was found."""
+        for round in range(self._solver.rounds):
+            try:
+                step = self._ask("step", STEP, self._decompose(last=round == self._solver.rounds - 1))
+            except LLMReplyError as error:
+                if not self._found:
+                    return self._without_model(error)
+                return self._final(self._found[-1].text, f"The model broke off: {error.message}")
+            subquery, answer = step["subquery"].strip(), step["answer"].strip()
+            asked = {found.subquery.casefold() for found in self._found}
+            if answer and (not subquery or subquery.casefold() in asked):
+                return self._final(answer, "")
+            if not subquery or subquery.casefold() in asked:
+                break
+            try:
+                self._found.append(self._solve(subquery))
+            except LLMReplyError as error:
+                return self._without_model(error)
+        last = self._found[-1].text if self._found else ""
+        return self._final(
+            last, f"The rounds ended ({self._solver.rounds}) before a final answer." if last else ""
+        )
+
+    def _decompose(self, *, last: bool) -> str:
+        tables, passages = self._solver.material(self._evidence.retrieval)
+        progress = "\n".join(found.told(number) for number, found in enumerate(self._found, 1))
+        if last:
+            progress += "\nThis is the last round: give the final answer."
+        return _filled(
+            "decompose", question=self._question, materials=self._shown(tables, passages), progress=progress
+        )
+
+    def _solve(self, subquery: str) -> SubAnswer:
+        retrieval = self._solver.retrieve(subquery, self._evidence)
+        tables, passages = self._solver.material(retrieval)
+        schemas = "\n\n".join(str(self._solver.database.card(table)) for table in tables) or "none"
+        prompt = _filled("subquery", subquery=subquery, schemas=_data(schemas), passages=_passages(passages))
+        replied = self._ask("subquery", ANSWERS, prompt)
+        rows, fault = self._executed(replied["sql"])
+        if fault:
+            replied = self._ask("repair", ANSWERS, prompt, replied, _filled("repair", error=_data(fault)))
+            rows, fault = self._executed(replied["sql"])
+        words, stated = _checked_words(replied, passages)
+        found = SubAnswer(
+            subquery, "", "silent", "", replied["sql"].strip(), rows, fault, tuple(tables), words, stated
+        )
+        return self._composed(found)
+
+    def _composed(self, found: SubAnswer) -> SubAnswer:
+        """Holds the answer of the tables against that of the text; a model is asked where both speak."""
+        by_sql = _result_text(found.rows)
+        if not by_sql or not found.stated:
+            return replace(found, text=by_sql or found.stated)
+        if _same(by_sql, found.stated):
+            return replace(found, text=found.stated, verdict="agree")
+        words = found.words.words if found.words else ""
+        prompt = _filled(
+            "compose",
+            subquery=found.subquery,
+            sql=_data(found.sql),
+            result=_data(by_sql),
+            text=_data(found.stated),
+            words=_data(words),
+        )
+        said = self._ask("compose", VERDICT, prompt)
+        text = said["answer"].strip() or by_sql
+        return replace(found, text=text, verdict=said["verdict"], reason=said["reason"].strip()[:300])
+
+    def _executed(self, sql: str) -> tuple[SqlRowsFound | None, str]:
+        if not sql.strip():
+            return None, ""
+        try:
+            return self._solver.database.query(sql, seconds=10.0, most=1_000), ""
+        except MissingExtraError:
+            raise
+        except (QueryError, EvaluationError) as error:
+            return None, error.message
+
+    def _ask(
+        self,
+        stage: str,
+        schema: Mapping[str, Any],
+        prompt: str,
+        before: Mapping[str, Any] | None = None,
+        more: str = "",
+    ) -> Mapping[str, str]:
+        system: Message = {
+            "role": "system",
+            "content": (_FOLDER / "system.txt").read_text(encoding="utf-8").strip(),
+        }
+        messages: list[Message] = [system, {"role": "user", "content": prompt}]
+        if before is not None:
+            messages.append({"role": "assistant", "content": str(dict(before))})
+            messages.append({"role": "user", "content": more})
+        self._prompts.append(f"[{stage}]\n{prompt}{more}")
+        on_text = self._on_text if stage == "step" else None
+        reply = self._llm.complete(
+            Request(tuple(messages), schema=schema, stage=stage, temperature=0.0), on_text=on_text
+        )
+        return {name: str(value) for name, value in (reply.data or {}).items()}
+
+    def _shown(self, tables: list[str], passages: list[ScoredPassage]) -> str:
+        parts = [_data(str(self._solver.database.card(table))) for table in tables]
+        return "\n\n".join([*parts, _passages(passages)])
+
+    def _without_model(self, error: LLMReplyError) -> Answer:
+        """The answer without the model's help, where its replies were of no use."""
+        answer = answer_by_text_and_tables(self._evidence, 3)
+        return replace(
+            answer, failure=str(error), reasons=(*answer.reasons, "The model's replies were of no use.")
+        )
+
+    def _final(self, text: str, note: str) -> Answer:
+        cells = [cell for found in self._found for cell in _cells(found, self._evidence)]
+        words = [found.words for found in self._found if found.words is not None]
+        numbers = [number.value for number in stated_numbers(text)]
+        known = {
+            number.value for found in self._found for number in stated_numbers(f"{found.text} {found.stated}")
+        }
+        in_words = any(plain(text) and plain(text) in plain(cited.words) for cited in words)
+        in_cells = any(plain(text) and plain(text) == plain(cell.text) for cell in cells)
+        grounded = bool(text) and (
+            in_words or in_cells or (bool(numbers) and all(n in known for n in numbers))
+        )
+        reasons = [note] if note else []
+        for found in self._found:
+            told = {
+                "agree": "text and table agree",
+                "conflict": f"text and table conflict: {found.reason}",
+            }.get(found.verdict, "only the text speaks" if found.rows is None else "only the table speaks")
+            reasons.append(f"{found.subquery}: {told}.")
+            if found.fault:
+                reasons.append(f"Its query failed: {found.fault}")
+        proof = answer_by_rules(self._evidence) if text and self._evidence.tables else None
+        proven = proof is not None and proof.verified and _same(proof.text, text)
+        conflict = any(found.verdict == "conflict" for found in self._found)
+        retrieval = self._evidence.retrieval
+        return Answer(
+            question=self._question,
+            text=text,
+            value=proof.value if proven and proof else None,
+            unit=proof.unit if proven and proof else None,
+            verified=proven and not conflict,
+            grounded=grounded or proven,
+            reasons=tuple(reasons) or ("The model gave no answer.",),
+            citations=(proof.citations if proven and proof else tuple(dict.fromkeys(cells))[:60]),
+            calculation="; ".join(found.sql for found in self._found if found.rows is not None) or None,
+            program=proof.program if proven and proof else None,
+            cells_read=len(cells),
+            method=retrieval.method,
+            model=self._llm.model,
+            prompt="\n\n".join(self._prompts),
+            timings_ms=dict(retrieval.timings_ms),
+            retrieval=retrieval,
+            passages=tuple(dict.fromkeys(words)),
+        )
+
+
+def make_document_solver(
+    retrievers: Retrievers, source: TableSource, options: Hashable | None
+) -> DocumentSolver:
+    """The solver of the method ``documents``."""
+    chosen = options if isinstance(options, DocumentOptions) else DocumentOptions()
+    database = SqlDatabase(relations_of(source), list(retrievers.material.tables()))
+    return DocumentSolver(retrievers.get("documents"), source, database, chosen)
+
+
+def _filled(name: str, **texts: str) -> str:
+    template = Template((_FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
+    return template.substitute(texts).strip()
+
+
+def _data(text: str) -> str:
+    """A text of the data without what could end its fence."""
+    return text.replace("</data>", "<\\/data>").replace("<data>", "<data\\>")
+
+
+def _passages(passages: list[ScoredPassage]) -> str:
+    parts = []
+    for number, passage in enumerate(passages, 1):
+        page = "" if passage.page is None else f", page {passage.page}"
+        parts.append(f"P{number} ({passage.file}{page}) {passage.title}\n{passage.text[:LONGEST_PASSAGE]}")
+    return _data("\n\n".join(parts)) or "none"
+
+
+def _checked_words(
+    replied: Mapping[str, str], passages: list[ScoredPassage]
+) -> tuple[PassageCitation | None, str]:
+    """The passage's words that the reply copied, and its text answer; neither where they stand nowhere."""
+    words = replied["words"].strip()
+    if not replied["text"].strip() or len(words) < 2:
+        return None, ""
+    for passage in passages:
+        start = passage.text.find(words)
+        if start < 0:
+            flat = " ".join(words.split())
+            start = " ".join(passage.text.split()).find(flat)
+            if start < 0:
+                continue
+            return cited_words(passage, min(start, len(passage.text)), words), replied["text"].strip()
+        return cited_words(passage, start, words), replied["text"].strip()
+    return None, ""
+
+
+def _result_text(rows: SqlRowsFound | None) -> str:
+    """The rows of a result as one text, empty where there are none."""
+    if rows is None:
+        return ""
+    lines = []
+    for row in rows.rows[:SHOWN_ROWS]:
+        cells = [_plain_value(value) for value in row if value is not None]
+        if cells:
+            lines.append(", ".join(cells))
+    return "; ".join(lines)[:SHOWN_TEXT]
+
+
+def _plain_value(value: object) -> str:
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return str(value)
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two answers say the same: equal words, or the same numbers with their scales."""
+    if plain(one) == plain(other):
+        return True
+    numbers = [
+        [number.value * 10 ** (number.power or 0) for number in stated_numbers(text)] for text in (one, other)
+    ]
+    return bool(numbers[0]) and numbers[0] == numbers[1]
+
+
+def _cells(found: SubAnswer, evidence: Evidence) -> list[Citation]:
+    """The cells of the queried tables that hold what a query gave: the same number, or the same text."""
+    if found.rows is None:
+        return []
+    values = {value for row in found.rows.rows[:SHOWN_ROWS] for value in row if value is not None}
+    cited: list[Citation] = []
+    for table in found.tables:
+        try:
+            quantities = evidence.source.quantities(table)
+            rows = list(evidence.source.table(table).body())
+        except KgtableError:
+            continue
+        for index, row in rows:
+            for column, text in enumerate(row):
+                quantity = quantities.get((index, column))
+                hit = quantity.value in _decimals(values) if quantity else text.strip() in values
+                cell = evidence.cell(table, index, column) if hit and text.strip() else None
+                if cell is not None:
+                    cited.append(Citation.of(cell))
+    return cited[:60]
+
+
+def _decimals(values: set[Any]) -> set[Decimal]:
+    found: set[Decimal] = set()
+    for value in values:
+        try:
+            found.add(Decimal(str(value)))
+        except InvalidOperation:
+            continue
+    return found
