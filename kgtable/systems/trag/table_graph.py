@@ -82,14 +82,25 @@ def sharing_predicates(places: Places, neighbours: int = NEIGHBOURS) -> sp.csr_m
     return sharing_terms(places.column_table, places.column_predicate, places.tables, size, neighbours)
 
 
-def parts_of_one(places: Places) -> sp.csr_matrix:
-    """Tables under the same title and headings: the parts of one that was split, or tables side by side."""
+ALIKE = 0.5
+"""The least weight of an edge between tables that are taken for parts of one without a common title."""
+
+
+def parts_of_one(places: Places, near: sp.csr_matrix, shared: sp.csr_matrix) -> sp.csr_matrix:
+    """Tables under the same title and headings: the parts of one that was split, or tables side by side.
+
+    Of the tables whose title no other has, those are joined that are `near` each other, and whose predicates or
+    subjects are `shared` (weights up to 1): their product is the weight, from `ALIKE` on.
+    """
     kin = places.table_kin
     groups = sp.csr_matrix(
         (np.ones(len(kin), dtype=np.float32), (np.arange(len(kin)), kin)),
         shape=(len(kin), int(kin.max(initial=-1)) + 1),
     )
-    return heaviest(sp.csr_matrix(groups @ groups.T), len(kin))
+    titled = heaviest(sp.csr_matrix(groups @ groups.T), len(kin))
+    alone = sp.diags((np.asarray(titled.sum(axis=1)).ravel() == 0).astype(np.float32))
+    alike = heaviest(sp.csr_matrix(alone @ near.multiply(shared) @ alone), len(kin), ALIKE)
+    return sp.csr_matrix(titled + alike)
 
 
 def within(weights: sp.csr_matrix, nodes: Integers) -> sp.csr_matrix:

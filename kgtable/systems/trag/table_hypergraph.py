@@ -87,7 +87,10 @@ class TableHypergraph:
         if relation is TableRelation.PREDICATES:
             return sharing_predicates(corpus.places, neighbours)
         if relation is TableRelation.PARTS:
-            return parts_of_one(corpus.places)
+            near = self.edges(TableRelation.SIMILARITY, threshold, neighbours)
+            subjects = self.edges(TableRelation.SUBJECTS, threshold, neighbours)
+            predicates = self.edges(TableRelation.PREDICATES, threshold, neighbours)
+            return parts_of_one(corpus.places, near, subjects.maximum(predicates))
         return nearest_tables(self.space.rows[self.space.nearness], threshold, neighbours)
 
     @classmethod

@@ -104,6 +104,25 @@ def test_relations_come_from_the_graph(graph: kgtable.KnowledgeGraph) -> None:
     assert (frozenset({"lakes", "squad"}), TableRelation.PREDICATES) not in found
 
 
+def test_parts_are_found_without_a_common_title(tmp_path: Path) -> None:
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    grids = {
+        "a": ("Danube harbours", "Harbour,River,Cranes\nRuse,Danube,4\nGalati,Danube,9\n"),
+        "b": ("Harbours of the Danube: more", "Harbour,River,Cranes\nLinz,Danube,3\nVukovar,Danube,2\n"),
+        "c": ("Chess openings", "Opening,Moves,Result\nSicilian,c5,sharp\nFrench,e6,solid\n"),
+    }
+    for name, (title, text) in grids.items():
+        (tables / f"{name}.csv").write_text(text, encoding="utf-8")
+        (tables / f"{name}.json").write_text(f'{{"title": "{title}"}}', encoding="utf-8")
+    with kgtable.build(tables, tmp_path / "kg", embedding="none") as graph:
+        retriever = graph.retrievers.get("trag")
+        assert isinstance(retriever, TragRetriever)
+        related = retriever.relations_among(["a", "b", "c"])
+        parts = [edge[:2] for edge in related if edge[2] is TableRelation.PARTS]
+    assert parts == [("a", "b")]
+
+
 @pytest.mark.parametrize("edges", ["similarity", "subjects", "predicates"])
 def test_each_relation_can_carry_the_walk(graph: kgtable.KnowledgeGraph, edges: str) -> None:
     found = graph.retrieve("How long is the Danube, by its mouth?", 5, f"trag:parts=no,{edges}=yes").tables
