@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 
 from kgtable.graph.table_content import ContentRow, TableContent
@@ -34,7 +34,7 @@ class ReadSchemaView:
     name = "read-schema"
     expands = False
 
-    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Sequence[CellAddress]]:
+    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """All columns; the cells are those of the first rows."""
         vocabulary = found.vocabulary
         lines = [{"column_name": entry.text, "dtype": entry.type.value} for entry in vocabulary.columns]
@@ -52,7 +52,7 @@ class ReadTableView:
     def __init__(self, shelf: DatabaseShelf, context: int) -> None:
         self._shelf, self._context = shelf, context
 
-    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Sequence[CellAddress]]:
+    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """All rows and columns; raises `ViewRefusedError` for a table that is too large."""
         vocabulary = found.vocabulary
         if TOKENS_PER_CELL * vocabulary.size > self._context:
@@ -71,14 +71,23 @@ class RandomRowsView:
 
     def __init__(self, shelf: DatabaseShelf, rows: int, seed: int) -> None:
         self._shelf, self._rows, self._seed = shelf, rows, seed
+        self._drawn: OrderedDict[str, list[ContentRow]] = OrderedDict()
+        self._lock = Lock()
 
-    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Sequence[CellAddress]]:
+    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """The rows in the table's order, with all columns."""
-        body = _body(self._shelf.content(found.vocabulary.table))
-        if len(body) > self._rows:
-            drawn = random.Random(f"{self._seed} {found.vocabulary.table}")  # noqa: S311
-            body = [body[place] for place in sorted(drawn.sample(range(len(body)), self._rows))]
-        return _rows_shown(found, body)
+        return _rows_shown(found, self._draw(found.vocabulary.table))
+
+    def _draw(self, id: str) -> list[ContentRow]:
+        with self._lock:
+            if id not in self._drawn:
+                body = _body(self._shelf.content(id))
+                drawn = random.Random(f"{self._seed} {id}")  # noqa: S311
+                places = sorted(drawn.sample(range(len(body)), min(self._rows, len(body))))
+                self._drawn[id] = [body[place] for place in places]
+                if len(self._drawn) * self._rows > KEPT_ROWS:
+                    self._drawn.popitem(last=False)
+            return self._drawn[id]
 
 
 class RowColumnView:
@@ -97,7 +106,7 @@ class RowColumnView:
         self._kept: OrderedDict[str, tuple[list[ContentRow], EntrySearch, EntrySearch]] = OrderedDict()
         self._lock = Lock()
 
-    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Sequence[CellAddress]]:
+    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """The nearest rows and columns, both in the table's order."""
         body, rows, columns = self._searches(found)
         text, vector = asked.question, self._shelf.encode_query(asked.question)
@@ -149,7 +158,7 @@ def _row_text(row: ContentRow, columns: Sequence[ColumnEntry]) -> str:
 
 def _rows_shown(
     found: TableDatabases, rows: Sequence[ContentRow], columns: Sequence[int] | None = None
-) -> tuple[ShownTable, Sequence[CellAddress]]:
+) -> tuple[ShownTable, Iterable[CellAddress]]:
     """Rows under their headers, cells apart by bars."""
     vocabulary = found.vocabulary
     named = tuple(range(len(vocabulary.columns))) if columns is None else tuple(columns)
@@ -164,5 +173,5 @@ def _rows_shown(
     return table, _places(vocabulary.table, shown, named)
 
 
-def _places(table: str, rows: Sequence[int], columns: Sequence[int]) -> list[CellAddress]:
-    return [CellAddress(table, row, column) for row in rows for column in columns]
+def _places(table: str, rows: Sequence[int], columns: Sequence[int]) -> Iterator[CellAddress]:
+    return (CellAddress(table, row, column) for row in rows for column in columns)

@@ -5,8 +5,9 @@ On a corpus another method picks the tables first; where tables are named, those
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 from kgtable.graph.table_source import TableReader
@@ -47,7 +48,7 @@ class TableShowing(Protocol):
     expands: bool
     """Whether the question is expanded to queries."""
 
-    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Sequence[CellAddress]]:
+    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """What is shown of a table, and its cells by how well they fit; raises `ViewRefusedError`."""
         ...
 
@@ -69,7 +70,7 @@ class SchemaCellView:
     def __init__(self, top_k: int) -> None:
         self._top_k = top_k
 
-    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Sequence[CellAddress]]:
+    def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """The columns and cells that were found, as JSON lines (paper, appendix F)."""
         vocabulary = found.vocabulary
         columns = hits(found.columns, asked.schema, self._top_k, COLUMN_CUT)
@@ -104,16 +105,16 @@ def hits(
 
 def _addresses(
     vocabulary: TableVocabulary, columns: Sequence[int], cells: Sequence[int]
-) -> list[CellAddress]:
+) -> Iterator[CellAddress]:
     """The cells that were found, then those beside them in the found columns, then the rest of these."""
-    places: dict[tuple[int, int], None] = {}
     entries = [vocabulary.cells[place] for place in cells]
-    for entry in entries:
-        places.update(dict.fromkeys((row, entry.column) for row in entry.rows))
+    found = dict.fromkeys((row, entry.column) for entry in entries for row in entry.rows)
     rows = dict.fromkeys(row for entry in entries for row in entry.rows)
-    for row in (*rows, *vocabulary.rows):
-        places.update(dict.fromkeys((row, column) for column in columns))
-    return [CellAddress(vocabulary.table, row, column) for row, column in places]
+    yield from (CellAddress(vocabulary.table, row, column) for row, column in found)
+    for row in (*rows, *(row for row in vocabulary.rows if row not in rows)):
+        for column in columns:
+            if (row, column) not in found:
+                yield CellAddress(vocabulary.table, row, column)
 
 
 class ShowingRetriever:
@@ -188,7 +189,7 @@ class ShowingRetriever:
                     refused = refused or str(error)
                     continue
                 shown.append(table)
-                addresses += places[: max(k - len(addresses), 0)]
+                addresses += islice(places, max(k - len(addresses), 0))
         trace["columns_shown"] = sum(len(table.columns) for table in shown)
         trace["cells_shown"] = sum(len(table.cells) for table in shown)
         scores = {table.table: table.score for table in tables}

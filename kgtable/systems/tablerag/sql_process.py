@@ -15,7 +15,12 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from kgtable.systems.tablerag.confinement import MEBIBYTE, filter_system_calls, limit_resources
+from kgtable.systems.tablerag.confinement import (
+    MEBIBYTE,
+    die_with_parent,
+    filter_system_calls,
+    limit_resources,
+)
 
 DATABASE_MEMORY = 512 * MEBIBYTE
 PROCESS_MEMORY = 3_072 * MEBIBYTE
@@ -179,6 +184,7 @@ def _say(reply: Mapping[str, Any]) -> None:
 
 def main() -> None:
     """Answer lines until there are no more."""
+    die_with_parent()
     connection = load(json.loads(sys.stdin.readline())["tables"])
     limit_resources(PROCESS_MEMORY, PROCESSOR_SECONDS)
     filter_system_calls()

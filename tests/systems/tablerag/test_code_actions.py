@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,3 +128,31 @@ def test_an_answer_that_code_did_not_give_is_not_grounded(graph: KnowledgeGraph)
     model = ScriptedLLM([NO_QUERIES, NO_QUERIES, *replies])
     answer = graph.ask(QUESTION, method="tablerag:tables=1,language=sql", llm=model)
     assert (answer.text, answer.grounded) == ("77 EUR", False)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs prctl")
+def test_an_endless_statement_ends_with_who_asked_it(graph_folder: Path) -> None:
+    script = f"""
+import os, sys, threading, time
+import kgtable
+from kgtable.answering.evidence import Evidence
+from kgtable.retrieval.result import Retrieval, ScoredTable
+from kgtable.systems.tablerag.code_actions import SqlActions
+graph = kgtable.open({str(graph_folder)!r})
+actions = SqlActions(Evidence(Retrieval("?", (), (ScoredTable("orders", 1.0),)), graph.reader), ["orders"], seconds=60)
+actions.run("SELECT 1")
+print(actions._process._child.pid, flush=True)
+endless = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
+threading.Timer(0.5, os._exit, (0,)).start()
+actions.run(endless)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    pid = int(ended.stdout)
+    for _ in range(100):
+        if (
+            not Path(f"/proc/{pid}").exists()
+            or "Z" in Path(f"/proc/{pid}/stat").read_text().split(")")[1][:3]
+        ):
+            return
+        time.sleep(0.1)
+    pytest.fail("the process still runs")
