@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -408,7 +408,8 @@ class KnowledgeGraph:
         retriever = self.retrievers.get(method, Choice(format, embedding), llm)
         if llm is not None and isinstance(retriever, ModelRetriever):
             retriever = retriever.with_model(llm, rerank=rerank)
-        found = retriever.retrieve(question, k)
+        with self._index_faults():
+            found = retriever.retrieve(question, k)
         times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
         log.info("retrieved %d triples by %s: %s", len(found.addresses), method, times)
         return found
@@ -446,7 +447,14 @@ class KnowledgeGraph:
         Raises `UsageError` for an empty question (`ArgumentError` for a wrong name or type), `ConfigError`
         for an unknown presentation or a model without an endpoint, `RetrievalError`, a leaf of `LLMError`.
         """
-        return self._asker("ask", question, llm, options).ask(question, on_text=on_text)
+        with self._index_faults():
+            return self._asker("ask", question, llm, options).ask(question, on_text=on_text)
+
+    def _index_faults(self) -> AbstractContextManager[None]:
+        """What goes wrong within the block is told as damage where the index is damaged."""
+        from kgtable.index.build import index_faults
+
+        return index_faults(self.generation.index_path) if self.endpoint is None else nullcontext()
 
     async def ask_async(
         self,

@@ -16,11 +16,13 @@ from kgtable.cli.common import (
     Command,
     complete_methods,
     kg_option,
+    lines_of,
     method_option,
     note,
     presentation_option,
     prompt_option,
     say,
+    text_of_input,
     text_output,
 )
 from kgtable.cli.run_command import compiled, program_shown
@@ -96,7 +98,7 @@ def retrieve(
                 for piece in batch(questions, format or "jsonl", found, explain=explain):
                     write(piece)
             return
-        text = sys.stdin.read() if question == "-" else str(question)
+        text = text_of_input() if question == "-" else str(question)
         retrieval = found(text.strip())
         with text_output(output) as write:
             write(printed(retrieval, format or "table", graph, explain=explain))
@@ -130,7 +132,7 @@ def batch(
     columns = ("id", *_columns())
     if format == "csv":
         yield _csv(columns, ())
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines_of(lines), start=1):
         if not line.strip():
             continue
         id, question = _question(line, number, lines.name)
@@ -227,7 +229,7 @@ def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options
     """
     from kgtable.answering.answer import as_text
 
-    asked = sys.stdin.read() if question == "-" else question
+    asked = text_of_input() if question == "-" else question
     with kgtable.open(kg) as graph:
         if as_json:
             answer = graph.ask(asked, **options)
