@@ -76,6 +76,7 @@ _NEVER = re.compile(
     r"\b(?:(?:do|does|did|have|has|had|are|is|was|were) ?n[o']?t|not|no|never|without|n't|except)\b"
     r"(?! (?:more|less|fewer))"
 )
+_FILTERING = ("exact", "partial", "several", "contains", "number", "time", "threshold", "truth")
 _AGGREGATES = (
     (re.compile(r"\b(?:average|mean)\b"), AggregateFunction.MEAN),
     (re.compile(r"\b(?:total|sum)\b(?! (?:number|count)s? of)"), AggregateFunction.SUM),
@@ -114,18 +115,18 @@ def joins_between(
         turned = join.left.table != ids[0]
         events, things = (other, one) if turned else (one, other)
         similarity = FUZZY if join.fuzzy else 0
-        reference = ColumnRef(join.left.column, tables[events].id)
-        referenced = ColumnRef(join.right.column, tables[things].id)
-        found.append(TableJoin(events, things, reference, referenced, similarity))
+        reference = index_of(tables[events]).columns[join.left.column].ref
+        key = index_of(tables[things]).columns[join.right.column].ref
+        found.append(TableJoin(events, things, reference, key, similarity))
     if found:
         return found
-    key = shared_key(index_of(tables[one]), index_of(tables[other]))
-    if key is None:
+    shared = shared_key(index_of(tables[one]), index_of(tables[other]))
+    if shared is None:
         return []
-    turned = _is_unique(index_of(tables[one]).columns, key.left) and not _is_unique(index_of(tables[other]).columns, key.right)  # noqa: E501  # fmt: skip
-    if turned:
-        return [TableJoin(other, one, key.right, key.left)]
-    return [TableJoin(one, other, key.left, key.right)]
+    views = [index_of(tables[table]).columns for table in (one, other)]
+    if _is_unique(views[0], shared.left) and not _is_unique(views[1], shared.right):
+        return [TableJoin(other, one, shared.right, shared.left)]
+    return [TableJoin(one, other, shared.left, shared.right)]
 
 
 def _is_unique(columns: Sequence[ColumnView], ref: ColumnRef) -> bool:
@@ -149,6 +150,14 @@ class JoinComposer:
         """The tokens that name a table: the words of its own name."""
         words = set(header_words(re.split(r"__|[/#]", table.id)[-1]))
         return sum(1 << t.index for t in self.question.tokens if t.stem in words and not t.empty)
+
+    @property
+    def speaks_of_both(self) -> bool:
+        """Whether the question names something of each table: the table itself, a column or a value."""
+        sides = {0 if view.place < self._first_event else 1 for view in self.targets}
+        sides |= {0 if c.column < self._first_event else 1 for c in self.conditions}
+        sides |= {side for side in (0, 1) if self._names[side] & ~self._names[1 - side]}
+        return sides == {0, 1}
 
     def programs(self) -> list[ComposedProgram]:
         """The programs whose form the question has, the most telling form first."""
