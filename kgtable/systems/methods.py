@@ -43,6 +43,7 @@ SOLVERS: Mapping[str, SolverMaker] = {
     "trag": make_graph_aware_solver,
     "trag-paper": make_graph_aware_solver,
     "documents": make_document_solver,
+    "dmral": dmral_method.make_solver,
 }
 """What makes the solver of a method; the others answer by kgtable's own rules and prompts."""
 

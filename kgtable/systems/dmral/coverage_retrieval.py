@@ -66,8 +66,11 @@ class CoverageRetriever(HybridRetriever):
         rerank: bool = True,
         weights: Weights | None = None,
         from_index: bool | None = None,
+        within: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(store, names, index, llm=llm, rerank=rerank, weights=weights, from_index=from_index)
+        super().__init__(
+            store, names, index, llm=llm, rerank=rerank, weights=weights, from_index=from_index, within=within
+        )
         self._relations, self._options = relations, options
         self._graph = RelationGraph(relations, index.corpus.table_ids)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from kgtable.answering.ask import Solver
+from kgtable.answering.evidence import TableSource
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.retrieval.registry import Choice, Method, Retrievers
@@ -32,3 +36,12 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
 
 
 METHOD = Method(make_retriever, DmralOptions)
+
+
+def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
+    """The solver of ``dmral``."""
+    from kgtable.index.relations import TableRelations
+    from kgtable.systems.dmral.stepwise_solver import StepwiseSolver
+
+    chosen = options if isinstance(options, DmralOptions) else DmralOptions()
+    return StepwiseSolver(TableRelations.open(retrievers.material.index_path), chosen)

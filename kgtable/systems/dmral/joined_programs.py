@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from kgtable.index.column_profiles import header_words
+from kgtable.index.column_profiles import KEY_WORDS, header_words
 from kgtable.index.relations import TableRelations
 from kgtable.programs.algebra import (
     Aggregate,
@@ -64,7 +64,7 @@ _OPENING = re.compile(
 _BOUNDARY = re.compile(
     r"\b(?:who|whom|that|which|whose|where|with|without|having|has|have|had|did|do|does|done|in|from|by|when|ordered|"
     r"sorted|is|are|was|were|for|to|on|at|after|before|there|not|never|belong|belongs|belonging|owned?|owns|"
-    r"sung|named|called|made|used|uses?)\b"
+    r"sung|sold|named|called|made|used|uses?)\b"
 )
 _EACH = re.compile(r"\b(?:each|every|per|corresponding|respective)\b")
 _COUNTED = re.compile(
@@ -76,6 +76,7 @@ _NEVER = re.compile(
     r"\b(?:(?:do|does|did|have|has|had|are|is|was|were) ?n[o']?t|not|no|never|without|n't|except)\b"
     r"(?! (?:more|less|fewer))"
 )
+_FILTERING = ("exact", "partial", "several", "contains", "number", "time", "threshold", "truth")
 _AGGREGATES = (
     (re.compile(r"\b(?:average|mean)\b"), AggregateFunction.MEAN),
     (re.compile(r"\b(?:total|sum)\b(?! (?:number|count)s? of)"), AggregateFunction.SUM),
@@ -114,18 +115,18 @@ def joins_between(
         turned = join.left.table != ids[0]
         events, things = (other, one) if turned else (one, other)
         similarity = FUZZY if join.fuzzy else 0
-        reference = ColumnRef(join.left.column, tables[events].id)
-        referenced = ColumnRef(join.right.column, tables[things].id)
-        found.append(TableJoin(events, things, reference, referenced, similarity))
+        reference = index_of(tables[events]).columns[join.left.column].ref
+        key = index_of(tables[things]).columns[join.right.column].ref
+        found.append(TableJoin(events, things, reference, key, similarity))
     if found:
         return found
-    key = shared_key(index_of(tables[one]), index_of(tables[other]))
-    if key is None:
+    shared = shared_key(index_of(tables[one]), index_of(tables[other]))
+    if shared is None:
         return []
-    turned = _is_unique(index_of(tables[one]).columns, key.left) and not _is_unique(index_of(tables[other]).columns, key.right)  # noqa: E501  # fmt: skip
-    if turned:
-        return [TableJoin(other, one, key.right, key.left)]
-    return [TableJoin(one, other, key.left, key.right)]
+    views = [index_of(tables[table]).columns for table in (one, other)]
+    if _is_unique(views[0], shared.left) and not _is_unique(views[1], shared.right):
+        return [TableJoin(other, one, shared.right, shared.left)]
+    return [TableJoin(one, other, shared.left, shared.right)]
 
 
 def _is_unique(columns: Sequence[ColumnView], ref: ColumnRef) -> bool:
@@ -149,6 +150,14 @@ class JoinComposer:
         """The tokens that name a table: the words of its own name."""
         words = set(header_words(re.split(r"__|[/#]", table.id)[-1]))
         return sum(1 << t.index for t in self.question.tokens if t.stem in words and not t.empty)
+
+    @property
+    def speaks_of_both(self) -> bool:
+        """Whether the question names something of each table: the table itself, a column or a value."""
+        sides = {0 if view.place < self._first_event else 1 for view in self.targets}
+        sides |= {0 if c.column < self._first_event else 1 for c in self.conditions}
+        sides |= {side for side in (0, 1) if self._names[side] & ~self._names[1 - side]}
+        return sides == {0, 1}
 
     def programs(self) -> list[ComposedProgram]:
         """The programs whose form the question has, the most telling form first."""
@@ -183,8 +192,16 @@ class JoinComposer:
             yield "both", self._both()
         for pattern, descending in ((_MOST, True), (_FEWEST, False)):
             match = pattern.search(text)
-            if match and not re.search(r"\bat (?:least|most)\b", text) and self._counts_after(match.end()):
-                yield "most", self._most(descending)
+            if match is None or re.search(r"\bat (?:least|most)\b", text):
+                continue
+            summed = self._quantity_after(match.end())
+            if summed is not None:
+                yield (
+                    "most of a quantity",
+                    self._most(Aggregate(AggregateFunction.SUM, summed.ref), descending),
+                )
+            elif self._counts_after(match.end()):
+                yield "most", self._most(Aggregate(AggregateFunction.COUNT), descending)
         if counted and (_EACH.search(text) or self._shows_beside(counted)):
             yield "count for each", self._for_each(Aggregate(AggregateFunction.COUNT))
         measure = self._measure()
@@ -264,6 +281,8 @@ class JoinComposer:
     def targets(self) -> tuple[ColumnView, ...]:
         """The columns that are asked for, in the order in which they are named."""
         begin, end = self._segments
+        most = _MOST.search(self._text, begin, end) or _FEWEST.search(self._text, begin, end)
+        end = min(end, most.start()) if most is not None and most.start() > begin + 2 else end
         inside = self.question.mask(begin, end)
         used = all_masks(condition.mask for condition in self.conditions)
         best: dict[int, tuple[float, ColumnView]] = {}
@@ -284,13 +303,15 @@ class JoinComposer:
             else:
                 best[first] = score, view
         chosen = [(place, view) for place, (score, view) in sorted(best.items()) if score >= 0.5]
+        counted = _COUNTED.search(self._text, begin, end)
+        if counted is not None:
+            inside &= ~self.question.mask(counted.end(), counted.end() + 20)
         named = self._named_tables(inside)
         if not chosen:
             sides = list(named)[: 2 if " and " in self._text[begin:end] else 1] or [0]
             return tuple(label for side in sides if (label := self._label(side)) is not None)
         for side, place in named.items():
             own = [view for _, view in chosen if (view.place >= self._first_event) == (side == 1)]
-            counted = _COUNTED.search(self._text, begin, end)
             if not own and counted is None and self._stands_alone(place):
                 label = self._label(side)
                 if label is not None:
@@ -337,6 +358,7 @@ class JoinComposer:
             else self.source.columns[self._first_event :]
         )
         own = set(header_words(re.split(r"__|[/#]", self._tables[side].id)[-1]))
+        columns = tuple(view for view in columns if not KEY_WORDS & set(header_words(view.name))) or columns
         naming = [view for view in columns if view.stems and set(view.stems) <= own]
         naming += [view for view in columns if set(view.stems) & set(_NAMING)]
         texts = [view for view in columns if view.kind is ValueKind.TEXT]
@@ -373,6 +395,16 @@ class JoinComposer:
             ):
                 return False
         return True
+
+    def _quantity_after(self, place: int) -> ColumnView | None:
+        """The column that counts things, such as pieces, that the words from a place on name."""
+        following = self.question.mask(place, min(place + 20, len(self._text)))
+        views = [
+            view
+            for view, link in zip(self.source.columns, self.source.column_links, strict=True)
+            if view.quantity and link.score >= 0.6 and link.mask & following
+        ]
+        return views[0] if views else None
 
     def _shows_beside(self, counted: re.Match[str]) -> bool:
         begin, end = self._segments
@@ -437,8 +469,8 @@ class JoinComposer:
         enough = Compare(relator, ColumnRef(_MEASURE), Constant(number, ValueKind.QUANTITY))
         return Project(Filter(grouped, enough), tuple(shown)) if shown else None
 
-    def _most(self, descending: bool) -> Rows | None:
-        grouped, shown = self._grouped(Aggregate(AggregateFunction.COUNT))
+    def _most(self, measure: Aggregate, descending: bool) -> Rows | None:
+        grouped, shown = self._grouped(measure)
         counted = _COUNTED.search(self._text, *self._segments)
         if counted is not None and shown and not _MOST.search(self._text, *self._segments):
             shown.append(Named(ColumnRef(_MEASURE)))
@@ -529,6 +561,9 @@ class JoinComposer:
         counted = _COUNTED.search(self._text)
         assert counted is not None
         after = self.question.mask(counted.end(), min(counted.end() + 25, len(self._text)))
+        summed = self._quantity_after(counted.end())
+        if summed is not None:
+            return Aggregate(AggregateFunction.SUM, summed.ref, self._filtered())
         things = self._names[0] & after
         events = self._names[1] & after
         if things and (not events or things & -things < events & -events):

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.llm.scripted import ScriptedLLM
+from kgtable.programs.syntax import program_to_json
+
+TABLES = {
+    "clubs": "Club ID,Club,Town\nC1,Rovers,Hull\nC2,Harriers,York\nC3,Wanderers,Bath\nC4,Swifts,Ely\n",
+    "players": "Player ID,Player,Club ID,Born\nP1,Ann Lee,C1,1990\nP2,Bo Dahl,C2,1988\nP3,Cy Fox,C1,1995\n"
+    "P4,Di Gray,C3,1991\n",
+    "stands": "Stand,Town,Seats\nNorth,Hulll,300\nSouth,Yorck,450\nEast,Bath,200\nWest,Ely,150\n",
+    "towns": "Town,County\nHull,East Riding\nYork,North Yorkshire\nBath,Somerset\nEly,Cambridgeshire\n",
+    "wells": "Well,Depth\nNorth Well,30\nSouth Well,45\n",
+}
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGraph]:
+    folder = tmp_path_factory.mktemp("clubs")
+    for name, text in TABLES.items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    with kgtable.build(folder, folder / "graph", embedding="none") as built:
+        yield built
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Show the town of the clubs that have more than 1 player.", "Hull"),
+        ("What is the name of the club with the most players?", "Rovers"),
+        ("Which clubs do not have any players?", "Swifts"),
+        ("Show the club name and the number of players of each club.", "Rovers; 2; Harriers; 1; Wanderers; 1"),
+        ("How many players play for the club Rovers?", "2"),
+        ("List the players of clubs in the town Bath.", "Di Gray"),
+    ],
+)  # fmt: skip
+def test_questions_over_two_tables_without_a_model(
+    graph: kgtable.KnowledgeGraph, question: str, answer: str
+) -> None:
+    found = graph.ask(question, method="dmral", model="none")
+    assert found.text == answer
+    assert found.grounded
+    assert found.citations
+
+
+def test_keys_spelt_otherwise_are_joined(graph: kgtable.KnowledgeGraph) -> None:
+    found = graph.ask("List the seats of stands in the county East Riding.", method="dmral", model="none")
+    assert "300" in found.text.split("; ")
+    assert found.program is not None
+    assert '"similarity": 85' in json.dumps(program_to_json(found.program))
+
+
+def program(alias: str) -> dict[str, Any]:
+    return {"op": "count", "rows": {"op": "table", "table": alias}}
+
+
+def test_a_model_repairs_a_program_that_fails(graph: kgtable.KnowledgeGraph) -> None:
+    model = ScriptedLLM(
+        lambda request: (
+            {
+                "labels": {"labels": ["players", "clubs"]},
+                "rerank": {"tables": [1]},
+                "decompose": {"subquestions": []},
+                "residual": {"residual": ""},
+            }.get(request.stage)
+            or {
+                "steps": ["count the players"],
+                "program": program("T99" if len(request.messages) == 2 else "T1"),
+            }
+        )
+    )
+    found = graph.ask("How many players are there?", method="dmral", llm=model)
+    assert found.text == "4"
+    assert found.reasoning == "count the players"
+    faults = [request.messages[-1]["content"] for request in model.requests if len(request.messages) == 4]
+    assert "There is no table 'T99'" in faults[0]
+
+
+def test_a_program_that_never_works_is_no_answer(graph: kgtable.KnowledgeGraph) -> None:
+    model = ScriptedLLM(
+        lambda request: {"labels": {"labels": []}, "rerank": {"tables": []}, "decompose": {"subquestions": []},
+                         "residual": {"residual": ""}}.get(request.stage)
+        or {"steps": [], "program": program("T99")}
+    )  # fmt: skip
+    found = graph.ask("How many players are there?", method="dmral:steps=1", llm=model)
+    assert found.text == ""
+    assert "No program could be executed" in found.reasons[0]
+    assert sum(request.stage == "answer" for request in model.requests) == 2
