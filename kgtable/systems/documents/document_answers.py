@@ -15,6 +15,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import RULES, answer_by_rules
 from kgtable.retrieval.result import Retrieval, ScoredPassage
 from kgtable.systems.documents.extraction import Extract, extract
+from kgtable.text.sentences import sentence_spans
 from kgtable.text.text_quantities import find_quantities
 
 SURE_OF_TABLE = 0.5
@@ -103,11 +104,10 @@ def _with_text(answer: Answer, passages: Sequence[ScoredPassage]) -> Answer:
     if not answer.found or answer.value is None:
         return answer
     for passage in passages:
-        for quantity in find_quantities(passage.text):
-            if _same_number(answer.value, quantity.value) and len(quantity.signed.strip("+-0.")) > 1:
-                words = passage.text[max(quantity.start - 80, 0) : quantity.end + 40].strip()
-                start = passage.text.index(words)
-                cited = cited_words(passage, start, words.partition("\n\n")[0])
+        for start, end in sentence_spans(passage.text):
+            said = find_quantities(passage.text[start:end])
+            if any(_same_number(answer.value, q.value) and len(q.signed.strip("+-0.")) > 1 for q in said):
+                cited = cited_words(passage, start, passage.text[start:end])
                 reason = "A text beside the table says the same."
                 return replace(answer, passages=(cited,), reasons=(*answer.reasons, reason))
     return answer

@@ -51,15 +51,6 @@ class DocumentOptions:
     keep: int = 3
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceItem:
-    """A table (its id) or a passage (its IRI) among what was retrieved, with its score."""
-
-    kind: str
-    id: str
-    score: float
-
-
 class DocumentRetriever:
     """Ranks the tables and the passages of a graph. With a model, its tables are those `hybrid` ranks with one."""
 
@@ -77,7 +68,10 @@ class DocumentRetriever:
         return DocumentRetriever(tables, self._index, self._passages, self._recall)
 
     def retrieve(self, question: str, k: int) -> Retrieval:
-        """At most `k` triples, the tables by what they and the passages beside them say, and the passages."""
+        """At most `k` triples, the tables by what they and the passages beside them say, and the passages.
+
+        The trace's ``evidence`` lists the best of both: kind (``table``, ``passage``), id or IRI, score.
+        """
         found = self._tables.retrieve(question, k)
         clock = Clock()
         with clock("passages"):
@@ -94,14 +88,12 @@ class DocumentRetriever:
         tables = tuple(ScoredTable(str(key), score) for key, score in ranked)
         texts = tuple(_scored(passages[key], score) for key, score in items if isinstance(key, int))
         named = [
-            EvidenceItem("table", key, score)
-            if isinstance(key, str)
-            else EvidenceItem("passage", passages[key].iri, score)
+            ("table", key, score) if isinstance(key, str) else ("passage", passages[key].iri, score)
             for key, score in items[: max(self._recall, 1)]
         ]
         times = {**found.timings_ms, **{step: ms for step, ms in clock.times.items() if step != "total"}}
         times["total"] = found.timings_ms.get("total", 0.0) + clock.times.get("total", 0.0)
-        trace = {**found.trace, "evidence": [(item.kind, item.id, item.score) for item in named]}
+        trace = {**found.trace, "evidence": named}
         return replace(found, tables=tables, passages=texts, method=self.name, timings_ms=times, trace=trace)
 
     def passage_logits(self, question: str, vector: Matrix | None) -> Floats:

@@ -103,7 +103,7 @@ class DocumentSolver:
         by_iri = {passage.passage: passage for passage in retrieval.passages}
         tables: dict[str, None] = {}
         passages: dict[str, ScoredPassage] = {}
-        for kind, id, _ in ((item.kind, item.id, item.score) for item in named[:keep]):
+        for kind, id, _ in named[:keep]:
             if kind == "table":
                 tables[id] = None
             elif id in by_iri:

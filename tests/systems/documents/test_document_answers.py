@@ -1,0 +1,279 @@
+"""The method documents: evidence of text and tables, answers without a model, and the loop with every failure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.answering.answer import as_html, as_markdown, as_text
+from kgtable.errors import LLMReplyError, LLMUnreachableError
+from kgtable.llm.protocol import Request
+from kgtable.llm.scripted import Scripted, ScriptedLLM
+
+REPORT = """# Annual report
+
+## Sales
+
+Sales of the group grew in 2019. The average price of a lamp was $14.50 in 2019 (2018: $13.20). The growth was due to
+new shops in Norway.
+
+Table: Sales by region, units
+
+| Region | 2019 | 2018 |
+|---|---|---|
+| Europe | 1200 | 1100 |
+| Asia | 900 | 850 |
+
+## Staff
+
+The company employed 310 people at 31 December 2019. Wages are agreed every two years with the union.
+"""
+OTHER = "# Weather\n\nRain fell on 120 days.\n\n| City | Rain |\n|---|---|\n| Oslo | 120 |\n| Rome | 60 |\n"
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kgtable.KnowledgeGraph]:
+    folder = tmp_path_factory.mktemp("documents")
+    (folder / "in").mkdir()
+    (folder / "in" / "report.md").write_text(REPORT)
+    (folder / "in" / "weather.md").write_text(OTHER)
+    (folder / "in" / "notes.md").write_text("# Notes\n\nThe chair of the board is Ada Berg.\n")
+    with kgtable.build(folder / "in", folder / "kg", embedding="none") as opened:
+        yield opened
+
+
+def test_tables_and_passages_are_ranked_together(graph: kgtable.KnowledgeGraph) -> None:
+    found = graph.retrieve("How many people did the company employ in 2019?", 50, "documents")
+    assert found.passages[0].file == "report.md"
+    assert found.passages[0].tables == ("report",)
+    kinds = {kind for kind, _, _ in found.trace["evidence"]}
+    assert kinds == {"table", "passage"}
+    assert found.to_json()["passages"][0]["document"] == "report"
+    assert len(graph.retrieve("rain", 50, "documents:recall=1").trace["evidence"]) == 1
+
+
+def test_a_text_answers_with_its_words_and_place_and_is_not_verified(graph: kgtable.KnowledgeGraph) -> None:
+    answer = graph.ask("What was the average price of a lamp in 2018?", method="documents", model="none")
+    assert (answer.text, answer.value, answer.unit) == ("$13.20", "13.20", "CCY_USD")
+    assert not answer.verified
+    [cited] = answer.passages
+    assert (cited.file, cited.page) == ("report.md", None)
+    assert "average price of a lamp" in cited.words
+    rows = list(graph.store.query(f"SELECT ?text {{ <{cited.passage}> kgt:text ?text }}"))  # type: ignore[arg-type]
+    assert cited.words in rows[0]["text"].value
+    assert answer.to_json()["passages"][0]["words"] == cited.words
+    for printed in (as_text(answer), as_markdown(answer), as_html(answer)):
+        assert "paragraph" in printed
+
+
+def test_a_table_answers_and_is_verified(graph: kgtable.KnowledgeGraph) -> None:
+    answer = graph.ask("What is the rain of Oslo?", method="documents", model="none")
+    assert answer.text == "120"
+    assert answer.verified
+    assert answer.passages[0].words.startswith("Rain fell on 120 days")
+
+
+def test_a_document_without_tables_answers(graph: kgtable.KnowledgeGraph) -> None:
+    answer = graph.ask("Who is the chair of the board?", method="documents", model="none")
+    assert "Ada Berg" in answer.text
+
+
+def step(subquery: str = "", answer: str = "") -> dict[str, str]:
+    return {"reasoning": "", "subquery": subquery, "answer": answer}
+
+
+def answers(sql: str = "", text: str = "", words: str = "") -> dict[str, str]:
+    return {"sql": sql, "text": text, "passage": "P1" if text else "", "words": words}
+
+
+def asked(
+    graph: kgtable.KnowledgeGraph,
+    script: list[Scripted],
+    question: str = "How many units did Europe and Asia sell in 2019?",
+) -> tuple[kgtable.Answer, ScriptedLLM]:
+    model = ScriptedLLM(with_labels(script))
+    return graph.ask(question, method="documents", llm=model, rerank=False), model
+
+
+def with_labels(script: list[Scripted]) -> Any:
+    """The script for the method alone: what else asks gets an empty list of labels."""
+    replies = iter(script)
+
+    def reply(request: Request) -> Scripted:
+        if request.stage in ("labels", "rerank"):
+            return {"labels": [], "order": [], "tables": []}
+        return next(replies)
+
+    return reply
+
+
+SUM = 'SELECT sum("c_2019") FROM report'
+
+
+def stages(model: ScriptedLLM) -> list[str]:
+    return [request.stage for request in model.requests if request.stage not in ("labels", "rerank")]
+
+
+def test_a_subquery_is_answered_by_sql(graph: kgtable.KnowledgeGraph) -> None:
+    answer, model = asked(
+        graph, [step("Units of Europe and Asia in 2019?"), answers(SUM), step(answer="2100")]
+    )
+    assert (answer.text, answer.grounded, answer.verified) == ("2100", True, False)
+    assert stages(model) == ["step", "subquery", "step"]
+    assert answer.calculation == SUM
+    assert "only the table speaks" in answer.reasons[0]
+
+
+def test_text_and_table_that_agree_are_not_asked_about(graph: kgtable.KnowledgeGraph) -> None:
+    sql = "SELECT rain FROM weather WHERE city = 'Oslo'"
+    answer, model = asked(
+        graph,
+        [step("Rain in Oslo?"), answers(sql, "120", "Rain fell on 120 days."), step(answer="120")],
+        "What is the rain of Oslo?",
+    )
+    assert stages(model) == ["step", "subquery", "step"]
+    assert "agree" in answer.reasons[0]
+    assert answer.verified  # the program of kgtable's own rules proves it by a cell
+    assert answer.citations[0].text == "120"
+    assert answer.passages[0].words == "Rain fell on 120 days."
+
+
+def test_a_conflict_is_said(graph: kgtable.KnowledgeGraph) -> None:
+    sql = "SELECT rain FROM weather WHERE city = 'Rome'"
+    verdict = {"verdict": "conflict", "answer": "60", "reason": "the text is about Oslo"}
+    script: list[Scripted] = [
+        step("Rain in Rome?"),
+        answers(sql, "120", "Rain fell on 120 days."),
+        verdict,
+        step(answer="60"),
+    ]
+    answer, model = asked(graph, script, "What is the rain of Rome?")
+    assert stages(model)[2] == "compose"
+    assert "conflict: the text is about Oslo" in answer.reasons[0]
+    assert not answer.verified
+
+
+def test_a_query_that_fails_is_repaired_once(graph: kgtable.KnowledgeGraph) -> None:
+    script: list[Scripted] = [
+        step("Sum?"),
+        answers("SELECT nothing FROM report"),
+        answers(SUM),
+        step(answer="2100"),
+    ]
+    answer, model = asked(graph, script)
+    assert stages(model) == ["step", "subquery", "repair", "step"]
+    assert "failed" in model.requests[-2].messages[-1]["content"]
+    assert answer.text == "2100"
+    again: list[Scripted] = [
+        step("Sum?"),
+        answers("SELECT x FROM report"),
+        answers("DROP TABLE report"),
+        step(answer="?"),
+    ]
+    assert "One SELECT" in " ".join(asked(graph, again)[0].reasons)
+
+
+def test_words_that_stand_in_no_passage_are_not_believed(graph: kgtable.KnowledgeGraph) -> None:
+    script: list[Scripted] = [
+        step("Profit?"),
+        answers("", "$9 million", "The profit was $9 million."),
+        step(answer="$9 million"),
+    ]
+    answer, _ = asked(graph, script)
+    assert answer.passages == ()
+    assert not answer.grounded
+
+
+def test_the_rounds_are_bounded(graph: kgtable.KnowledgeGraph) -> None:
+    script: list[Scripted] = []
+    for number in range(20):
+        script += [step(f"Question {number}?"), answers(SUM)]
+    answer, model = asked(graph, script)
+    assert stages(model).count("step") == 5
+    assert answer.text == "2100"
+    assert "The rounds ended" in answer.reasons[0]
+    assert "last round" in [r for r in model.requests if r.stage == "step"][-1].messages[-1]["content"]
+
+
+def test_a_question_asked_twice_ends_the_loop(graph: kgtable.KnowledgeGraph) -> None:
+    answer, model = asked(graph, [step("Sum?"), answers(SUM), step("sum?")])
+    assert (answer.text, stages(model).count("step")) == ("2100", 2)
+
+
+def test_replies_of_no_use_leave_the_answer_by_rules(graph: kgtable.KnowledgeGraph) -> None:
+    answer, _ = asked(graph, ["no JSON", "still none"], "What is the rain of Oslo?")
+    assert answer.text == "120"
+    assert answer.failure
+    broken, _ = asked(graph, [step("Sum?"), answers(SUM), "no JSON", "none"])
+    assert (broken.text, broken.verified) == ("2100", False)
+    assert "broke off" in broken.reasons[0]
+
+
+@pytest.mark.parametrize("error", [LLMUnreachableError("down"), LLMReplyError("nothing")])
+def test_a_model_that_cannot_be_reached_is_an_error_or_told(
+    graph: kgtable.KnowledgeGraph, error: Exception
+) -> None:
+    if isinstance(error, LLMReplyError):
+        assert asked(graph, [error], "What is the rain of Oslo?")[0].failure
+    else:
+        with pytest.raises(LLMUnreachableError):
+            asked(graph, [error])  # type: ignore[list-item]
+
+
+def test_an_empty_final_answer_finds_nothing(graph: kgtable.KnowledgeGraph) -> None:
+    answer, _ = asked(graph, [step()])
+    assert not answer.found
+
+
+def test_the_data_is_fenced(graph: kgtable.KnowledgeGraph) -> None:
+    _, model = asked(graph, [step(answer="1")])
+    prompt = model.requests[-1].messages[-1]["content"]
+    assert prompt.count("<data>") == prompt.count("</data>") == 1
+
+
+def test_sql_over_the_tables(graph: kgtable.KnowledgeGraph) -> None:
+    frame = graph.sql("SELECT region, c_2019 - c_2018 AS more FROM report ORDER BY more DESC")
+    assert [(row.region, str(row.more)) for row in frame.itertuples()] == [("Europe", "100"), ("Asia", "50")]
+    names = graph.sql("SELECT table_name, header FROM kgtable_columns WHERE column_name = 'c_2019'")
+    assert names.values.tolist() == [["report", "2019"]]
+    assert graph.sql_schema("report").to_json()["columns"][3][:2] == ["c_2019", "DECIMAL(18,0)"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT * FROM read_csv('/etc/passwd')", "COPY report TO '/tmp/x'", "SELECT 1; SELECT 2", "SELEC", "ATTACH 'x'",
+     "SET memory_limit = '8GB'", "INSTALL httpfs", "SELECT * FROM 'x.parquet'"],
+)  # fmt: skip
+def test_sql_reads_the_tables_and_nothing_else(graph: kgtable.KnowledgeGraph, query: str) -> None:
+    with pytest.raises(kgtable.KgtableError):
+        graph.sql(query)
+
+
+def test_a_query_that_takes_too_long_is_ended(graph: kgtable.KnowledgeGraph) -> None:
+    endless = "SELECT count(*) FROM range(10000000) a, range(10000000) b, report"
+    with pytest.raises(kgtable.KgtableError, match="seconds"):
+        graph.sql_database.query(endless, seconds=0.2)
+
+
+def test_incremental_builds_bring_and_take_documents(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.md").write_text(OTHER)
+    (tmp_path / "in" / "b.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "in" / "b.json").write_text(json.dumps({"paragraphs": ["It cost $5."]}))
+    documents = "SELECT DISTINCT ?d { GRAPH ?d { ?d a kgt:Document } }"
+    with kgtable.build(tmp_path / "in", tmp_path / "kg", embedding="none") as graph:
+        assert len(graph.sparql(documents)) == 2  # type: ignore[arg-type]
+        before = "".join(sorted(graph.rdf("nquads")))
+    (tmp_path / "in" / "b.json").unlink()
+    with kgtable.build(tmp_path / "in", tmp_path / "kg", embedding="none") as graph:
+        assert len(graph.sparql(documents)) == 1  # type: ignore[arg-type]
+    (tmp_path / "in" / "b.json").write_text(json.dumps({"paragraphs": ["It cost $5."]}))
+    with kgtable.build(tmp_path / "in", tmp_path / "kg", embedding="none") as graph:
+        assert "".join(sorted(graph.rdf("nquads"))) == before
+        quantity = "SELECT ?v { ?q a qudt:QuantityValue ; kgt:paragraphOf ?p ; qudt:numericValue ?v ; kgt:text '$5' }"
+        assert len(graph.sparql(quantity)) == 1  # type: ignore[arg-type]

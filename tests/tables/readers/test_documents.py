@@ -1,0 +1,258 @@
+"""Documents: DOCX, PPTX, PDF and the text of pages, with hostile ones."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import docx
+import pytest
+from reportlab.lib import pdfencrypt
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Paragraph, SimpleDocTemplate, Table, TableStyle
+
+from kgtable.errors import TableError
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.documents import ReadContent
+from kgtable.tables.limits import ReadLimits
+from kgtable.tables.loader import read_content
+
+ROWS = [
+    ["Region", "2019", "2018"],
+    ["Europe", "1,200", "1,100"],
+    ["Asia", "900", "850"],
+    ["Total", "2,100", "1,950"],
+]
+
+
+def read(path: Path, limits: ReadLimits | None = None) -> ReadContent:
+    return read_content(TableFile(path, path.name, path.stem), limits)
+
+
+def fault(path: Path, limits: ReadLimits | None = None) -> str:
+    with pytest.raises(TableError) as caught:
+        read(path, limits)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(path.name)
+    return message
+
+
+def cells(content: ReadContent, table: int = 0) -> list[list[str]]:
+    return [list(row) for row in content.grids[table].head]
+
+
+def pdf_of(path: Path, rows: list[list[str]], *, ruled: bool, **options: Any) -> Path:
+    styles = getSampleStyleSheet()
+    table = Table(rows, repeatRows=1)
+    if ruled:
+        table.setStyle(TableStyle([("GRID", (0, 0), (-1, -1), 0.5, "black")]))
+    story = [
+        Paragraph("Sales of the group", styles["Heading1"]),
+        Paragraph(
+            "Sales grew in all regions, as the table below shows for two years of growth. " * 3,
+            styles["BodyText"],
+        ),
+        Paragraph("Table 1: Sales by region", styles["Italic"]),
+        table,
+        Paragraph("The group sold 2,100 units in 2019. " * 4, styles["BodyText"]),
+    ]
+    SimpleDocTemplate(str(path), pagesize=A4, **options).build(story)
+    return path
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_pdf_gives_its_table_with_caption_and_its_text(tmp_path: Path, ruled: bool) -> None:
+    content = read(pdf_of(tmp_path / "a.pdf", ROWS, ruled=ruled))
+    assert cells(content) == ROWS
+    [grid] = content.grids
+    assert grid.context.heading == ("Sales of the group",)
+    assert grid.context.caption == "Table 1: Sales by region"
+    assert "Sales grew in all regions" in grid.context.before[-1]
+    assert content.text.paragraphs[0].level == 1
+    assert content.text.paragraphs[-1].page == 1
+    assert content.text.paragraphs[-1].text == ("The group sold 2,100 units in 2019. " * 4).strip()
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_table_over_several_pages_is_one(tmp_path: Path, ruled: bool) -> None:
+    rows = [ROWS[0], *([f"Region {n}", f"{n:,}", f"{2 * n:,}"] for n in range(100, 200))]
+    content = read(pdf_of(tmp_path / "a.pdf", rows, ruled=ruled))
+    assert cells(content) == rows
+    assert content.text.pages == 4 or content.text.pages == 3
+
+
+def test_a_word_document_gives_text_tables_and_merged_cells(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_heading("Report", 0)
+    document.add_heading("Sales", 1)
+    document.add_paragraph("Sales grew.")
+    document.add_paragraph("Table 1: Sales by region", style="Caption")
+    table = document.add_table(4, 3)
+    for row, texts in zip(table.rows, ROWS, strict=True):
+        for cell, text in zip(row.cells, texts, strict=True):
+            cell.text = text
+    merged = document.add_table(2, 2)
+    merged.cell(0, 0).merge(merged.cell(0, 1)).text = "Years"
+    merged.cell(1, 0).text, merged.cell(1, 1).text = "2019", "2018"
+    document.add_paragraph("The end.")
+    document.save(str(tmp_path / "a.docx"))
+    content = read(tmp_path / "a.docx")
+    assert [p.text for p in content.text.paragraphs] == [
+        "Report", "Sales", "Sales grew.", "Table 1: Sales by region", "The end."
+    ]  # fmt: skip
+    assert cells(content) == ROWS
+    first, second = content.grids
+    assert (first.context.title, first.context.heading) == ("Report", ("Sales",))
+    assert first.context.caption == "Table 1: Sales by region"
+    assert cells(content, 1) == [["Years", ""], ["2019", "2018"]]
+    assert [(a.top, a.left, a.bottom, a.right) for a in second.merged] == [(0, 0, 0, 1)]
+
+
+def test_slides_give_their_texts_and_tables_with_their_number(tmp_path: Path) -> None:
+    a, p, r = (
+        f"http://schemas.openxmlformats.org/{part}"
+        for part in ("drawingml/2006/main", "presentationml/2006/main", "officeDocument/2006/relationships")
+    )
+    row = "<a:tr>{}</a:tr>".format(
+        "".join(f"<a:tc><a:txBody><a:p><a:r><a:t>{t}</a:t></a:r></a:p></a:txBody></a:tc>" for t in ("x", "1"))
+    )
+    slide = (
+        f'<p:sld xmlns:a="{a}" xmlns:p="{p}"><p:sp><p:nvSpPr><p:nvPr><p:ph type="title"/></p:nvPr></p:nvSpPr>'
+        f"<p:txBody><a:p><a:r><a:t>Sales</a:t></a:r></a:p></p:txBody></p:sp><a:tbl>{row}{row}</a:tbl></p:sld>"
+    )
+    with zipfile.ZipFile(tmp_path / "a.pptx", "w") as archive:
+        archive.writestr(
+            "ppt/presentation.xml",
+            f'<p:presentation xmlns:p="{p}" xmlns:r="{r}"><p:sldId r:id="r1"/></p:presentation>',
+        )
+        archive.writestr(
+            "ppt/_rels/presentation.xml.rels",
+            '<Relationships><Relationship Id="r1" Target="slides/slide1.xml"/></Relationships>',
+        )
+        archive.writestr("ppt/slides/slide1.xml", slide)
+    content = read(tmp_path / "a.pptx")
+    assert cells(content) == [["x", "1"], ["x", "1"]]
+    assert [(p.text, p.page, p.level) for p in content.text.paragraphs] == [("Sales", 1, 1)]
+    assert content.grids[0].context.heading == ("Sales",)
+
+
+def test_a_page_gives_all_of_its_visible_text(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    page.write_text(
+        "<title>T</title><body><h1>One</h1>loose <b>text</b><ul><li>item</ul><script>no()</script>"
+        "<p style='display:none'>hidden</p><table><tr><th>a<th>b<tr><td>1<td>2</table>after<br>it</body>"
+    )
+    content = read(page)
+    assert [(p.text, p.level) for p in content.text.paragraphs] == [
+        ("One", 1), ("loose text", 0), ("item", 0), ("after\nit", 0)
+    ]  # fmt: skip
+    assert content.text.tables[0].paragraphs == 3
+
+
+def test_markdown_keeps_its_lines_and_a_file_without_a_table_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("# Title\n\nfirst line\n  second line\n\n```\ncode\n```\n")
+    content = read(path)
+    assert [p.text for p in content.text.paragraphs] == [
+        "Title",
+        "first line\n  second line",
+        "```\ncode\n```",
+    ]
+    assert content.grids == ()
+
+
+def test_what_a_sidecar_says_is_text_beside_the_table(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "a.json").write_text(
+        json.dumps({"paragraphs": ["Sales were $5m in 2019."], "heading": "Sales"})
+    )
+    path = tmp_path / "a.csv"
+    content = read_content(TableFile(path, path.name, "a", tmp_path / "a.json"))
+    assert [(p.text, p.level) for p in content.text.paragraphs] == [
+        ("Sales", 1),
+        ("Sales were $5m in 2019.", 0),
+    ]
+
+
+def test_a_scanned_pdf_has_no_text(tmp_path: Path) -> None:
+    from PIL import Image
+
+    picture = io.BytesIO()
+    Image.new("RGB", (40, 40)).save(picture, "PNG")
+    canvas = Canvas(str(tmp_path / "scan.pdf"))
+    canvas.drawImage(ImageReader(io.BytesIO(picture.getvalue())), 0, 0, 500, 700)
+    canvas.save()
+    assert "the PDF has no text: its pages are pictures" in fault(tmp_path / "scan.pdf")
+
+
+def test_an_encrypted_pdf(tmp_path: Path) -> None:
+    secret = pdfencrypt.StandardEncryption("secret", canPrint=0)
+    assert "protected by a password" in fault(pdf_of(tmp_path / "a.pdf", ROWS, ruled=True, encrypt=secret))
+
+
+def test_a_damaged_pdf(tmp_path: Path) -> None:
+    whole = pdf_of(tmp_path / "whole.pdf", ROWS, ruled=True).read_bytes()
+    (tmp_path / "cut.pdf").write_bytes(whole[: len(whole) // 3])
+    (tmp_path / "noise.pdf").write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 40)
+    (tmp_path / "empty.pdf").write_bytes(b"")
+    assert "cut.pdf" in fault(tmp_path / "cut.pdf")
+    assert "cannot be read" in fault(tmp_path / "noise.pdf")
+    assert fault(tmp_path / "empty.pdf")
+
+
+def test_too_many_pages(tmp_path: Path) -> None:
+    canvas = Canvas(str(tmp_path / "long.pdf"))
+    for _ in range(6):
+        canvas.drawString(100, 100, "page")
+        canvas.showPage()
+    canvas.save()
+    assert "has 6 pages, more than 5" in fault(tmp_path / "long.pdf", ReadLimits(max_pages=5))
+
+
+def test_a_pdf_that_needs_too_much_memory_or_output(tmp_path: Path) -> None:
+    path = pdf_of(tmp_path / "a.pdf", ROWS, ruled=True)
+    assert "cannot be read" in fault(path, ReadLimits(max_unpacked=200))
+
+
+def test_scripts_in_a_pdf_are_not_run(tmp_path: Path) -> None:
+    path = pdf_of(tmp_path / "a.pdf", ROWS, ruled=True)
+    content = path.read_bytes().replace(
+        b"/Type /Catalog", b"/OpenAction << /S /JavaScript /JS (app.alert\\(1\\)) >> /Type /Catalog"
+    )
+    path.write_bytes(content)
+    assert cells(read(path)) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"word/document.xml": "<broken"}, "is damaged"),
+        ({"other.xml": "<a/>"}, "no Word document"),
+        (
+            {"word/document.xml": '<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]><a>&c;</a>'},
+            "no table and no text",
+        ),
+        ({"word/document.xml": "<a>" * 400 + "</a>" * 400}, ""),
+    ],
+)
+def test_hostile_word_documents(tmp_path: Path, parts: dict[str, str], words: str) -> None:
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    assert words in fault(tmp_path / "a.docx")
+
+
+def test_a_bomb_in_a_word_document(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", "<a>" + " " * 3_000_000 + "</a>")
+    limits = ReadLimits(ratio_from=1_000_000, max_ratio=50)
+    assert "unpack" in fault(tmp_path / "a.docx", limits)
+    (tmp_path / "b.docx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 100)
+    assert "protected by a password" in fault(tmp_path / "b.docx")
