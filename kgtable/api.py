@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -460,7 +460,8 @@ class KnowledgeGraph:
 
             named = [id for table in dict.fromkeys(tables) for id in self._ids(table)]
             retriever = within(retriever, named, self.retrievers.material.triples_of)
-        found = retriever.retrieve(question, k)
+        with self._index_faults():
+            found = retriever.retrieve(question, k)
         times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
         log.info("retrieved %d triples by %s: %s", len(found.addresses), method, times)
         return found
@@ -501,7 +502,14 @@ class KnowledgeGraph:
         for an unknown presentation or a model without an endpoint, `GraphNotFoundError` for an unknown
         table, `RetrievalError`, a leaf of `LLMError`.
         """
-        return self._asker("ask", question, llm, tables, options).ask(question, on_text=on_text)
+        with self._index_faults():
+            return self._asker("ask", question, llm, tables, options).ask(question, on_text=on_text)
+
+    def _index_faults(self) -> AbstractContextManager[None]:
+        """What goes wrong within the block is told as damage where the index is damaged."""
+        from kgtable.index.build import index_faults
+
+        return index_faults(self.generation.index_path) if self.endpoint is None else nullcontext()
 
     async def ask_async(
         self,

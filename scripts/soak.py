@@ -23,6 +23,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -153,9 +154,10 @@ class Soak:
             found[f"{role} MiB"] = max(found[f"{role} MiB"], memory / 1024)
             found[f"{role} descriptors"] = max(found[f"{role} descriptors"], descriptors)
             found[f"{role} processes"] += 1
-        found["temporary files"] = sum(1 for path in self.temporary.rglob("*") if path.is_file())
-        found["files of the graph"] = sum(1 for path in self.kg.rglob("*") if path.is_file())
-        found["MiB of the graph"] = sum(_size(path) for path in self.kg.rglob("*")) / (1 << 20)
+        found["temporary files"] = len(_sizes(self.temporary))
+        sizes = _sizes(self.kg)
+        found["files of the graph"] = len(sizes)
+        found["MiB of the graph"] = sum(sizes) / (1 << 20)
         self.samples.append(dict(found))
 
     def processes(self) -> list[tuple[int, str]]:
@@ -187,11 +189,14 @@ class Soak:
         return grown
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size if path.is_file() else 0
-    except OSError:
-        return 0
+def _sizes(folder: Path) -> list[int]:
+    """The sizes of the files below a folder, in which files come and go meanwhile."""
+    found = []
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found.append(os.stat(os.path.join(place, name)).st_size)
+    return found
 
 
 def kgtable(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -232,16 +237,18 @@ def main() -> None:
         for thread in threads:
             thread.start()
         end = time.monotonic() + 60 * options.minutes
-        while time.monotonic() < end and server.poll() is None:
-            time.sleep(options.every)
-            soak.sample()
-        died = server.poll() is not None
-        soak.over.set()
-        for thread in threads:
-            thread.join()
+        try:
+            while time.monotonic() < end and server.poll() is None:
+                time.sleep(options.every)
+                soak.sample()
+            died = server.poll() is not None
+        finally:
+            soak.over.set()
+            for thread in threads:
+                thread.join()
+            server.terminate()
         print(", ".join(f"{count:,} × {kind}" for kind, count in sorted(soak.sent.items())))
         grown = soak.grown()
-        server.terminate()
         server.wait()
         left = [path.name for path in temporary.rglob("*") if path.is_file()]
     print(f"grown: {', '.join(grown) or 'nothing'}; temporary files left: {len(left)} {left[:5]}")

@@ -16,12 +16,14 @@ from kgtable.cli.common import (
     Command,
     complete_methods,
     kg_option,
+    lines_of,
     method_option,
     note,
     presentation_option,
     prompt_option,
     say,
     tables_option,
+    text_of_input,
     text_output,
 )
 from kgtable.cli.run_command import compiled, program_shown
@@ -99,7 +101,7 @@ def retrieve(
                 for piece in batch(questions, format or "jsonl", found, explain=explain):
                     write(piece)
             return
-        text = sys.stdin.read() if question == "-" else str(question)
+        text = text_of_input() if question == "-" else str(question)
         retrieval = found(text.strip())
         with text_output(output) as write:
             write(printed(retrieval, format or "table", graph, explain=explain))
@@ -133,7 +135,7 @@ def batch(
     columns = ("id", *_columns())
     if format == "csv":
         yield _csv(columns, ())
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines_of(lines), start=1):
         if not line.strip():
             continue
         id, question = _question(line, number, lines.name)
@@ -231,7 +233,7 @@ def ask(question: str, kg: Path, as_json: bool, show: tuple[str, ...], **options
     """
     from kgtable.answering.answer import as_text
 
-    asked = sys.stdin.read() if question == "-" else question
+    asked = text_of_input() if question == "-" else question
     options["tables"] = options["tables"] or None
     with kgtable.open(kg) as graph:
         if as_json:

@@ -250,3 +250,30 @@ def refuse_standard_input(paths: Sequence[Path]) -> None:
             "A graph is built from files, not from standard input.",
             hint="Save it to a file first: the next build compares it with what was read.",
         )
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Raise `UsageError` where the text of a file or of standard input cannot be read in the block."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is not UTF-8.", hint="Save it anew as UTF-8.") from error
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror or error}.") from error
+
+
+def text_of_input() -> str:
+    """The text on standard input. Raises `UsageError` where it cannot be read."""
+    with reading("Standard input"):
+        return sys.stdin.read()
+
+
+def lines_of(file: IO[str]) -> Iterator[str]:
+    """The lines of a file. Raises `UsageError` where it cannot be read."""
+    while True:
+        with reading(file.name):
+            line = file.readline()
+        if not line:
+            return
+        yield line

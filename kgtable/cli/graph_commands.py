@@ -20,11 +20,13 @@ from kgtable.cli.common import (
     kg_option,
     mapping_option,
     note,
+    reading,
     refuse_standard_input,
     report_option,
     say,
     standard_input,
     table_option,
+    text_of_input,
     workers_option,
 )
 from kgtable.errors import UsageError
@@ -172,7 +174,11 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
         if format is not None and Path(format).is_file():
             hint = f"-f is the format: name the file with --file {format}"
         raise UsageError("Give a query, or a file with one.", hint=hint)
-    text = file.read() if file is not None else sys.stdin.read() if query == "-" else str(query)
+    if file is not None:
+        with reading(file.name):
+            text = file.read()
+    else:
+        text = text_of_input() if query == "-" else str(query)
     with kgtable.open(kg) as graph:
         say(graph.sparql_text(text, format, defuse=defuse), nl=False)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 import kgtable
-from kgtable.cli.common import Command, kg_option
+from kgtable.cli.common import Command, kg_option, text_of_input
 from kgtable.errors import ProgramCompilationError, UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def program_text(argument: str) -> str:
     Raises `UsageError` where there is no such file, or it cannot be read as text.
     """
     if argument == "-":
-        return sys.stdin.read()
+        return text_of_input()
     if not argument.strip():
         raise UsageError(
             "The program is empty.", hint="Give JSON, a file with JSON, or - for standard input."

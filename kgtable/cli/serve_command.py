@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,13 @@ import click
 import kgtable
 from kgtable.cli.common import Command, kg_option
 from kgtable.server.options import DefaultGraph
+
+
+def _a_number(context: click.Context, option: click.Parameter, value: float) -> float:
+    """The value; no comparison refuses what is no number, and no time would be beyond it."""
+    if math.isnan(value):
+        raise click.BadParameter("it must be a number.")
+    return value
 
 
 @click.command(cls=Command)
@@ -55,7 +63,8 @@ from kgtable.server.options import DefaultGraph
     "--timeout",
     default=30.0,
     show_default=True,
-    type=click.FloatRange(0.1),
+    type=click.FloatRange(0.1, 86_400),
+    callback=_a_number,
     help="Seconds a query may take; a write four times as long.",
 )
 @click.option(

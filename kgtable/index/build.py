@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.contents import contents_state, mark_contents, read_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import replace_description
-from kgtable.errors import GraphError, VocabularyIndexError
+from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_source import StoredDocument, read_document
 from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
@@ -359,6 +360,7 @@ def _write_relations(generation: Generation, written: AssembledCorpus, folder: P
 
 def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:
     about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables, "store": state}
+    about["files"] = {path.name: _checksum(path) for path in sorted(folder.iterdir()) if path.is_file()}
     (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
 
 
@@ -375,6 +377,43 @@ def mark_index(generation: Generation) -> None:
     about = {**read_about(folder), "store": contents_state(generation)}
     with whole_file(folder / "index.json") as file:
         file.write(json.dumps(about).encode())
+
+
+def _checksum(path: Path) -> int:
+    """The CRC-32 of a file: it tells a damaged one, not a forged one."""
+    checksum = 0
+    with path.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            checksum = zlib.crc32(piece, checksum)
+    return checksum
+
+
+def damaged_files(folder: Path) -> list[str]:
+    """The files of an index that are not as they were written. Raises as `read_about` does."""
+    damaged = []
+    for name, checksum in read_about(folder).get("files", {}).items():
+        try:
+            if _checksum(folder / name) != checksum:
+                damaged.append(name)
+        except OSError:
+            damaged.append(name)
+    return damaged
+
+
+@contextmanager
+def index_faults(folder: Path) -> Iterator[None]:
+    """Tell a fault of the block that comes from a damaged index as such: a `VocabularyIndexError`."""
+    try:
+        yield
+    except KgtableError:
+        raise
+    except Exception as error:
+        damaged = damaged_files(folder)
+        if not damaged:
+            raise
+        raise VocabularyIndexError(
+            f"The index in {folder} is damaged ({damaged[0]}).", hint="Build the graph again."
+        ) from error
 
 
 def ensure_index(
@@ -412,7 +451,7 @@ def _fits(folder: Path, embedding: str, load: Callable[[str], Embedder | None]) 
         return False
     if not (folder / RELATIONS).exists():  # made before tables were related
         return False
-    if about["asked"] != embedding:
+    if about["asked"] != embedding or damaged_files(folder):
         return False
     lexical_for_want_of_packages = about["embedding"] == "none" != embedding
     return not lexical_for_want_of_packages or load(embedding) is None

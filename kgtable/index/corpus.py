@@ -119,13 +119,18 @@ class Corpus:
     def found(self, cells: Integers) -> Iterator[FoundCell]:
         """What the graph said of these cells when the index was made."""
         rows: dict[int, tuple[str | None, str | None]] = {}
-        for cell, row in zip(cells.tolist(), self.places.cell_row[cells].tolist(), strict=True):
-            if row not in rows:
-                label, heading = json.loads(self.printed_rows.piece(row))
-                rows[row] = label, heading
-            subject, group = rows[row]
-            content = CellContent.from_list(json.loads(self.printed_cells.piece(cell)))
-            yield FoundCell(subject or "", group, content)
+        try:
+            for cell, row in zip(cells.tolist(), self.places.cell_row[cells].tolist(), strict=True):
+                if row not in rows:
+                    label, heading = json.loads(self.printed_rows.piece(row))
+                    rows[row] = label, heading
+                subject, group = rows[row]
+                content = CellContent.from_list(json.loads(self.printed_cells.piece(cell)))
+                yield FoundCell(subject or "", group, content)
+        except (ValueError, TypeError, LookupError) as error:  # JSON that was written here is sound
+            raise VocabularyIndexError(
+                "The index is damaged: it does not hold its cells.", hint="Build the graph again."
+            ) from error
 
     @classmethod
     def open(cls, folder: Path) -> Corpus:

@@ -55,8 +55,10 @@ def mapped(path: Path) -> npt.NDArray[Any]:
     """An array in a file, memory-mapped. Raises `OSError`, `ValueError` for a damaged file."""
     try:
         array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except EOFError as error:
-        raise ValueError(f"{path} is empty") from error
+    except OSError:
+        raise
+    except Exception as error:  # NumPy parses the head of the file as Python's tokens
+        raise ValueError(f"{path.name} is no array") from error
     # A plain array over the mapped file: slicing a memmap object costs far more.
     return array.view(np.ndarray)
 
