@@ -32,8 +32,6 @@ SHORT = 0.003
 """Seconds that jobs may take, in the mean, to count as short."""
 STALLED = 0.03
 """Seconds after which the jobs behind one that is not short go to other processes."""
-WAITING = 5
-"""How many times longer than an expensive job one may take that only waits for the machine."""
 TICK = 0.02
 """Seconds between two looks at what overruns its time."""
 RESTART = 1.0
@@ -260,12 +258,11 @@ class Pool:
             detail = f"The request was stopped after {job.seconds:g} seconds. Narrow it down or add a LIMIT."
             self._stop(worker, Problem("timeout", detail, {"seconds": job.seconds}))
         elif seconds > self._lanes.slow_after and self._lanes.slow and not worker.slow:
-            expensive = self._is_expensive(worker, job)
-            if not expensive and seconds < WAITING * self._lanes.slow_after:
+            if not self._is_expensive(worker, job):
                 return
             if len(self._slow) < self._lanes.slow:
                 self._make_slow(worker)
-            elif expensive:
+            else:
                 self.counts.refused += 1
                 self._stop(worker, busy("Too many expensive queries are running. Try again in a while.", 5))
         elif seconds > STALLED:
@@ -280,7 +277,10 @@ class Pool:
                 self._queue.appendleft(waiting)
 
     def _is_expensive(self, worker: WorkerProcess, job: WorkerJob) -> bool:
-        """Whether a job has taken its time itself: not if the machine had none for it."""
+        """Whether a job has taken its time itself, or waits for another host: not if the machine had no time.
+
+        In the slow lane, with its lower priority, a job that only waits for the machine would wait for ever.
+        """
         taken = worker.processor_seconds()
         if taken is None or worker.spent is None or job.head.get("services"):
             return True
