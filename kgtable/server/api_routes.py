@@ -125,7 +125,7 @@ class Api:
             "op": "retrieve",
             "question": _question(found.get("question")),
             "k": _integer(found, "k", DEFAULT_K, 1, MOST_TRIPLES),
-            "method": found.get("method", "hybrid"),
+            "method": _method(found.get("method", "hybrid")),
         }
         return await self._give(request, job)
 
@@ -145,8 +145,7 @@ class Api:
         k, method = given.get("k"), given.get("method")
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_TRIPLES):
             raise Problem("bad-request", f"k must be a whole number from 1 to {MOST_TRIPLES:,}.")
-        if method is not None and not isinstance(method, str):
-            raise Problem("bad-request", "method must be the name of a retrieval method.")
+        method = _method(method)
         job = {"op": "ask", "question": _question(given.get("question")), "k": k, "method": method}
         if "text/event-stream" in request.headers.get("accept", ""):
             return StreamingResponse(
@@ -227,6 +226,13 @@ def _rows(text: str) -> list[int]:
     if len(parts) > 50 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
         raise Problem("bad-request", "around takes at most 50 row numbers, separated by commas.")
     return [int(part) for part in parts]
+
+
+def _method(name: object) -> str | None:
+    """The method that a request names, without options: some let a model's programs run as Python."""
+    if name is not None and (not isinstance(name, str) or ":" in name):
+        raise Problem("bad-request", "method must be the name of a retrieval method, without options.")
+    return name
 
 
 def _question(value: object) -> str:
