@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
 import kgtable
-from kgtable.answering.answer import aligned
-from kgtable.cli.common import Command, kg_option, say, table_option
+from kgtable.cli.common import Command, kg_option, say, table_option, text_of_input
 from kgtable.errors import UsageError
-from kgtable.programs.sql_tables import SqlRowsFound
+from kgtable.tables.delimited_text import delimited_text
+
+if TYPE_CHECKING:
+    from kgtable.programs.sql_tables import SqlRowsFound
 
 FORMATS = ("table", "json", "csv", "tsv")
 
@@ -36,8 +35,8 @@ def sql(
 ) -> None:
     """Query the tables of a graph in SQL.
 
-    One SELECT in DuckDB's SQL over tables with exact decimals, dates and texts; --schema tells their names. A query
-    of - is read from standard input. Needs the extra sql.
+    One SELECT in DuckDB's SQL over tables with exact decimals, dates and texts; --schema tells their names. A
+    query of - is read from standard input. Needs the extra sql.
     """
     with kgtable.open(kg) as graph:
         if schema:
@@ -50,7 +49,7 @@ def sql(
             raise UsageError(
                 "Give a query, or a file with one.", hint="Use - to read it from standard input."
             )
-        text = file.read() if file is not None else sys.stdin.read() if query == "-" else str(query)
+        text = file.read() if file is not None else text_of_input() if query == "-" else str(query)
         found = graph.sql_database.query(text)
     say(_printed(found, format), nl=False)
     if not found.complete:
@@ -60,17 +59,14 @@ def sql(
 def _printed(found: SqlRowsFound, format: str) -> str:
     rows = [["" if value is None else str(value) for value in row] for row in found.rows]
     if format == "json":
-        shown = (None if value is None else str(value) for row in found.rows for value in row)
-        texts = iter(list(shown))
-        objects = [dict(zip(found.names, [next(texts) for _ in row], strict=True)) for row in found.rows]
+        values = ((None if value is None else str(value) for value in row) for row in found.rows)
+        objects = [dict(zip(found.names, row, strict=True)) for row in values]
         return json.dumps(objects, ensure_ascii=False) + "\n"
     if format == "table":
+        from kgtable.answering.answer import aligned
+
         return aligned([found.names, *rows]) + "\n" if found.names else ""
-    out = io.StringIO()
-    csv.writer(out, delimiter="," if format == "csv" else "\t", lineterminator="\n").writerows(
-        [found.names, *rows]
-    )
-    return out.getvalue()
+    return delimited_text([found.names, *rows], "," if format == "csv" else "\t")
 
 
 COMMANDS = (sql,)
