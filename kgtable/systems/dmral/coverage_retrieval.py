@@ -22,6 +22,7 @@ from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
 from kgtable.retrieval.question_terms import Query
 from kgtable.retrieval.ranking import Scored, Weights, table_scores
+from kgtable.systems.dmral.connected_groups import GroupFinder, RelationGraph, TableGroup
 from kgtable.systems.dmral.decomposition import (
     Decomposition,
     SubQuestion,
@@ -30,7 +31,6 @@ from kgtable.systems.dmral.decomposition import (
     worded,
 )
 from kgtable.systems.dmral.dmral_options import DmralOptions
-from kgtable.systems.dmral.groups import GroupFinder, RelationGraph, TableGroup
 from kgtable.systems.dmral.needs import NeedMatcher, information_needs
 
 FADES = 8.0

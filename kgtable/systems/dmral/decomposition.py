@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from kgtable.errors import LLMReplyError
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
-from kgtable.systems.dmral.groups import RelationGraph
+from kgtable.systems.dmral.connected_groups import RelationGraph
 from kgtable.systems.dmral.needs import InformationNeed, NeedMatch, NeedMatcher
 
 CANDIDATES = 30

@@ -284,6 +284,7 @@ class _Layout:
     filled: int = 0
     holding_tables: int = 0
     _cells: int = 0
+    _spanned: int = 0
 
     def add_section(self, section: list[etree._Element]) -> None:
         reserved: dict[int, int] = {}
@@ -310,7 +311,8 @@ class _Layout:
                 spanning.update(dict.fromkeys(range(column, column + width), height - 1))
             column += width
         length = max(column, max(reserved, default=-1) + 1)
-        self._spend(length, top)
+        self._cells += length
+        self._check(self._cells, top)
         self.rows.append(tuple(texts.get(index, "") for index in range(length)))
         for index in [index for index, left in reserved.items() if left <= 1]:
             del reserved[index]
@@ -318,9 +320,8 @@ class _Layout:
             reserved[index] -= 1 if index not in spanning else 0
         reserved.update(spanning)
 
-    def _spend(self, cells: int, row: int) -> None:
-        self._cells += cells
-        if self._cells > 2 * self.limits.max_cells:  # a cell counts once as such, once as a header
+    def _check(self, cells: int, row: int) -> None:
+        if cells > self.limits.max_cells:
             raise UnreadableTableError(
                 f"a table has more than {self.limits.max_cells:,} cells.",
                 path=self.file.relative,
@@ -334,7 +335,8 @@ class _Layout:
         if area.bottom > area.top or area.right > area.left:
             self.merged.append(area)
         if cell.tag == "th" or in_head:
-            self._spend((area.bottom - area.top + 1) * (area.right - area.left + 1), area.top)
+            self._spanned += (area.bottom - area.top + 1) * (area.right - area.left + 1)
+            self._check(self._spanned, area.top)
             rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
             self.header_cells.update((row, column) for row in rows for column in columns)
         if text and (indent := indent_of(cell)):
