@@ -89,7 +89,7 @@ def packages(extras: Sequence[str] = ()) -> dict[str, Package]:
         todo += needs
         before = found[name].needs if name in found else ()
         names = tuple(sorted({*before, *(need for need, _ in needs)}))
-        summary = " ".join((package.metadata["Summary"] or "").split())
+        summary = " ".join((package.metadata.get("Summary") or "").split())
         found[name] = Package(name, package.version, licence(package), name in direct, names, summary)
     return {name: found[name] for name in sorted(found, key=lambda name: (not found[name].direct, name))}
 

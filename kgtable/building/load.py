@@ -11,13 +11,11 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgtable.errors import StorageError
-from kgtable.graph.terms import RDF_TYPE, Blocks, Namespaces
+from kgtable.graph.terms import Blocks, Namespaces
 from kgtable.graph.writers import Format, writer_for
 from kgtable.storage import link_tree, storage_errors
 
 _PIECE = 1 << 20
-
-_TYPE = ox.NamedNode(RDF_TYPE[1:-1])
 
 
 class JoinedFiles(RawIOBase):
@@ -106,26 +104,19 @@ def change_store(previous: Path, path: Path, removed: Iterable[str], nquads: Ite
 
 
 def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: Collection[str]) -> None:
-    """Replace statements of the default graph by those of the `blocks`.
+    """Replace statements of the default graph by those of the `blocks`, in one transaction.
 
     What goes are all statements on nodes of the types `of`, and those by the predicates `by` (IRIs).
     Raises `StorageError`.
     """
     text = "".join(writer_for(Format.NQUADS, Namespaces()).graph(None, blocks))
+    deleted = [f"DELETE {{ ?s ?p ?o }} WHERE {{ ?s a <{name}> ; ?p ?o }}" for name in of]
+    deleted += [f"DELETE WHERE {{ ?s <{name}> ?o }}" for name in by]
     with _store_errors(path, path):
         store = ox.Store(str(path))
         try:
-            for name in of:
-                for typed in list(
-                    store.quads_for_pattern(None, _TYPE, ox.NamedNode(name), ox.DefaultGraph())
-                ):
-                    for quad in list(store.quads_for_pattern(typed.subject, None, None, ox.DefaultGraph())):
-                        store.remove(quad)
-            for name in by:
-                for quad in list(store.quads_for_pattern(None, ox.NamedNode(name), None, ox.DefaultGraph())):
-                    store.remove(quad)
-            if text:
-                store.bulk_load(text.encode("utf-8"), ox.RdfFormat.N_QUADS, lenient=True)
+            # one transaction: N-Quads of the default graph are what INSERT DATA takes
+            store.update(";\n".join([*deleted, f"INSERT DATA {{\n{text}}}"]))
             store.flush()
         finally:
             del store

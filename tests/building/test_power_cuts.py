@@ -100,11 +100,12 @@ def test_an_index(strict: bool, tmp_path: Path) -> None:
     old = dump(kg)
     recording = Recording(disk, tmp_path / "log")
     recording.run(INDEX, tables, kg)
+    new = dump(kg)  # which says how the tables are related, too
     seen = set()
     for cut in spread(len(recording.events), CUTS):
         recording.restore(cut, tmp_path / f"cut{cut}", strict=strict)
         generation = GraphDirectory(tmp_path / f"cut{cut}" / "kg").current()
-        assert dump(tmp_path / f"cut{cut}" / "kg") == old
+        assert dump(tmp_path / f"cut{cut}" / "kg") in (old, new)
         try:
             index = GraphIndex(generation.index_path)
         except VocabularyIndexError:

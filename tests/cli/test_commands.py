@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,7 +173,8 @@ def test_very_verbose_shows_the_traceback_of_an_error() -> None:
 def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: object, **options: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        signal.pause()
+        while True:  # the signal may reach another thread first
+            time.sleep(0.01)
 
     monkeypatch.setattr(kgtable, "convert", interrupted)
     assert run("convert", ".", "-o", "x.ttl", code=130).stderr == "Interrupted.\n"

@@ -123,6 +123,7 @@ def test_a_missing_file_is_named(generation: Generation, tmp_path: Path, name: s
 def test_what_the_index_was_made_with_is_written_down(generation: Generation) -> None:
     about = json.loads((generation.index_path / "index.json").read_text(encoding="utf-8"))
     assert about.pop("store") == store_state(generation.store_path)
+    assert set(about.pop("files")) == {path.name for path in generation.index_path.iterdir()} - {"index.json"}
     assert about == {"version": VERSION, "asked": "words", "embedding": "words", "tables": 3}
 
 
