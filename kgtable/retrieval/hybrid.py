@@ -7,10 +7,11 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyoxigraph as ox
@@ -134,24 +135,17 @@ class HybridRetriever:
         self._weights = weights or Weights()
         self._within = None if within is None else tuple(within)
 
-    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> HybridRetriever:
+    def with_model(self, llm: LLM | None, *, rerank: bool = True) -> Self:
         """The same retriever with another language model, or none."""
-        return self._changed(llm=llm, rerank=rerank)
+        changed = copy(self)
+        changed._llm, changed._rerank = llm, rerank
+        return changed
 
-    def within(self, tables: Sequence[str]) -> HybridRetriever:
+    def within(self, tables: Sequence[str]) -> Self:
         """The same retriever over these tables alone; the model does not order them."""
-        return self._changed(within=tuple(tables))
-
-    def _changed(self, **changes: Any) -> HybridRetriever:
-        kept = {"llm": self._llm, "rerank": self._rerank, "within": self._within, **changes}
-        return HybridRetriever(
-            self._store,
-            self._names,
-            self._index,
-            weights=self._weights,
-            from_index=self._from_index,
-            **kept,
-        )
+        changed = copy(self)
+        changed._within = tuple(tables)
+        return changed
 
     def retrieve(self, question: str, k: int) -> Retrieval:
         """At most `k` triples, the best first; none where nothing in the graph is near the question.

@@ -9,8 +9,8 @@ from kgtable.errors import RetrievalError
 from kgtable.index.open import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.systems.dmral.connected_groups import GroupFinder, RelationGraph
+from kgtable.systems.dmral.coverage_retrieval import DmralOptions
 from kgtable.systems.dmral.decomposition import decompose, residual_question, worded
-from kgtable.systems.dmral.dmral_options import DmralOptions
 from kgtable.systems.dmral.needs import NeedMatcher, information_needs
 
 TABLES = {

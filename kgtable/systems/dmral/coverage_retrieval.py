@@ -8,7 +8,7 @@ sub-question looks for what is missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from kgtable.index.words import is_empty_word
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
 from kgtable.retrieval.question_terms import Query
-from kgtable.retrieval.ranking import Scored, Weights, table_scores
+from kgtable.retrieval.ranking import Scored, table_scores
 from kgtable.systems.dmral.connected_groups import GroupFinder, RelationGraph, TableGroup
 from kgtable.systems.dmral.decomposition import (
     Decomposition,
@@ -30,7 +30,6 @@ from kgtable.systems.dmral.decomposition import (
     residual_question,
     worded,
 )
-from kgtable.systems.dmral.dmral_options import DmralOptions
 from kgtable.systems.dmral.needs import NeedMatcher, information_needs
 
 FADES = 8.0
@@ -49,6 +48,27 @@ LIFT = 6.0
 """What the difference of 1 in a table's final score is in logits."""
 
 
+@dataclass(frozen=True)
+class DmralOptions:
+    """The options of the method ``dmral``.
+
+    `candidates` tables of the question and `per_subquestion` of each sub-question are looked at, groups are
+    built around the best `seeds`. A group that covers less than `gap` of the question has a gap, for
+    which `residual` tables are looked for. Without `subquestions` or `gaps` these steps are left out.
+    `steps` is how often a program may be repaired.
+    """
+
+    candidates: int = 30
+    seeds: int = 8
+    per_subquestion: int = 8
+    subquestions: bool = True
+    gaps: bool = True
+    gap: float = 0.6
+    residual: int = 3
+    unions: bool = True
+    steps: int = 2
+
+
 class CoverageRetriever(HybridRetriever):
     """The method ``dmral``: `hybrid`, then tables by the best connected group they are part of."""
 
@@ -63,29 +83,10 @@ class CoverageRetriever(HybridRetriever):
         options: DmralOptions,
         *,
         llm: LLM | None = None,
-        rerank: bool = True,
-        weights: Weights | None = None,
-        from_index: bool | None = None,
-        within: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(
-            store, names, index, llm=llm, rerank=rerank, weights=weights, from_index=from_index, within=within
-        )
+        super().__init__(store, names, index, llm=llm)
         self._relations, self._options = relations, options
         self._graph = RelationGraph(relations, index.corpus.table_ids)
-
-    def _changed(self, **changes: Any) -> CoverageRetriever:
-        kept = {"llm": self._llm, "rerank": self._rerank, "within": self._within, **changes}
-        return CoverageRetriever(
-            self._store,
-            self._names,
-            self._index,
-            self._relations,
-            self._options,
-            weights=self._weights,
-            from_index=self._from_index,
-            **kept,
-        )
 
     def regrouped(self, scored: Scored, query: Query, clock: Clock, trace: dict[str, Any]) -> Scored:
         """The tables by the score of the best group that each is part of."""

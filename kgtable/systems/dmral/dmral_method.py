@@ -8,17 +8,16 @@ from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import TableSource
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore
+from kgtable.index.open import GraphIndex
+from kgtable.index.relations import TableRelations
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
-from kgtable.systems.dmral.dmral_options import DmralOptions
+from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever, DmralOptions
+from kgtable.systems.dmral.stepwise_solver import StepwiseSolver
 
 
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The retriever of ``dmral``. Raises `RetrievalError` for a graph behind an endpoint, which has no index."""
-    from kgtable.index.open import GraphIndex
-    from kgtable.index.relations import TableRelations
-    from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever
-
     material = retrievers.material
     if not isinstance(material.store, EmbeddedStore):
         raise RetrievalError(
@@ -35,13 +34,11 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     )
 
 
-METHOD = Method(make_retriever, DmralOptions)
-
-
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
     """The solver of ``dmral``."""
-    from kgtable.index.relations import TableRelations
-    from kgtable.systems.dmral.stepwise_solver import StepwiseSolver
-
     chosen = options if isinstance(options, DmralOptions) else DmralOptions()
     return StepwiseSolver(TableRelations.open(retrievers.material.index_path), chosen)
+
+
+METHODS = {"dmral": Method(make_retriever, DmralOptions)}
+SOLVERS = {"dmral": make_solver}

@@ -30,7 +30,7 @@ from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal
 from kgtable.resources import PACKAGE
-from kgtable.systems.dmral.dmral_options import DmralOptions
+from kgtable.systems.dmral.coverage_retrieval import DmralOptions
 from kgtable.systems.dmral.joined_programs import ComposedProgram, JoinComposer, joins_between
 
 TABLES_JOINED = 3

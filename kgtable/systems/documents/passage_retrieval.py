@@ -14,15 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgtable.errors import RetrievalError
-from kgtable.graph.store import EmbeddedStore
 from kgtable.index.embedding import Matrix
 from kgtable.index.open import GraphIndex
 from kgtable.index.passage_index import IndexedPassage, PassageIndex
 from kgtable.index.postings import Floats
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
-from kgtable.retrieval.registry import Choice, Retrievers
 from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage, ScoredTable
 
 TABLES_SHARE = 0.7
@@ -111,20 +108,6 @@ class DocumentRetriever:
         for weight, scores in parts:
             logits += weight * _standardized(scores)
         return logits
-
-
-def make_documents(retrievers: Retrievers, choice: Choice) -> Retriever:
-    """The retriever of the method ``documents``. Raises `RetrievalError` for a graph behind an endpoint."""
-    material = retrievers.material
-    if not isinstance(material.store, EmbeddedStore):
-        raise RetrievalError(
-            "The method documents needs the index of a graph on disk.", hint="Use the method hybrid."
-        )
-    options = choice.options if isinstance(choice.options, DocumentOptions) else DocumentOptions()
-    index = GraphIndex(material.index_path)
-    return DocumentRetriever(
-        retrievers.get("hybrid"), index, PassageIndex(material.index_path), options.recall
-    )
 
 
 def merge(

@@ -7,7 +7,7 @@ answers are held against each other: they agree, one is silent, or they conflict
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -17,12 +17,11 @@ from typing import Any
 from kgtable.answering.answer import Answer, Citation, PassageCitation
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.grounding import plain, stated_numbers
-from kgtable.answering.program_answers import answer_by_rules, relations_of
+from kgtable.answering.program_answers import answer_by_rules
 from kgtable.errors import EvaluationError, KgtableError, LLMReplyError, MissingExtraError, QueryError
 from kgtable.llm.protocol import LLM, Message, OnText, Request
 from kgtable.programs.sql_tables import SqlDatabase, SqlRowsFound
 from kgtable.resources import PACKAGE
-from kgtable.retrieval.registry import Retrievers
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredPassage
 from kgtable.systems.documents.document_answers import answer_by_text_and_tables, cited_words
 from kgtable.systems.documents.passage_retrieval import DocumentOptions
@@ -299,15 +298,6 @@ class _Loop:
             retrieval=retrieval,
             passages=tuple(dict.fromkeys(words)),
         )
-
-
-def make_document_solver(
-    retrievers: Retrievers, source: TableSource, options: Hashable | None
-) -> DocumentSolver:
-    """The solver of the method ``documents``."""
-    chosen = options if isinstance(options, DocumentOptions) else DocumentOptions()
-    database = SqlDatabase(relations_of(source), list(retrievers.material.tables()))
-    return DocumentSolver(retrievers.get("documents"), source, database, chosen)
 
 
 def _filled(name: str, **texts: str) -> str:

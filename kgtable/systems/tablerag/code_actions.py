@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import sysconfig
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -37,7 +38,7 @@ _PACKAGES = ("numpy", "pandas", "dateutil", "six", "pytz", "tzdata")
 _LIBRARIES = ("/lib", "/lib64", "/lib32", "/usr/lib", "/usr/lib64", "/usr/lib32")
 
 
-class CodeActions:
+class CodeActions(ABC):
     """Actions that are code: the tables are handed to a process, which is started at the first action.
 
     A process that is ended, since an action took too long or too much, is started anew with the tables as
@@ -88,23 +89,23 @@ class CodeActions:
             self._process.release()
             self._process = None
 
+    @abstractmethod
     def request(self, code: str) -> Mapping[str, Any]:
         """A piece of code as the process takes it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def start(self) -> BoundedProcess:
         """A fresh process."""
-        raise NotImplementedError
 
+    @abstractmethod
     def handed_over(self) -> list[dict[str, Any]]:
         """The tables as the process takes them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_by(
         self, code: str, reply: Mapping[str, Any]
     ) -> tuple[list[tuple[PlainTable, list[int]]], Any, bool]:
         """The columns that the code read by table, the rows (None: all), and whether it counts."""
-        raise NotImplementedError
 
     def _started(self) -> BoundedProcess:
         if self._process is None:

@@ -16,16 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from kgtable.building.generations import Generation
-from kgtable.errors import RetrievalError
-from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.open import GraphIndex
 from kgtable.index.postings import Floats, Integers
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import TABLES_KEPT, Clock, HybridRetriever
 from kgtable.retrieval.ranking import Scored, softmax
-from kgtable.retrieval.registry import Choice, Retrievers
-from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
+from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.retrieval.whole_table import TriplesOf
 from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
 from kgtable.systems.trag.hypergraph import Hyperedge
@@ -195,22 +192,7 @@ class TragRetriever:
         return triples
 
 
-def make_trag(retrievers: Retrievers, choice: Choice) -> Retriever:
-    """The retriever of ``trag`` and ``trag-paper``; both share the features, hyperedges and edges of a graph.
-
-    Raises `RetrievalError` for a graph without an index, `MissingExtraError` without scikit-learn.
-    """
-    material = retrievers.material
-    hybrid = retrievers.get("hybrid")
-    if not isinstance(material.store, EmbeddedStore) or not isinstance(hybrid, HybridRetriever):
-        raise RetrievalError(
-            "The method trag needs the index of a graph on disk.", hint="Build the tables into a directory."
-        )
-    options = choice.options if isinstance(choice.options, TragOptions) else TragOptions()
-    made = next((other.hypergraph for other in retrievers.made() if isinstance(other, TragRetriever)), None)
-    return TragRetriever(made or _opened(hybrid.index, material.names), hybrid, material.triples_of, options)
-
-
-def _opened(index: GraphIndex, names: Namespaces) -> TableHypergraph:
+def open_hypergraph(index: GraphIndex, names: Namespaces) -> TableHypergraph:
+    """The hypergraph of a graph on disk, as its last ``kgtable hypergraph`` wrote it, or computed here."""
     generation = Generation(0, index.folder.parent, names.base)
     return TableHypergraph.open(index, generation, stored_hypergraph(generation))

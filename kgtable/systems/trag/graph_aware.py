@@ -5,19 +5,17 @@ The reply has the form of every other method's: a program or cited cells, execut
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from string import Template
 
 from kgtable.answering.answer import Answer
-from kgtable.answering.ask import Solver
 from kgtable.answering.context import ContextUnit, Kind, Presentation
-from kgtable.answering.evidence import Evidence, TableSource
+from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.llm.protocol import LLM, OnText
 from kgtable.resources import PACKAGE
-from kgtable.retrieval.registry import Retrievers
 from kgtable.systems.trag.trag_options import TableRelation, TragOptions
 
 Related = Callable[[Sequence[str]], Sequence[tuple[str, str, TableRelation, float]]]
@@ -77,15 +75,3 @@ class GraphAwareSolver:
             return answer_by_rules(evidence)
         layout = RelatedTables(presentation(self._options.shown), self._related)
         return Generator(llm, layout=layout).answer(evidence, on_text=on_text)
-
-
-def make_graph_aware_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
-    """The solver of ``trag`` and ``trag-paper``."""
-
-    def related(tables: Sequence[str]) -> Sequence[tuple[str, str, TableRelation, float]]:
-        from kgtable.systems.trag.coarse_to_fine import TragRetriever  # brings scipy along
-
-        retriever = retrievers.get("trag")
-        return retriever.relations_among(tables) if isinstance(retriever, TragRetriever) else ()
-
-    return GraphAwareSolver(related, options if isinstance(options, TragOptions) else TragOptions())

@@ -14,7 +14,7 @@ from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.index.embedding import Matrix, normalise
 from kgtable.systems.tablerag.databases import DatabaseShelf
 from kgtable.systems.tablerag.entry_search import EntrySearch, LexicalEntries, Searched, SearchMode, best
-from kgtable.systems.tablerag.method import make_shelf
+from kgtable.systems.tablerag.tablerag_method import make_shelf
 from kgtable.systems.tablerag.vocabulary import ColumnType, TableVocabulary, make_vocabulary
 
 

@@ -238,3 +238,5 @@ METHODS = {
     RowColumnView.name: _baseline(lambda shelf, options: RowColumnView(shelf, options.rows, options.budget)),
 }
 """TableRAG and the four baselines of its paper, by name."""
+
+SOLVERS = dict.fromkeys(METHODS, make_solver)
