@@ -25,7 +25,8 @@ from kgtable.errors import KgtableError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.graph.table_source import TableReader
-from kgtable.programs.relation import Relation, relation_of
+from kgtable.programs.relation import Relation
+from kgtable.programs.table_relation import relation_of
 
 TABLES = 6
 

@@ -35,8 +35,9 @@ from kgtable.errors import ProgramError
 from kgtable.evaluation.answer_metrics import exact_match
 from kgtable.programs.algebra import Limit, Program, RowChoice, Sort, tables_of
 from kgtable.programs.executor import ProgramResult, run
-from kgtable.programs.relation import Relation, relation_of
+from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import SCALES, Datum, format_decimal, text_of
+from kgtable.programs.table_relation import relation_of
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_file

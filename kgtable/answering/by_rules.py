@@ -16,7 +16,6 @@ from kgtable.programs.algebra import ColumnRef, Program, ValueKind, walk
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.grammar import Candidate
-from kgtable.programs.linking import ColumnView
 from kgtable.programs.ranker import (
     Executed,
     RankerWeights,
@@ -31,6 +30,7 @@ from kgtable.programs.ranker import (
 )
 from kgtable.programs.reading import Question, consumed_cues
 from kgtable.programs.relation import Relation
+from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.scalars import Datum, format_decimal
 from kgtable.programs.sources import ProgramSource
 

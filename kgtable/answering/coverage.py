@@ -52,10 +52,11 @@ from kgtable.programs.algebra import (
     walk,
 )
 from kgtable.programs.executor import ProgramResult
-from kgtable.programs.linking import ColumnView, Links, index_of, stems_of
+from kgtable.programs.linking import Links
 from kgtable.programs.provenance import CellRole
 from kgtable.programs.reading import Question, consumed_cues, months, words_of_type
 from kgtable.programs.relation import Relation
+from kgtable.programs.relation_index import ColumnView, index_of, stems_of
 from kgtable.programs.scalars import SCALES, normal
 from kgtable.values.currencies import SCALE_WORDS
 

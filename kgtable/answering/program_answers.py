@@ -16,7 +16,8 @@ from kgtable.answering.evidence import Cell, Evidence, TableSource
 from kgtable.errors import GraphClosedError
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.provenance import CellRead
-from kgtable.programs.relation import Relation, relation_of
+from kgtable.programs.relation import Relation
+from kgtable.programs.table_relation import relation_of
 
 RULES = "rules, no language model"
 """What stands as an answer's `model` where none was asked."""

@@ -33,8 +33,8 @@ from kgtable.programs.algebra import (
     ValueKind,
     tables_of,
 )
-from kgtable.programs.linking import index_of
 from kgtable.programs.relation import Relation
+from kgtable.programs.relation_index import index_of
 from kgtable.programs.scalars import normal
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.values.unit_phrases import parse_unit_phrase

@@ -11,8 +11,9 @@ from kgtable.programs.algebra import Program
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.provenance import CellRead, CellRole
 from kgtable.programs.realize import realize
-from kgtable.programs.relation import Relation, relation_of
+from kgtable.programs.relation import Relation
 from kgtable.programs.syntax import parse_program, program_schema, program_to_json
+from kgtable.programs.table_relation import relation_of
 from kgtable.programs.types import check
 
 __all__ = [

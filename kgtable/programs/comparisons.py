@@ -34,9 +34,10 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, Candidate, Grammar
-from kgtable.programs.linking import ColumnView, Condition
+from kgtable.programs.linking import Condition
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet, condition_set
 
 

@@ -16,9 +16,10 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.linking import ColumnView, Condition, negated
+from kgtable.programs.linking import Condition, negated
 from kgtable.programs.reading import Question, consumed_cues
 from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet, ProgramSource, condition_set
 
 MOST_CONDITION_SETS = 9

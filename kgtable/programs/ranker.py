@@ -22,9 +22,10 @@ from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.candidates import candidates_of
 from kgtable.programs.grammar import Candidate
-from kgtable.programs.linking import Links, index_of, stems_of
+from kgtable.programs.linking import Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
+from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.programs.sources import ProgramSource, Rarity, joins_of
 from kgtable.resources import PACKAGE

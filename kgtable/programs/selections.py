@@ -32,9 +32,9 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_SHOWN, MOST_TARGETS, Candidate, Grammar
-from kgtable.programs.linking import ColumnView
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet, condition_set
 
 LEAST_DERIVED = 0.45

@@ -21,9 +21,10 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.linking import ColumnLink, ColumnView, Condition, Links, TableIndex
+from kgtable.programs.linking import ColumnLink, Condition, Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation_index import ColumnView, TableIndex
 from kgtable.programs.scalars import text_of
 
 _KEY_HEADER = re.compile(r"(?i)(?:^|[\W_])(?:id|code|key|sku)(?:$|[\W_])|[a-z]I[dD]\b|(?i:\w+_id\b)")

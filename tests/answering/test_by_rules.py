@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 
 from kgtable.answering.by_rules import RankedAnswer, answer_by_programs
-from kgtable.programs.relation import Relation, relation_of
+from kgtable.programs.relation import Relation
+from kgtable.programs.table_relation import relation_of
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
 from tests.programs.test_candidates import BUDGET, PRODUCTS, SALES

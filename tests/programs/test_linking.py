@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from kgtable.programs.linking import Condition, Links, index_of, stems_of
+from kgtable.programs.linking import Condition, Links
 from kgtable.programs.reading import Question
-from kgtable.programs.relation import Relation, relation_of
+from kgtable.programs.relation import Relation
+from kgtable.programs.relation_index import index_of, stems_of
+from kgtable.programs.table_relation import relation_of
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
 

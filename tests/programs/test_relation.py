@@ -7,7 +7,8 @@ import pytest
 from kgtable.errors import UnknownColumnError
 from kgtable.programs import Relation, relation_of
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.relation import BULK_ROWS, ColumnRole, MemberKind
+from kgtable.programs.relation import ColumnRole, MemberKind
+from kgtable.programs.table_relation import BULK_ROWS
 from tests.programs.conftest import MakeRelation, table
 
 

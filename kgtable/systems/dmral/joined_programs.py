@@ -42,9 +42,10 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.linking import ColumnView, Condition, Links, index_of
+from kgtable.programs.linking import Condition, Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
+from kgtable.programs.relation_index import ColumnView, index_of
 from kgtable.programs.sources import ProgramSource, TableKey, shared_key
 
 FUZZY = 85

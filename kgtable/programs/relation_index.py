@@ -1,0 +1,287 @@
+"""What can be looked up in a relation: the words of its title, its headers and its cells, made once for a table."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from weakref import WeakKeyDictionary
+
+from kgtable.errors import UnknownColumnError
+from kgtable.index.words import stem as stemmed
+from kgtable.programs.algebra import (
+    ColumnRef,
+    RowChoice,
+    ValueKind,
+)
+from kgtable.programs.reading import (
+    fold,
+    months,
+    unit_named,
+    words_of_type,
+)
+from kgtable.programs.relation import ColumnRole, MemberKind, Relation
+from kgtable.programs.scalars import number_in, text_of
+from kgtable.values.periods import find_period
+
+MOST_VALUES = 20_000
+"""Different values of a column that are looked up."""
+
+LONGEST_VALUE = 12
+"""Words of a cell that is looked up as a whole."""
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[%#]")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_UNIT_PART = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*")
+_SIGNS = str.maketrans(dict.fromkeys("¹²³⁴⁵⁶⁷⁸⁹⁰*†‡", " "))
+_MARK = re.compile(r"\[[^\[\]]{1,8}\]")
+
+
+@lru_cache(maxsize=100_000)
+def stems_of(text: str) -> tuple[str, ...]:
+    """The stems of a cell, header or title, footnote marks left out.
+
+    >>> stems_of("Café openings[1] (2,014)")
+    ('cafe', 'open', '2014')
+    """
+    plain = _CAMEL.sub(" ", _MARK.sub(" ", text[:400])).replace("_", " ").translate(_SIGNS)
+    found = []
+    for match in _WORD.finditer(plain):
+        word = fold(match[0])
+        found.append(word.replace(",", "") if word[0].isdigit() else stemmed(word))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """A column as candidates use it."""
+
+    ref: ColumnRef
+    name: str
+    kind: ValueKind
+    role: ColumnRole
+    stems: tuple[str, ...]
+    own: tuple[str, ...]
+    key_words: frozenset[str]
+    units: tuple[str | None, ...]
+    period: str
+    label: bool
+    distinct: int
+    filled: int
+    missing: int
+    place: int
+    unit_hint: str | None
+    personal: bool
+    placelike: bool
+    timelike: bool
+
+    @property
+    def numeric(self) -> bool:
+        """Whether sums or extremes of its numbers are thinkable."""
+        return self.kind in (ValueKind.QUANTITY, ValueKind.DURATION)
+
+    @property
+    def temporal(self) -> bool:
+        """Whether it holds dates or periods."""
+        return self.kind in (ValueKind.DATE, ValueKind.PERIOD)
+
+    @property
+    def quantity(self) -> bool:
+        """Whether it counts things: pieces, copies, a stock."""
+        return self.measure and bool(set(self.stems) & words_of_type("quantity"))
+
+    @property
+    def measure(self) -> bool:
+        """Whether it may be summed or averaged."""
+        return self.numeric and self.role is ColumnRole.PLAIN
+
+    @property
+    def sortable(self) -> bool:
+        """Whether it may rank rows."""
+        return (self.numeric or self.temporal or self.role is ColumnRole.ORDINAL) and (
+            self.role is not ColumnRole.IDENTIFIER
+        )
+
+
+class TableIndex:
+    """What can be looked up in a relation: words of its title, its headers and its cells."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+        self.id = relation.id
+        table = relation.tables[0]
+        context = table.context
+        stem = re.sub(r"[#/_.\-]+|(?<=\D)(?=\d)", " ", relation.id)
+        self.id_stems = frozenset(stems_of(stem))
+        titles = [context.caption, context.title, *context.heading]
+        titles += [cell for row in table.structure.titles[:6] for cell in table.grid.head[row]]
+        titles.append(table.structure.corner)
+        if table.grid.source.sheet:
+            titles.append(table.grid.source.sheet)
+        self.title_stems = frozenset(s for text in titles if text for s in stems_of(text)) | self.id_stems
+        near = [*context.before, *context.after]
+        self.near_stems = frozenset(s for text in near for s in stems_of(text[:400]))
+        self.members = len(relation.select(RowChoice.MEMBERS))
+
+    @cached_property
+    def columns(self) -> tuple[ColumnView, ...]:
+        """The columns."""
+        relation = self.relation
+        label = relation.label_column()
+        return tuple(self._view(index, index == label) for index in range(len(relation.columns)))
+
+    @cached_property
+    def cells(self) -> CellIndex:
+        """The cells by their words."""
+        return CellIndex(self.relation)
+
+    @cached_property
+    def group_values(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+        """The headings over rows: pseudo column, text, stems."""
+        found = {}
+        if any(table.structure.groups for table in self.relation.tables):
+            for level in ("1", "2", "3"):
+                data = self.relation.pseudo(f"@group{level}")
+                for code in data.used():
+                    text = str(data.values[code].value)
+                    found[f"@group{level}", text] = stems_of(text)
+        return tuple((name, text, stems) for (name, text), stems in found.items())
+
+    @cached_property
+    def has_totals(self) -> bool:
+        """Whether it has total rows or aggregates among its members."""
+        return bool(
+            ((self.relation.kinds == MemberKind.TOTAL) | (self.relation.kinds == MemberKind.AGGREGATE)).any()
+        )
+
+    def _reference(self, header: str, index: int) -> str | int:
+        """The header where it names this column alone, else the index."""
+        number = self.relation.in_table(index)
+        try:
+            return header if header and self.relation.resolve(header) == index else number
+        except UnknownColumnError:
+            return number
+
+    def _view(self, index: int, label: bool) -> ColumnView:
+        column = self.relation.columns[index]
+        data = self.relation.data(index)
+        own = column.path[-1] if column.path else ""
+        plain = _UNIT_PART.sub(" ", column.header).strip() or column.header
+        stems = tuple(dict.fromkeys(stems_of(plain)))
+        own_stems = tuple(dict.fromkeys(stems_of(_UNIT_PART.sub(" ", own).strip() or own)))
+        hint = unit_at_end(own)
+        if hint is not None:
+            ending = stems_of(own)[-1]
+            stems = tuple(stem for stem in stems if stem != ending) or stems
+            own_stems = tuple(stem for stem in own_stems if stem != ending) or own_stems
+        key_words: frozenset[str] = frozenset()
+        if column.role is not ColumnRole.PLAIN or {"id", "key", "code"} & set(own_stems):
+            keys = words_of_type("key")
+            key_words = keys & set(stems)
+            stems = tuple(stem for stem in stems if stem not in keys) or stems
+            own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
+        filled = int((data.codes >= 0).sum())
+        whole = frozenset(stems)
+        return ColumnView(
+            ColumnRef(self._reference(column.header, index), self.id),
+            column.name,
+            column.kind,
+            column.role,
+            stems,
+            own_stems,
+            key_words,
+            column.units if column.kind is ValueKind.QUANTITY else (),
+            _period_of(column.header),
+            label,
+            len(data.used()) if len(data) <= 100_000 else MOST_VALUES,
+            filled,
+            len(data) - filled,
+            index,
+            hint,
+            bool(whole & words_of_type("person")),
+            bool(whole & words_of_type("place")),
+            bool(whole & words_of_type("time")) or column.kind in (ValueKind.DATE, ValueKind.PERIOD),
+        )
+
+
+class CellIndex:
+    """Values of cells by their stems, whole and single words, and by the number that they are."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.whole: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+        self.words: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self.numbers: dict[Decimal, list[tuple[int, int]]] = defaultdict(list)
+        self.prefixes: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self.stems: dict[tuple[int, int], tuple[str, ...]] = {}
+        self.relation = relation
+        for index in range(len(relation.columns)):
+            data = relation.data(index)
+            _kind, _role = relation.typing(index)
+            for code in data.used()[:MOST_VALUES]:
+                datum = data.values[code]
+                place = index, code
+                text = text_of(datum)
+                if isinstance(datum.value, Decimal) and datum.kind is not ValueKind.TEXT:
+                    printed = number_in(text) if text else None
+                    for value in {printed if printed is not None else datum.value, datum.value}:
+                        self.numbers[value].append(place)
+                    continue
+                if isinstance(datum.value, bool):
+                    continue
+                stems = stems_of(text)
+                self.stems[place] = stems
+                if not stems:
+                    continue
+                if len(stems) <= LONGEST_VALUE:
+                    self.whole[stems].append(place)
+                    bare = stems_of(_UNIT_PART.sub(" ", text))
+                    if bare and bare != stems:
+                        self.whole[bare].append(place)
+                for word in dict.fromkeys(stems):
+                    self.words[word].append(place)
+                    if len(word) >= 5 and word.isalpha():
+                        self.prefixes[word[:4]].append(place)
+                if text[:1].isdigit() and (number := number_in(text)) is not None and len(stems) <= 2:
+                    self.numbers[number].append(place)
+
+    def text(self, place: tuple[int, int]) -> str:
+        """The printed text of a value."""
+        return text_of(self.relation.data(place[0]).values[place[1]])
+
+    def rows(self, place: tuple[int, int]) -> list[int]:
+        """The places of the rows that hold a value."""
+        found: list[int] = (self.relation.data(place[0]).codes == place[1]).nonzero()[0].tolist()
+        return found
+
+
+_indexes: WeakKeyDictionary[Relation, TableIndex] = WeakKeyDictionary()
+
+
+def index_of(relation: Relation) -> TableIndex:
+    """The index of a relation, made at the first use."""
+    found = _indexes.get(relation)
+    if found is None:
+        found = _indexes[relation] = TableIndex(relation)
+    return found
+
+
+def unit_at_end(header: str) -> str | None:
+    """The unit that a header without brackets ends with: ``weight_kg``."""
+    parts = re.split(r"[_\s]+", header.strip())
+    if len(parts) < 2 or "_" not in header:
+        return None
+    return unit_named(parts[-1]) or unit_named(parts[-1].upper())
+
+
+def _period_of(header: str) -> str:
+    """The period of a header: a year, a quarter, a month of any year."""
+    plain = header.strip()
+    if plain.casefold().strip(".") in months():
+        return f"--{months()[plain.casefold().strip('.')]:02d}"
+    found = find_period(plain)
+    if found is None:
+        match = re.search(r"(?<!\d)(?:FY\s?|F)['’]?(\d\d)(?!\d)", plain)
+        return f"20{match[1]}" if match else ""
+    return found

@@ -1,0 +1,471 @@
+"""A decoded table read as a relation: the kind of each body row, the type and role of each column, each value.
+
+Rows that are no members are recognised by their words (totals, "of which", notes), by their shape (headings,
+blank rows) and by their numbers (sums of other members). Columns are read when first used; a long column of
+plain numbers is parsed as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, Protocol, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgtable.programs.algebra import ValueKind
+from kgtable.programs.relation import (
+    SAMPLED,
+    ColumnData,
+    ColumnRole,
+    Integers,
+    MemberKind,
+    Relation,
+    merged_cells,
+)
+from kgtable.programs.scalars import (
+    Datum,
+    duration_seconds,
+    month_day,
+    normal,
+    quantity,
+    time_datum,
+    time_span,
+)
+from kgtable.tables.column_profile import MISSING_MARKERS, CellKind, ColumnStyle, profile_columns, type_cell
+from kgtable.tables.model import Position, Table
+
+BULK_ROWS = 20_000
+"""From this many rows on, columns of plain numbers are parsed as a whole."""
+
+MOST_SUMMED_ROWS = 300
+"""Longer tables are not searched for members that are sums of others."""
+
+_SCALES = {"": 0, "ONE": 0, "T": 3, "M": 6, "B": 9, "TN": 12}
+_PART = re.compile(
+    r"\W*(?:of which|of that|thereof|davon|dont|including|incl\.|included in)\b", re.IGNORECASE
+)
+_SUMMARY = re.compile(
+    r"\W*(?:(?:grand |sub-?\s?|overall )?totals?|sum|overall|average|mean|median|minimum|maximum|avg\.?|all)"
+    r"(?:s|\s*[:*†‡]|\s*\(.*\)|\s+\d{4})?\s*",
+    re.IGNORECASE,
+)
+_TOTAL = re.compile(r"\W*(?:grand |sub-?\s?)?totals?(?:\s*[:*†‡]|\s*\(.*\))?\s*", re.IGNORECASE)
+_NOTE = re.compile(
+    r"\s*(?:notes?|sources?|remarks?|key|legend|quelle|anmerkung)\s*[:.]|\s*[*†‡¹²³]\s*\w+ \w+", re.IGNORECASE
+)
+_IDENTIFIER = re.compile(
+    r"(?:.*[\W_])?(?:ids?|sku|isbn|issn|ean|upc|gtin|iban|bic|codes?|zip|postcodes?|plz|phone|telephone|tel|fax"
+    r"|mobile|ssn|vin|uuid|guid|barcode|identifiers?|serial)\W*(?:no|nr|number|code)?\.?"
+    r"|(?:.*[\W_])?(?:order|invoice|booking|customer|account|flight|ticket|policy|serial|part|item|article"
+    r"|product|employee|member|student|case|contract|shipment|loan|sale|transaction|reference|ref|document"
+    r"|patent|registration|licen[cs]e|passport|jersey|squad|shirt|bib|tail|room|house|street|bus|train|route"
+    r"|line|model|catalog(?:ue)?|atomic|fleet|hull|pennant|design|production|road|kit|player|card)"
+    r"[\W_]*(?:no\.?|nr\.?|num|number|#|id)",
+    re.IGNORECASE,
+)
+_INNER_ID = re.compile(r".*[a-z]I[dD]s?|.*(?<![uegvo])id", re.ASCII)
+_ID_WORDS = frozenset(
+    {"paid", "bid", "grid", "said", "aid", "mid", "acid", "valid", "hybrid", "solid", "rapid"}
+)
+_ORDINAL = re.compile(
+    r"(?:.*\b)?(?:rank|ranking|rk|pos|position|place|placing|seed|pick|standing|finish)\.?|#|no\.?|nr\.?|№"
+    r"|(?:rd|round|week|game|match|stage|lap|leg|heat|lane|index|chapter|episode|ep|race|event|line)\.?(?:\s*"
+    r"(?:#|no\.?|number))?|(?:no\.?|number|#) in \w+",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"[=T#]?\d{1,6}(?:st|nd|rd|th|[.=T])?\s*", re.IGNORECASE)
+_CLOCK_NAME = re.compile(
+    r"\b(?:start|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|closes?|opening|closing|local time"
+    r"|utc|gmt|air ?time|time ?slot|check.?in|check.?out)\b",
+    re.IGNORECASE,
+)
+
+
+class QuantityLike(Protocol):
+    """A cell's number as the graph holds it: exact, scale applied; `scale` one of ``T M B TN`` or None."""
+
+    @property
+    def value(self) -> Decimal:
+        """The exact number in its unit."""
+        ...
+
+    @property
+    def unit(self) -> str | None:
+        """The QUDT local name of its unit."""
+        ...
+
+    @property
+    def scale(self) -> str | None:
+        """The scale in which it is printed."""
+        ...
+
+
+def relation_of(
+    table: Table,
+    quantities: Mapping[Position, QuantityLike] | None = None,
+    *,
+    column_units: Mapping[int, tuple[str | None, str | None]] | None = None,
+) -> Relation:
+    """A table's body as a relation.
+
+    Args:
+        table: the decoded table.
+        quantities: its numbers by grid position, scale applied; without them numbers are read from
+            the cells alone.
+        column_units: unit and scale of all numbers of a column, for tables too long for a
+            number each; it holds where `quantities` has no number.
+    """
+    rows, grid_rows, blank = [], [], []
+    for grid_row, cells in table.body():
+        rows.append(cells)
+        grid_rows.append(grid_row)
+        blank.append(not any(map(str.strip, cells)))
+    styles = profile_columns(table)
+    reader = _ColumnReader(table, rows, grid_rows, styles, quantities or {}, column_units or {})
+    kinds = _row_kinds(table, rows, grid_rows, blank, reader)
+    return Relation(
+        [table],
+        [column.path for column in table.columns],
+        np.zeros(len(rows), dtype=np.int64),
+        np.array(grid_rows, dtype=np.int64),
+        kinds,
+        lambda column: reader.read(column, kinds),
+        reader.texts,
+    )
+
+
+@dataclass(frozen=True)
+class _ColumnReader:
+    """Types the cells of the columns of one table."""
+
+    table: Table
+    rows: Sequence[tuple[str, ...]]
+    grid_rows: Sequence[int]
+    styles: Sequence[ColumnStyle]
+    quantities: Mapping[Position, QuantityLike]
+    column_units: Mapping[int, tuple[str | None, str | None]]
+
+    def read(self, column: int, kinds: npt.NDArray[np.int8]) -> tuple[ColumnData, ValueKind, ColumnRole]:
+        texts = self.texts(column)
+        sampled = [
+            row for row, kind in zip(range(len(texts)), kinds[: 4 * SAMPLED].tolist(), strict=False)
+            if kind in (0, 1, 2, 3) and texts[row].strip()
+        ][:SAMPLED]  # fmt: skip
+        name = " ".join((self.table.columns[column].path or ("",))[-1].split())
+        style = self.styles[column]
+        role, durations = self._role(name, column, style, [texts[row].strip() for row in sampled], sampled)
+        if not self.quantities and len(texts) >= BULK_ROWS and role is ColumnRole.PLAIN and not durations:
+            bulk = _read_bulk(texts, self.column_units.get(column, (None, None)), style)
+            if bulk is not None:
+                return bulk, ValueKind.QUANTITY, role
+        data = self._data(column, texts, style, role, durations)
+        return data, _majority(data, sampled), role
+
+    def texts(self, column: int) -> list[str]:
+        """The texts of a column, those of merged areas in every cell they cover."""
+        texts = [cells[column] if column < len(cells) else "" for cells in self.rows]
+        if self.table.grid.merged:
+            start = self.grid_rows[0] if self.grid_rows else 0
+            for (row, at), (top, left) in merged_cells(self.table).items():
+                if at == column and top >= start and row - start < len(texts):
+                    cells = self.rows[top - start]
+                    texts[row - start] = cells[left] if left < len(cells) else ""
+        return texts
+
+    def number(self, row: int, column: int, text: str) -> Decimal | None:
+        """The number of a cell, of any column that is no identifier."""
+        datum = self._datum(row, column, text, self.styles[column], ColumnRole.PLAIN, False)
+        return None if datum is None else datum.number
+
+    def _data(
+        self, column: int, texts: list[str], style: ColumnStyle, role: ColumnRole, durations: bool
+    ) -> ColumnData:
+        seen: dict[object, int] = {}
+        values: list[Datum] = []
+        codes = np.empty(len(texts), dtype=np.int32)
+        known = self.quantities.get
+        for row, text in enumerate(texts):
+            found = known((self.grid_rows[row], column))
+            key = text if found is None else (text, found.value, found.unit, found.scale)
+            code = seen.get(key)
+            if code is None:
+                datum = self._datum(row, column, text, style, role, durations)
+                code = -1
+                if datum is not None:
+                    code = len(values)
+                    values.append(datum)
+                seen[key] = code
+            codes[row] = code
+        return ColumnData(codes, values)
+
+    def _datum(
+        self, row: int, column: int, text: str, style: ColumnStyle, role: ColumnRole, durations: bool
+    ) -> Datum | None:
+        plain = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+        if not plain:
+            return None
+        found = self.quantities.get((self.grid_rows[row], column))
+        if role is not ColumnRole.PLAIN:
+            missing = found is None and plain in MISSING_MARKERS
+            return None if missing else Datum(ValueKind.ENTITY, plain, text=plain)
+        value = type_cell(text, style)
+        if found is None and value.kind in (CellKind.EMPTY, CellKind.MISSING):
+            return None
+        if durations and (seconds := duration_seconds(plain)) is not None:
+            return Datum(ValueKind.DURATION, seconds, "SEC", text=plain)
+        if value.kind in (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD) and value.lexical:
+            span = time_span(value.lexical)
+            return Datum(ValueKind.TEXT, plain, text=plain) if span is None else time_datum(span, plain)
+        if found is not None:
+            return Datum(ValueKind.QUANTITY, found.value, found.unit, found.scale, plain)
+        if value.number is not None:
+            unit, scale = self.column_units.get(column, (None, None))
+            power = value.number.scale or _SCALES.get(scale or "", 0)
+            return quantity(value.number.value.scaleb(power), value.number.unit or unit, scale, plain)
+        if value.kind is CellKind.BOOLEAN:
+            return Datum(ValueKind.TRUTH, value.lexical == "true", text=plain)
+        span = month_day(plain)
+        return Datum(ValueKind.TEXT, plain, text=plain) if span is None else time_datum(span, plain)
+
+    def _role(
+        self, name: str, column: int, style: ColumnStyle, texts: list[str], rows: list[int]
+    ) -> tuple[ColumnRole, bool]:
+        """The role of a column, and whether its values are durations."""
+        if not texts:
+            return ColumnRole.PLAIN, False
+        if style.is_year or style.is_compact_date or style.is_boolean or style.is_month:
+            return ColumnRole.PLAIN, False
+        if _are_durations(name, style, texts):
+            return ColumnRole.PLAIN, True
+        integers = [int(text) for text in texts if text.isdecimal() and text.isascii() and len(text) < 19]
+        whole = len(integers) >= 0.9 * len(texts)
+        places = sum(_PLACE.fullmatch(text) is not None for text in texts) >= 0.8 * len(texts)
+        if style.is_identifier or (
+            _is_identifier_name(name) and any(any(map(str.isdigit, t)) for t in texts)
+        ):
+            return ColumnRole.IDENTIFIER, False
+        units = {
+            found.unit
+            for row in rows[:50]
+            if (found := self.quantities.get((self.grid_rows[row], column))) and found.unit
+        }
+        if units - {"UNITLESS", "NUM"}:
+            return ColumnRole.PLAIN, False
+        if places and _ORDINAL.fullmatch(name):
+            return ColumnRole.ORDINAL, False
+        runs = whole and len(integers) >= 4 and all(b - a == 1 for a, b in pairwise(integers))
+        if runs and column == 0:
+            return (ColumnRole.ORDINAL if integers[0] <= 1 else ColumnRole.IDENTIFIER), False
+        return ColumnRole.PLAIN, False
+
+
+def _is_identifier_name(name: str) -> bool:
+    words = name.casefold().split()
+    if _IDENTIFIER.fullmatch(name):
+        return True
+    return _INNER_ID.fullmatch(name) is not None and (words or [""])[-1].split("_")[-1] not in _ID_WORDS
+
+
+def _are_durations(name: str, style: ColumnStyle, texts: Sequence[str]) -> bool:
+    """Whether most cells are durations, and not times of a day (two figures, whole five minutes)."""
+    found = [text for text in texts if duration_seconds(text) is not None]
+    if style.is_clock or len(found) < 0.6 * len(texts) or _CLOCK_NAME.search(name):
+        return False
+    if any(text.count(":") == 2 or "." in text for text in found):
+        return True
+    clocks = all(int(text.split(":")[0]) < 24 and int(text[-2:]) % 5 == 0 for text in found)
+    return not (clocks and any(len(text) == 5 for text in found))
+
+
+def _majority(data: ColumnData, rows: Sequence[int]) -> ValueKind:
+    """The kind of most values of the sampled rows; text where no kind makes up six tenths."""
+    counts: dict[ValueKind, int] = {}
+    for row in rows:
+        datum = data[row]
+        if datum is not None:
+            counts[datum.kind] = counts.get(datum.kind, 0) + 1
+    total = sum(counts.values())
+    times = counts.get(ValueKind.DATE, 0) + counts.get(ValueKind.PERIOD, 0)
+    if times >= 0.6 * total > 0:
+        dates = counts.get(ValueKind.DATE, 0)
+        return ValueKind.DATE if 2 * dates >= times else ValueKind.PERIOD
+    best = max(counts, key=lambda kind: counts[kind], default=ValueKind.TEXT)
+    return best if counts.get(best, 0) >= 0.6 * total else ValueKind.TEXT
+
+
+def _row_kinds(
+    table: Table,
+    rows: Sequence[tuple[str, ...]],
+    grid_rows: Sequence[int],
+    blank: Sequence[bool],
+    reader: _ColumnReader,
+) -> npt.NDArray[np.int8]:
+    structure = table.structure
+    kinds = np.zeros(len(rows), dtype=np.int8)
+    label_column = structure.label_column
+    width = len(table.columns)
+    for index, (grid_row, cells) in enumerate(zip(grid_rows, rows, strict=True)):
+        if blank[index]:
+            kinds[index] = MemberKind.BLANK
+        elif grid_row in structure.groups and not _has_values(cells, label_column):
+            kinds[index] = MemberKind.HEADING
+        elif grid_row in structure.footnotes:
+            kinds[index] = MemberKind.NOTE
+        else:
+            label = cells[label_column] if label_column < len(cells) else ""
+            label = label if label.strip() else next((cell for cell in cells if cell.strip()), "")
+            if width > 1 and _NOTE.match(label) and sum(bool(cell.strip()) for cell in cells) == 1:
+                kinds[index] = MemberKind.NOTE
+            elif _PART.match(label) and len(label) < 80:
+                kinds[index] = MemberKind.PART
+            elif (
+                grid_row in structure.totals
+                or _says_summary(label, index, rows, label_column)
+                or _TOTAL.fullmatch(next((cell for cell in cells if cell.strip()), ""))
+            ):
+                kinds[index] = MemberKind.TOTAL
+    if len(rows) <= MOST_SUMMED_ROWS:
+        for index in _aggregates(table, rows, kinds, reader):
+            kinds[index] = MemberKind.AGGREGATE
+    return kinds
+
+
+def _has_values(cells: tuple[str, ...], label_column: int) -> bool:
+    """Whether a row that heads others has figures of its own beside its label."""
+    others = [text for column, text in enumerate(cells) if column != label_column]
+    return any(character.isdigit() for text in others for character in text)
+
+
+def _says_summary(label: str, index: int, rows: Sequence[tuple[str, ...]], column: int) -> bool:
+    """Whether a label is a word for a total or average; "All" or "Overall" only in the last or first row."""
+    if len(label) > 60 or not _SUMMARY.fullmatch(label):
+        return False
+    strict = re.match(r"\W*(?:all|overall|mean|median|sum|minimum|maximum)\b", label, re.IGNORECASE) is None
+    again = sum(column < len(row) and normal(row[column]) == normal(label) for row in rows)
+    return (strict or index in (0, len(rows) - 1)) and (again == 1 or again < len(rows) / 3)
+
+
+def _aggregates(
+    table: Table, rows: Sequence[tuple[str, ...]], kinds: npt.NDArray[np.int8], reader: _ColumnReader
+) -> list[int]:
+    """Members that are the sum of other members in every additive column: ("World", "EU27", a region).
+
+    A sum of all the others, or of neighbouring ones that make a run. Since small numbers add up by
+    chance, all additive columns must agree, and together print at least eight significant figures.
+    """
+    members = np.flatnonzero(kinds == MemberKind.MEMBER).tolist()
+    if len(members) < 3:
+        return []
+    columns = []
+    for column in range(len(table.columns)):
+        if column == table.structure.label_column or reader.styles[column].is_year:
+            continue
+        texts = reader.texts(column)
+        numbers = [reader.number(row, column, texts[row]) for row in members]
+        filled = [text for row in members if (text := texts[row].strip())]
+        if sum(number is None for number in numbers) > 0.25 * len(members):
+            continue
+        name = " ".join((table.columns[column].path or ("",))[-1].split())
+        if any("%" in text for text in filled[:20]) or "%" in name or _is_identifier_name(name):
+            continue
+        whole = [number or Decimal(0) for number in numbers]
+        if all(b - a == 1 for a, b in pairwise(whole)):
+            continue
+        columns.append(whole)
+    if not columns:
+        return []
+    found: list[int] = []
+    for place, row in enumerate(members):
+        figures = sum(len(str(abs(int(column[place])))) for column in columns if column[place])
+        if figures >= 8 and _is_sum(columns, place, {members.index(other) for other in found}):
+            found.append(row)
+    return found if len(found) <= len(members) / 3 else []
+
+
+def _is_sum(columns: Sequence[Sequence[Decimal]], place: int, known: set[int]) -> bool:
+    """Whether the row at `place` is in each column the sum of all others, or of one run of two or more."""
+    others = [i for i in range(len(columns[0])) if i != place and i not in known]
+    if all(sum(column[i] for i in others) == column[place] != 0 for column in columns):
+        return True
+    if len(columns) < 2:
+        return False
+    first = columns[0]
+    sums: dict[Decimal, list[int]] = {Decimal(0): [0]}
+    total = Decimal(0)
+    for end, i in enumerate(others, 1):
+        total += first[i]
+        for start in sums.get(total - first[place], ()):
+            run = others[start:end]
+            # A run must not jump over the row itself: what it sums stands before or after it.
+            if (
+                len(run) >= 2
+                and not run[0] < place < run[-1]
+                and all(sum(column[j] for j in run) == column[place] for column in columns[1:])
+            ):
+                return True
+        sums.setdefault(total, []).append(end)
+    return False
+
+
+class _PlainNumbers(Sequence[Datum]):
+    """The different values of a column of plain numbers, each made when it is looked at."""
+
+    def __init__(self, texts: Sequence[str], unit: str | None, scale: str | None) -> None:
+        self._texts, self._unit, self._scale = texts, unit, scale
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, index: int) -> Datum: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Datum]: ...
+
+    def __getitem__(self, index: int | slice) -> Datum | Sequence[Datum]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        text = str(self._texts[index])
+        value = Decimal(text).scaleb(_SCALES.get(self._scale or "", 0))
+        return Datum(ValueKind.QUANTITY, value, self._unit, self._scale, text)
+
+
+def _read_bulk(
+    texts: list[str], unit_and_scale: tuple[str | None, str | None], style: ColumnStyle
+) -> ColumnData | None:
+    """A long column of plain numbers, parsed as a whole; None where some cell is anything else."""
+    if style.is_identifier or style.is_year or style.numbers.decimal_comma:
+        return None
+    unit, scale = unit_and_scale
+    cells = pc.utf8_trim_whitespace(pa.array(texts, pa.string()))
+    plain = pc.match_substring_regex(cells, r"^-?\d{1,15}(\.\d{1,9})?$")
+    empty = pc.equal(cells, "")
+    if not pc.all(pc.or_(plain, empty)).as_py():
+        return None
+    coded = cells.dictionary_encode()
+    uniques = coded.dictionary
+    point = pc.find_substring(uniques, ".")
+    decimals = pc.if_else(pc.less(point, 0), 0, pc.subtract(pc.subtract(pc.utf8_length(uniques), point), 1))
+    digits = int(pc.max(decimals).as_py() or 0)
+    filled = pc.if_else(pc.equal(uniques, ""), "0", uniques)
+    numbers = pc.cast(filled, pa.decimal128(38, digits))
+    if isinstance(numbers, pa.ChunkedArray):
+        numbers = numbers.combine_chunks()
+    words = np.frombuffer(numbers.buffers()[1], dtype="<i8").reshape(-1, 2)
+    mantissas: npt.NDArray[Any] = words[numbers.offset : numbers.offset + len(numbers), 0]
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    valid = ~empty.to_numpy(zero_copy_only=False)
+    if int(np.abs(mantissas).max(initial=0)) >= 2**62:
+        return None
+    integers = Integers(
+        mantissas[codes].astype(np.int64), _SCALES.get(scale or "", 0) - digits, valid, unit, scale
+    )
+    codes = np.where(valid, codes, -1).astype(np.int32)
+    return ColumnData(codes, _PlainNumbers(uniques.to_pylist(), unit, scale), integers)
