@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from io import RawIOBase
@@ -58,7 +57,6 @@ def fill_store(path: Path, nquads: Iterable[Path]) -> None:
             store.flush()
         finally:
             del store
-            gc.collect()
 
 
 def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
@@ -79,7 +77,6 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
             store.flush()
         finally:
             del store, old
-            gc.collect()
 
 
 def change_store(previous: Path, path: Path, removed: Iterable[str], nquads: Iterable[Path]) -> None:
@@ -100,7 +97,6 @@ def change_store(previous: Path, path: Path, removed: Iterable[str], nquads: Ite
             store.flush()
         finally:
             del store
-            gc.collect()
 
 
 def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: Collection[str]) -> None:
@@ -120,7 +116,6 @@ def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: 
             store.flush()
         finally:
             del store
-            gc.collect()
 
 
 @contextmanager

@@ -8,7 +8,6 @@ version of the store ``NAME`` and is replaced in one step. A crash at any instan
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import shutil
@@ -121,7 +120,6 @@ class WorkingStore:
     def close(self) -> None:
         """Throw the copy away."""
         del self.store
-        gc.collect()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._kept.release()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
 from collections.abc import Iterator
@@ -95,7 +94,6 @@ def write_hyperedges(generation: Generation, clusters: int, typical: int) -> Non
                 store.flush()
             finally:
                 del store
-                gc.collect()
         except RuntimeError as error:
             if type(error) is not RuntimeError:
                 raise

@@ -156,10 +156,12 @@ class _ReadingProcess:
         self._received = bytearray()
         self._file: TableFile | None = None
         self._seconds = 0.0
+        self._reported = False
 
     def order(self, file: TableFile, limits: ReadLimits, what: str) -> bool:
         """Ask for the tables or the rows of a file; False where the process has ended."""
         self._file, self._limits, self._seconds = file, limits, seconds_for(file, limits)
+        self._reported = False
         order = {
             "what": what,
             "path": str(file.path),
@@ -195,6 +197,7 @@ class _ReadingProcess:
         if line is None:
             raise self._end()
         if line.startswith(b"!"):
+            self._reported = True  # and waits for its next order
             raise _revived(json.loads(line[1:]), budget.file)
         return json.loads(line.decode("utf-8", "surrogatepass"))
 
@@ -232,9 +235,9 @@ class _ReadingProcess:
         return UnreadableTableError(message, path=self._file.relative, hint=_HINT)
 
     def release(self, *, done: bool) -> None:
-        """Keep the process for the next file where it is done with this one, else end it."""
+        """Keep the process for the next file where it is done with this one or refused it, else end it."""
         with _LOCK:
-            if done and not _IDLE:
+            if (done or self._reported) and not _IDLE:
                 _IDLE.append(self)
                 return
         self.end()

@@ -79,6 +79,10 @@ def test_errors_are_those_of_the_reader(tmp_path: Path) -> None:
     with pytest.raises(UnreadableTableError) as there:
         read_apart(file, ReadLimits())
     assert (str(there.value), vars(there.value)) == (str(here.value), vars(here.value))
+    [kept] = apart._IDLE
+    with pytest.raises(UnreadableTableError):
+        read_apart(file, ReadLimits())
+    assert [kept] == apart._IDLE, "a process that refused one file reads the next"
 
 
 def test_rows_of_a_large_file_are_walked_again_and_left_halfway(tmp_path: Path) -> None:
