@@ -49,7 +49,8 @@ def source_table(question: BenchmarkQuestion, table: str) -> str:
 class Workplace:
     """A benchmark with its graph, its relations, and what is retrieved for each question."""
 
-    def __init__(self, folder: Path, kg: Path) -> None:
+    def __init__(self, folder: Path, kg: Path, judge: Path | None = None) -> None:
+        """`judge` is the folder whose ``score.py`` judges answers, by default the benchmark's own."""
         self.benchmark = Benchmark(folder)
         self.kg = kgtable.open(kg)
         self._reader = TableReader(self.kg.store, self.kg.names)
@@ -59,7 +60,8 @@ class Workplace:
             json.loads(self._kept.read_text()) if self._kept.exists() else {}
         )
         self._relations: OrderedDict[str, Relation] = OrderedDict()
-        self.judge = everyday_judge(folder) if (folder / "score.py").exists() else benchmark_judge
+        judge = judge or folder
+        self.judge = everyday_judge(judge) if (judge / "score.py").exists() else benchmark_judge
 
     def questions(self, split: str) -> list[BenchmarkQuestion]:
         """The questions of a split, without the checks of a benchmark that a person made."""

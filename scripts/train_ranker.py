@@ -3,7 +3,8 @@
     python scripts/train_ranker.py --data DIR --kgs DIR --out FILE [--rounds 2] [--limit N]
 
 Training questions are those whose tables all have an even SHA-256 (see `eval_programs.is_even`): wtq
-``squall``, and ``dev`` of spider, finqa, tatqa, hitab and everyday. A candidate is right when its answer is
+``squall``, ``dev`` of spider, finqa, tatqa, hitab and everyday; and all of kgtable's own questions about
+invented tables (``tests/questions``). A candidate is right when its answer is
 the gold answer and, where a benchmark names gold tables, it reads one of them. The objective is the
 marginal log likelihood of the right candidates (of abstaining, where none is right), with an L2 penalty; a
 question weighs the less the more questions its benchmark has (by the square root). The confidence is a logistic
@@ -43,7 +44,10 @@ SPLITS = (
     ("finqa", "dev"),
     ("tatqa", "dev"),
     ("wtq", "squall"),
+    ("questions", "dev"),
 )
+OWN = "questions"
+"""The folder under ``tests/`` with kgtable's own invented tables and questions, all of them for training."""
 SEED = 20261122
 PENALTY = 0.002
 CONFIDENCE_PENALTY = 0.002
@@ -76,10 +80,11 @@ START = {
 def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list[dict[str, Any]]:
     """The groups of one share of a benchmark: for each question the features of candidates and which are right."""
     name, split, data, kgs, limit, start, share = task
-    place = Workplace(Path(data) / name, Path(kgs) / name)
+    folder = Path(__file__).parents[1] / "tests" / OWN if name == OWN else Path(data) / name
+    place = Workplace(folder, Path(kgs) / name, Path(data) / "everyday" if name == OWN else None)
     known = ranker.RankerWeights(start, {})
     part, parts = map(int, share.split("/"))
-    questions = [q for q in place.questions(split) if for_training(q)]
+    questions = [q for q in place.questions(split) if name == OWN or for_training(q)]
     questions = [q for q in questions if q.extra.get("answer_from") != "text" or hash_share(q.id, 4)]
     random.Random(SEED).shuffle(questions)
     questions = questions[:limit][part::parts] if limit else questions[part::parts]

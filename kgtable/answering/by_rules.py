@@ -29,7 +29,7 @@ from kgtable.programs.ranker import (
     weights,
 )
 from kgtable.programs.reading import Question, consumed_cues
-from kgtable.programs.relation import Relation
+from kgtable.programs.relation import ColumnRole, Relation
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.scalars import Datum, format_decimal
 from kgtable.programs.sources import ProgramSource
@@ -290,6 +290,16 @@ def _doubts(
         value.kind in (ValueKind.DATE, ValueKind.PERIOD) for value in _said(best)
     ):
         doubts.append("The answer is a date, where the question asks for a length.")
+    if question.wh != "yes_no" and any(value.kind is ValueKind.TRUTH for value in _said(best)):
+        doubts.append("The answer is yes or no, where the question asks for something else.")
+    if question.wh == "who" and any(
+        value.kind not in (ValueKind.TEXT, ValueKind.ENTITY) for value in _said(best)
+    ):
+        doubts.append("The answer is no name, where the question asks for somebody.")
+    if target is not None and _refers_to_a_name(best, target, sources):
+        doubts.append(
+            "The answer is the key of a row in another table, where the question asks for its name."
+        )
     if op == "difference" and _goes_back(question):
         doubts.append("The question goes from the later to the earlier.")
     if op == "count" and _counts_a_value(question, best):
@@ -310,6 +320,21 @@ def _holds_the_name(best: Executed, target: ColumnView) -> bool:
     chosen = [c for c in best.candidate.conditions if c.kind == "exact" and c.column != target.place]
     other = [c for c in best.candidate.source.conditions if c.kind == "exact" and c.column == target.place]
     return any(c.mask & o.mask for c in chosen for o in other)
+
+
+def _refers_to_a_name(best: Executed, target: ColumnView, sources: Sequence[ProgramSource]) -> bool:
+    """Whether the answer is a key that the question does not ask for, and another table names what it stands for."""
+    if target.role is not ColumnRole.IDENTIFIER or best.candidate.source.link(target).key:
+        return False
+    for source in sources:
+        join = source.join
+        if join is None or target.ref not in (join.left, join.right):
+            continue
+        other = join.right if target.ref == join.left else join.left
+        links = next((part for part in source.links if part.index.id == other.table), None)
+        if links is not None and any(view.label and view.ref != other for view in links.index.columns):
+            return True
+    return False
 
 
 def _alike(question: Question, best: Executed, sources: Sequence[ProgramSource]) -> str:

@@ -52,9 +52,9 @@ from kgtable.programs.algebra import (
     walk,
 )
 from kgtable.programs.executor import ProgramResult
-from kgtable.programs.linking import Links
+from kgtable.programs.linking import Condition, Links
 from kgtable.programs.provenance import CellRole
-from kgtable.programs.reading import Question, consumed_cues, months, words_of_type
+from kgtable.programs.reading import Question, consumed_cues, months, synonyms, words_of_type
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import ColumnView, index_of, stems_of
 from kgtable.programs.scalars import SCALES, normal
@@ -151,11 +151,29 @@ class Coverage:
         total = 0
         for links in self.links:
             total |= links.title
+            for token in question.tokens:
+                titled = links.index.title_stems
+                if not token.empty and (
+                    titled & synonyms().get(token.stem, frozenset())
+                    or any(_same_word(stem, token.stem) for stem in titled)
+                ):
+                    total |= 1 << token.index
         for links, view in self.columns:
-            total |= links.columns[view.place].mask
+            named = links.columns[view.place].mask
+            total |= named
+            first = question.tokens[(named & -named).bit_length() - 1] if named else None
+            if first is not None and first.index and first.word[0].isdigit():
+                total |= (named & -named) >> 1 if question.tokens[first.index - 1].word == "over" else 0
             for adjective, mask in question.adjectives:
-                if set(adjective.headers) & set(view.stems):
+                if set(adjective.headers) & view.aspects:
                     total |= mask
+            for adjective, mask in question.achievements:
+                if (
+                    -1 in {sign for sign, _ in _directions(self.nodes)}
+                    and set(adjective.headers) & view.aspects
+                ):
+                    total |= mask
+            total |= self._stems(view.aspects)
             if view.timelike:
                 total |= self._stems(words_of_type("time"))
         for cue, mask in question.cues.items():
@@ -165,6 +183,7 @@ class Coverage:
         for links in self.links:
             for condition in links.conditions:
                 total |= condition.mask if condition.text and normal(condition.text) in said else 0
+        total |= Question._all(condition.mask for condition in self._spans)
         for constant, parent in _constants(self.program.root):
             total |= self._constant(constant, parent)
         total |= self._rows_of_result() | self._limits() | self._units()
@@ -216,6 +235,16 @@ class Coverage:
         return tuple(found.values())
 
     @cached_property
+    def _spans(self) -> tuple[Condition, ...]:
+        """The conditions on months from one to another that are part of the program."""
+        return tuple(
+            condition
+            for links in self.links
+            for condition in links.conditions
+            if condition.kind == "months" and condition.expression in self.nodes
+        )
+
+    @cached_property
     def _constant_words(self) -> int:
         """Tokens that constants, columns and titles say, which are no operator words then."""
         total = 0
@@ -229,7 +258,7 @@ class Coverage:
         """Whether the program looks for the end of the order that a superlative means."""
         if not wanted:
             return bool({"first_last", "neighbour", "sorted"} & self.operators)
-        stems = {stem for _, view in self.columns for stem in view.stems}
+        stems = {stem for _, view in self.columns for stem in view.aspects}
         signs = {sign for stem, sign in adjective.headers.items() if stem in stems}  # type: ignore[attr-defined]
         return bool((signs or {adjective.sign}) & wanted)  # type: ignore[attr-defined]
 
@@ -256,6 +285,8 @@ class Coverage:
 
     def _says(self, constant: Constant, parent: Node | None) -> bool:
         """Whether the question says a constant: most words of a text, a number, a time."""
+        if parent is not None and any(condition.expression == parent for condition in self._spans):
+            return True
         if isinstance(constant.value, Decimal):
             return bool(self._constant(constant, parent)) or not constant.value
         if constant.kind in (ValueKind.DATE, ValueKind.PERIOD):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from kgtable.ontology.unit_evidence import AMOUNTS, Clue, StatedUnit, TableClues, read_clue
+from kgtable.ontology.unit_evidence import AMOUNTS, Clue, StatedUnit, TableClues
 from kgtable.tables.model import Row, Table
 from kgtable.values.measures import Measure
 from kgtable.values.numbers import Number, scaled
@@ -267,7 +267,7 @@ class QuantityResolver:
 
         `cells` are its cells; a row of the table's head needs none.
         """
-        clue = read_clue(_ALIKE.sub(_sevens, label), "row") if label else None
+        clue = self._clues.of_row(_ALIKE.sub(_sevens, label)) if label else None
         return RowContext(
             clue, self._parents.get(row), self._period_of_row(row, label), self._unit_of_row(row, cells)
         )
@@ -300,7 +300,7 @@ class QuantityResolver:
 
         `cells` are the row's cells; a row of the table's head needs none.
         """
-        of_row = read_clue(_ALIKE.sub(_sevens, label), "row") if label else None
+        of_row = self._clues.of_row(_ALIKE.sub(_sevens, label)) if label else None
         context = self._context(row, column, of_row, self._unit_of_row(row, cells))
         code = self._formats.get((row, column)) if self._formats else None
         shown = read_number_format(code) if code else None

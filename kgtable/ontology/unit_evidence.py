@@ -518,6 +518,15 @@ def _own_unit(name: str) -> bool:
     return phrase is not None and phrase.unit is not None
 
 
+_KINDS_OF_MONEY = re.compile(
+    r"\b(?:expenditures?|expenses?|spending|spend|costs?|budget|outlays?|payments?|revenues?|sales|turnover|income"
+    r"|receipts|funding|investments?|ausgaben|kosten|umsatz)\b[^.]{0,40}\b(?:by|per|nach)\b",
+    re.IGNORECASE,
+)
+"""The name of a table whose rows are kinds of an amount: "Expenditure by type"."""
+_COUNTED_EXPRESSLY = re.compile(r"\b(?:numbers?|counts?|headcount|quantity|no\.?)\b|#", re.IGNORECASE)
+
+
 class TableClues:
     """The clues of one table: of its columns and groups, of its cells, and of what surrounds it."""
 
@@ -561,7 +570,23 @@ class TableClues:
         self.unit, self.unit_from = stated if stated else (None, "")
         self.unit_covers = self._covered_by_unit() if stated else frozenset[int]()
         self.unit_column = find_unit_column(table)
+        context = table.context
+        named = (context.caption, context.title, *context.heading, structure.corner, *titles)
+        self._kinds_of_money = any(map(_KINDS_OF_MONEY.search, named))
         self._units_of_rows: dict[str, Clue | None] = {}
+
+    def of_row(self, label: str) -> Clue | None:
+        """What the label of a row says of its numbers; where amounts are given by kind, "Staff" is a kind."""
+        clue = read_clue(label, "row")
+        if (
+            self._kinds_of_money
+            and clue is not None
+            and clue.measure is Measure.COUNT
+            and self.currency is not None
+            and not _COUNTED_EXPRESSLY.search(label)
+        ):
+            return None
+        return clue
 
     def of_unit_column(self, cells: Row) -> Clue | None:
         """What the column of units says of a row."""

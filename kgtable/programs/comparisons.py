@@ -35,7 +35,7 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, Candidate, Grammar
 from kgtable.programs.linking import Condition
-from kgtable.programs.reading import Question
+from kgtable.programs.reading import Question, linking_verbs
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet, condition_set
@@ -266,6 +266,13 @@ class Comparisons(Grammar):
                     return
                 yield from self._pair(one, other, extra)
 
+    def _names_whole_first(self, one: Condition, other: Condition) -> bool:
+        """Whether it says "what share of the whole was the part", and not "the share of the part in the whole"."""
+        start = (one.mask & -one.mask).bit_length() - 1
+        said = self.cues.get("share", 0) & ((1 << start) - 1)
+        words = self.question.tokens[one.mask.bit_length() : (other.mask & -other.mask).bit_length() - 1]
+        return bool(said) and any(token.word in linking_verbs() for token in words)
+
     def _pair(self, one: Condition, other: Condition, extra: Sequence[Condition]) -> Iterator[Candidate]:
         source, cues, question = self.source, self.cues, self.question
         both = condition_set([one, other, *extra])
@@ -321,8 +328,9 @@ class Comparisons(Grammar):
                         measure=view,
                     )
                 if cues.keys() & {"ratio", "share", "percent"}:
-                    yield self.make("ratio/rows", Arithmetic(Operator.RATIO, left, right), both, measure=view)
-                    yield self.make("share/rows", Arithmetic(Operator.SHARE, left, right), both, measure=view)
+                    part, whole = (right, left) if self._names_whole_first(one, other) else (left, right)
+                    yield self.make("ratio/rows", Arithmetic(Operator.RATIO, part, whole), both, measure=view)
+                    yield self.make("share/rows", Arithmetic(Operator.SHARE, part, whole), both, measure=view)
                 if cues.keys() & {"total", "and", "both"}:
                     yield self.make(
                         "sum/rows", Aggregate(AggregateFunction.SUM, view.ref, union), both, measure=view
@@ -383,7 +391,9 @@ class Comparisons(Grammar):
         found: list[tuple[bool, int]] = []
         for adjective, token in self.question.adjectives:
             sign = (
-                next((adjective.headers[s] for s in view.stems if s in adjective.headers), 0) if view else 0
+                next((adjective.headers[s] for s in sorted(view.aspects) if s in adjective.headers), 0)
+                if view
+                else 0
             )
             if view is not None and not sign and view.role is ColumnRole.ORDINAL:
                 sign = -adjective.sign

@@ -121,12 +121,12 @@ class Grammar:
     def _ranked(self, views: Sequence[ColumnView]) -> list[ColumnView]:
         hints = {
             stem: sign
-            for adjective, _ in self.question.adjectives
+            for adjective, _ in (*self.question.adjectives, *self.question.achievements)
             for stem, sign in adjective.headers.items()
         }
 
         def rank(view: ColumnView) -> tuple[float, int]:
-            hinted = any(stem in hints for stem in view.stems)
+            hinted = any(stem in hints for stem in view.aspects)
             return -(
                 self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role is ColumnRole.PLAIN)
             ), view.place
@@ -270,7 +270,7 @@ class Grammar:
                 features["m:derived"] = 1.0
             hinted = 0
             for adjective, token in question.adjectives:
-                if any(stem in adjective.headers for stem in measure.stems):
+                if any(stem in adjective.headers for stem in measure.aspects):
                     hinted |= token
             if hinted:
                 features["m:hint"] = 1.0
@@ -299,6 +299,9 @@ class Grammar:
             features["sum:quantity"] = 1.0
         if measure is not None and source.link(measure).mask & question.focus:
             features["m:focus"] = 1.0
+            features[f"{kind}:m:focus"] = 1.0
+            if "how_many" in self.cues and any(condition.size > 1 for condition in conditions.conditions):
+                features[f"{kind}:how many of several"] = 1.0
         if any(condition in source.beside for condition in conditions.conditions):
             features["c:beside"] = 1.0
         for name in also:
@@ -403,7 +406,7 @@ class Grammar:
         others: Iterable[ColumnView] = (),
     ) -> Iterator[Candidate]:
         asked = self.question.unit_asked
-        adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.stems) or a.name in ("large", "small", "most"))  # fmt: skip  # noqa: E501
+        adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.aspects) or a.name in ("large", "small", "most"))  # fmt: skip  # noqa: E501
         if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in measure.units):
             yield self.make(
                 op,

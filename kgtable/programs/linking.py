@@ -38,6 +38,7 @@ from kgtable.programs.reading import (
     Threshold,
     TimeMention,
     fold,
+    months,
     synonyms,
 )
 from kgtable.programs.relation import ColumnRole, MemberKind
@@ -74,6 +75,13 @@ class Condition:
     text: str = ""
     relation: str = ""
 
+
+MOST_MONTHS = 24
+"""Different texts of a column that are looked at for names of months."""
+
+_SPANS = frozenset(
+    {("from", "to"), ("from", "until"), ("from", "through"), ("between", "and"), ("from", "till")}
+)
 
 _NOUNS = frozenset({"name"})
 """Words without content in most questions that head columns all the same."""
@@ -118,7 +126,7 @@ class Links:
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions of all kinds, the surest first."""
         found = [*self._exact(), *self._partial(), *self._groups(), *self._numbers(), *self._times()]
-        found += [*self._thresholds(), *self._truths(), *self._missing()]
+        found += [*self._thresholds(), *self._truths(), *self._missing(), *self._month_spans()]
         found = _with_alternatives(found)
         found.sort(key=lambda c: (-c.quality, -c.mask.bit_count(), c.column))
         return tuple(found)
@@ -194,9 +202,10 @@ class Links:
         stems = frozenset(view.stems)
         mask, score = 0, 0.0
         for token in self.question.tokens:
-            if stems & known.get(token.stem, frozenset()):
+            meant = known.get(token.stem, frozenset())
+            if view.aspects & meant:
                 mask |= 1 << token.index
-                score = max(score, 0.5)
+                score = max(score, 0.5 if stems & meant else 0.4)
             elif not token.empty and len(token.stem) >= 4:
                 for stem in stems:
                     shorter = min(len(stem), len(token.stem))
@@ -373,7 +382,10 @@ class Links:
             ordinal = any(m == number.mask for _, m in question.ordinals)
             for place in cells.numbers.get(number.value, ()):
                 view = self.index.columns[place[0]]
-                if place[0] in seen or (ordinal and view.role is not ColumnRole.ORDINAL):
+                named = (
+                    self.columns[place[0]].mask & number.mask << 1
+                )  # "the second floor" of a column "Floor"
+                if place[0] in seen or (ordinal and view.role is not ColumnRole.ORDINAL and not named):
                     continue
                 if (
                     number.unit
@@ -468,6 +480,26 @@ class Links:
                     mask |= (first.mask & -first.mask) >> 1
                 yield Condition(expression, mask, view.place, "time", 0.9 + bonus, relation="between")
 
+    def _month_spans(self) -> Iterator[Condition]:
+        """The rows of months from one to another, in columns whose texts are names of months."""
+        question = self.question
+        for one, other in itertools.pairwise(t for t in question.tokens if t.word in months()):
+            first, last = months()[one.word], months()[other.word]
+            lead = question.tokens[one.index - 1].word if one.index else ""
+            middle = question.lower[one.end : other.start].strip()
+            if first >= last or (lead, middle) not in _SPANS:
+                continue
+            mask = question.mask(question.tokens[one.index - 1].start, other.end)
+            for view in self.index.columns:
+                data = self.index.relation.data(view.place)
+                texts = [text_of(data.values[code]) for code in data.used()[:MOST_MONTHS]]
+                held = [text for text in texts if first <= months().get(fold(text), 0) <= last]
+                named = {months()[fold(text)] for text in held}
+                if {first, last} <= named:
+                    choices = tuple(Constant(" ".join(text.split())) for text in held)
+                    expression = Membership(view.ref, choices)
+                    yield Condition(expression, mask, view.place, "months", 0.96, size=len(held))
+
     def _month(self, view: ColumnView, mention: TimeMention, quality: float) -> Iterator[Condition]:
         """A month of any year, where the column has it in one year or as a text."""
 
@@ -507,7 +539,7 @@ class Links:
         quality = 0.35 + (0.35 * link.score if near <= 3 else 0.2 * link.score if near < 99 else 0)
         mask = threshold.mask | (link.mask if near <= 3 else 0)
         hinted = [
-            a for a, m in self.question.adjectives if m & threshold.mask and set(a.headers) & set(view.stems)
+            a for a, m in self.question.adjectives if m & threshold.mask and set(a.headers) & view.aspects
         ]
         quality += 0.2 if hinted else 0
         units = [unit for unit in view.units if unit not in NO_UNIT]

@@ -315,6 +315,8 @@ def denotation_features(candidate: Candidate, denotation: Denotation) -> dict[st
             features["d:more than ten"] = 1.0
         if not candidate.conditions and op == "select":
             features["d:everything"] = 1.0
+        if op == "select" and "how_many" in question.cues:
+            features["d:many:select how many"] = 1.0
     elif question.plural and not denotation.is_value:
         features["d:one:plural"] = 1.0
     number = first.number

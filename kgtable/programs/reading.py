@@ -127,6 +127,8 @@ class Adjective(NamedTuple):
     headers: Mapping[str, int]
     name: str
     superlative: bool
+    measured: bool = False
+    """Whether only columns of its headers are meant, as a time or a rank by "won"."""
 
 
 @cache
@@ -154,7 +156,8 @@ def adjectives() -> Mapping[str, Adjective]:
             for word in entry["headers"].split()
         }
         for word in entry["words"].split():
-            found[word] = Adjective(sign, headers, name, word.endswith("st") or word in _SUPERLATIVES)
+            superlative = word.endswith("st") or word in _SUPERLATIVES
+            found[word] = Adjective(sign, headers, name, superlative, entry.get("measured", False))
     return found
 
 
@@ -189,6 +192,12 @@ def consumed_cues() -> Mapping[str, frozenset[str]]:
 def light_words() -> frozenset[str]:
     """Verbs and nouns that say only that something is or happens."""
     return frozenset(english()["words"]["light"].split())
+
+
+@cache
+def linking_verbs() -> frozenset[str]:
+    """Verbs between a whole and its part: "what share of revenue were wages"."""
+    return frozenset(english()["words"]["linking"].split())
 
 
 @cache
@@ -399,6 +408,15 @@ class Question:
     @cached_property
     def adjectives(self) -> tuple[tuple[Adjective, int], ...]:
         """Superlatives and comparatives with their tokens."""
+        return tuple((adjective, token) for adjective, token in self._adjectives if not adjective.measured)
+
+    @cached_property
+    def achievements(self) -> tuple[tuple[Adjective, int], ...]:
+        """Words such as "won", which mean the best of a rank or a time, with their tokens."""
+        return tuple((adjective, token) for adjective, token in self._adjectives if adjective.measured)
+
+    @cached_property
+    def _adjectives(self) -> tuple[tuple[Adjective, int], ...]:
         known = adjectives()
         return tuple((known[token.word], 1 << token.index) for token in self.tokens if token.word in known)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
 from kgtable.errors import UnknownColumnError
@@ -16,13 +17,15 @@ from kgtable.programs.algebra import (
     RowChoice,
     ValueKind,
 )
+from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.reading import (
+    english,
     fold,
     months,
     unit_named,
     words_of_type,
 )
-from kgtable.programs.relation import ColumnRole, MemberKind, Relation
+from kgtable.programs.relation import ColumnRole, MemberKind, Relation, RelationColumn
 from kgtable.programs.scalars import number_in, text_of
 from kgtable.values.periods import find_period
 
@@ -32,7 +35,11 @@ MOST_VALUES = 20_000
 LONGEST_VALUE = 12
 """Words of a cell that is looked up as a whole."""
 
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[%#]")
+_WORD = re.compile(
+    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?![^\W\d_])|[^\W_]+(?:['’][^\W_]+)*|[%#]"
+)  # as questions are cut, so that "7b" and "A380" are one word in both
+_JOINT = re.compile(r"(?<=\d)(?=[^\W\d_])")
+"""Between a number and the unit written without a space: a question may say "20 m" for "20m"."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _UNIT_PART = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*")
 _SIGNS = str.maketrans(dict.fromkeys("¹²³⁴⁵⁶⁷⁸⁹⁰*†‡", " "))
@@ -64,6 +71,8 @@ class ColumnView:
     role: ColumnRole
     stems: tuple[str, ...]
     own: tuple[str, ...]
+    aspects: frozenset[str]
+    """The stems, and words for what its values measure: a duration is a time, money is a price."""
     key_words: frozenset[str]
     units: tuple[str | None, ...]
     period: str
@@ -191,6 +200,7 @@ class TableIndex:
             column.role,
             stems,
             own_stems,
+            frozenset(stems) | _measured_by(column, hint),
             key_words,
             column.units if column.kind is ValueKind.QUANTITY else (),
             _period_of(column.header),
@@ -236,9 +246,9 @@ class CellIndex:
                     continue
                 if len(stems) <= LONGEST_VALUE:
                     self.whole[stems].append(place)
-                    bare = stems_of(_UNIT_PART.sub(" ", text))
-                    if bare and bare != stems:
-                        self.whole[bare].append(place)
+                    apart = stems_of(_JOINT.sub(" ", text))
+                    for other in {stems_of(_UNIT_PART.sub(" ", text)), apart} - {(), stems}:
+                        self.whole[other].append(place)
                 for word in dict.fromkeys(stems):
                     self.words[word].append(place)
                     if len(word) >= 5 and word.isalpha():
@@ -265,6 +275,25 @@ def index_of(relation: Relation) -> TableIndex:
     if found is None:
         found = _indexes[relation] = TableIndex(relation)
     return found
+
+
+def _measured_by(column: RelationColumn, hint: str | None) -> frozenset[str]:
+    """Words for what the values of a column measure, by their kind and units."""
+    if column.kind is ValueKind.DURATION:
+        return _measures()["SEC"]
+    if column.kind is not ValueKind.QUANTITY:
+        return frozenset()
+    units = {unit for unit in (*column.units, hint) if unit and unit not in NO_UNIT}
+    if any(unit.startswith("CCY_") for unit in units):
+        return _measures()["CCY"]
+    known = (words for unit, words in _measures().items() if any(comparable(unit, one) for one in units))
+    return next(known, frozenset()) if units else frozenset()
+
+
+@cache
+def _measures() -> Mapping[str, frozenset[str]]:
+    """Words for what is measured in a unit, by that unit."""
+    return {unit: frozenset(map(stemmed, words.split())) for unit, words in english()["measures"].items()}
 
 
 def unit_at_end(header: str) -> str | None:

@@ -219,7 +219,8 @@ class Selections(Grammar):
         count, count_mask = self.question.limit
         ordinals = [(n, mask) for n, mask in self.question.ordinals if n > 1]
         targets = self.targets[:4]
-        for down, token, name, headers in self._directions():
+        won = [(False, token, "won", each.headers) for each, token in self.question.achievements[:1]]
+        for down, token, name, headers in [*self._directions(), *won]:
             for by in self.sortables[: MOST_MEASURES + 1]:
                 if (
                     by.place in conditions.columns
@@ -227,7 +228,9 @@ class Selections(Grammar):
                     and conditions.conditions[0].kind != "threshold"
                 ):
                     continue
-                sign = next((headers[stem] for stem in by.stems if stem in headers), 0)
+                sign = next((headers[stem] for stem in sorted(by.aspects) if stem in headers), 0)
+                if name == "won" and not sign:
+                    continue
                 if by.temporal and not sign and name not in ("early", "late", "old", "young", "new"):
                     continue
                 descending = sign > 0 if sign else down

@@ -386,7 +386,24 @@ def _aggregates(
         figures = sum(len(str(abs(int(column[place])))) for column in columns if column[place])
         if figures >= 8 and _is_sum(columns, place, {members.index(other) for other in found}):
             found.append(row)
-    return found if len(found) <= len(members) / 3 else []
+    if len(found) > len(members) / 3:
+        return []
+    return found or [row for place, row in enumerate(members) if _is_whole(columns, place, rows[row], table)]
+
+
+_WHOLE_NAME = re.compile(
+    r"(?:the )?(?:(?:whole|entire|all) .+|world(?:wide)?|globe|global(?:ly)?|earth|nation(?:wide|al)|overall"
+    r"|everything)(?: (?:average|total))?",
+    re.IGNORECASE,
+)
+
+
+def _is_whole(columns: Sequence[Sequence[Decimal]], place: int, cells: Sequence[str], table: Table) -> bool:
+    """Whether a row is called by a word for all there is ("World"), and no other row has more of anything."""
+    label = table.structure.label_column
+    if label >= len(cells) or not _WHOLE_NAME.fullmatch(" ".join(cells[label].split())):
+        return False
+    return all(column[place] >= max(column) and column[place] for column in columns)
 
 
 def _is_sum(columns: Sequence[Sequence[Decimal]], place: int, known: set[int]) -> bool:

@@ -118,6 +118,7 @@ _YEAR_AND_UNIT = re.compile(
 _DIGIT = re.compile(r"[0-9½⅓⅔¼¾⅕-⅞]")
 _THOUSANDS = re.compile(r"\D+000s?\D*")
 _STYLE = NumberStyle(ranges=False, numbered_marks=True)
+_COMMA = NumberStyle(ranges=False, numbered_marks=True, decimal_comma=True)
 
 
 def look(text: str) -> Look:
@@ -171,6 +172,8 @@ def _is_amount(text: str) -> bool:
     A number with another unit ("12 months", "5 km") may as well be the name of a column.
     """
     number = parse_number(text, _STYLE)
+    if number is None and "," in text:
+        number = parse_number(text, _COMMA)
     if number is None and text.endswith(")"):
         number = parse_number(text.partition("(")[0], _STYLE)
     return number is not None and (number.unit is None or number.unit.startswith(_AMOUNT_UNITS))
