@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kgtable.answering.coverage import TELLING, Coverage
 from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.programs.algebra import ColumnRef, Program, ValueKind, walk
 from kgtable.programs.batch_execution import texts
@@ -46,11 +47,6 @@ RIVAL_TABLE_WITHIN = 2.5
 """The same for the same operator over other tables."""
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_TELLING = frozenset(
-    ("negation", "average", "median", "difference", "percent", "ratio", "change", "next", "previous", "above_average",
-     "below_average", "same", "half", "twice", "consecutive", "points", "most_often", "other")
-)  # fmt: skip
-"""Operator words that change what is asked: a program that does not account for them is not verified."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +258,7 @@ def _doubts(
     unused = [
         question.words_of(mask & ~best.candidate.mask)
         for cue, mask in question.cues.items()
-        if cue in _TELLING and cue not in accounted and mask & ~best.candidate.mask
+        if cue in TELLING and cue not in accounted and mask & ~best.candidate.mask
     ]
     if unused:
         doubts.append(f"Not accounted for: {', '.join(dict.fromkeys(unused))}.")
@@ -387,6 +383,9 @@ def _has_units_apart(best: Executed) -> bool:
 
 def _missing(question: Question, best: Executed, sources: Sequence[ProgramSource]) -> str:
     left = _uncovered(question, best)
+    if left:
+        relations = {links.index.id: links.index.relation for links in best.candidate.source.links}
+        left &= ~Coverage(question, best.candidate.program, relations).consumed
     return f"Not found in the table: {question.words_of(left)}." if left else ""
 
 

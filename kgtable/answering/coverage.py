@@ -13,7 +13,6 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 
-from kgtable.answering.by_rules import _TELLING as TELLING
 from kgtable.errors import UnknownColumnError
 from kgtable.programs.algebra import (
     Aggregate,
@@ -54,11 +53,17 @@ from kgtable.programs.algebra import (
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.linking import Condition, Links
 from kgtable.programs.provenance import CellRole
-from kgtable.programs.reading import Question, consumed_cues, months, synonyms, words_of_type
+from kgtable.programs.reading import Question, consumed_cues, months, words_of_type
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import ColumnView, index_of, stems_of
 from kgtable.programs.scalars import SCALES, normal
 from kgtable.values.currencies import SCALE_WORDS
+
+TELLING = frozenset(
+    ("negation", "average", "median", "difference", "percent", "ratio", "change", "next", "previous", "above_average",
+     "below_average", "same", "half", "twice", "consecutive", "points", "most_often", "other")
+)  # fmt: skip
+"""Operator words that change what is asked: a program that does not account for them is not verified."""
 
 MOST_ROWS = 50
 """Rows of a result whose groups are looked at."""
@@ -150,14 +155,7 @@ class Coverage:
         question = self.question
         total = 0
         for links in self.links:
-            total |= links.title
-            for token in question.tokens:
-                titled = links.index.title_stems
-                if not token.empty and (
-                    titled & synonyms().get(token.stem, frozenset())
-                    or any(_same_word(stem, token.stem) for stem in titled)
-                ):
-                    total |= 1 << token.index
+            total |= links.titled
         for links, view in self.columns:
             named = links.columns[view.place].mask
             total |= named
@@ -173,7 +171,7 @@ class Coverage:
                     and set(adjective.headers) & view.aspects
                 ):
                     total |= mask
-            total |= self._stems(view.aspects)
+            total |= links.measured(view)
             if view.timelike:
                 total |= self._stems(words_of_type("time"))
         for cue, mask in question.cues.items():

@@ -41,6 +41,8 @@ class _All(Selections, Comparisons):
             yield from self._extremes(conditions)
             yield from self._grouped(conditions)
             yield from self._by_columns(conditions)
+        if len(self.sets) > 4:
+            yield from self._extremes(self.sets[-1])  # of all rows
         yield from self._pairs()
         yield from self._shares()
         yield from self._neighbours()

@@ -104,6 +104,28 @@ class Links:
         return self._named(self.index.title_stems)
 
     @cached_property
+    def titled(self) -> int:
+        """The tokens that the title says, also in another form or by a synonym: *visited* and "Visitors"."""
+        stems = self.index.title_stems
+        return self.title | Question._all(
+            1 << token.index
+            for token in self.question.tokens
+            if not token.empty
+            and (
+                stems & synonyms().get(token.stem, frozenset())
+                or any(_inflected(token.stem, stem) for stem in stems)
+            )
+        )
+
+    def measured(self, view: ColumnView) -> int:
+        """The tokens that say what the values of a column are: a time, a price, what was spent."""
+        return Question._all(
+            1 << token.index
+            for token in self.question.tokens
+            if token.stem in view.aspects or view.aspects & synonyms().get(token.stem, frozenset())
+        )
+
+    @cached_property
     def near(self) -> int:
         """The tokens that stand in the text around the table."""
         return self._named(self.index.near_stems)
@@ -307,9 +329,11 @@ class Links:
             by_column[place[0]].append((share, mask, place))
         for column, found in by_column.items():
             view = self.index.columns[column]
+            kind = Question._all(1 << token.index for token in question.tokens if token.stem in view.own)
             best: dict[int, list[tuple[float, tuple[int, int]]]] = defaultdict(list)
             for share, mask, place in found:
-                best[mask].append((share, place))
+                if mask & ~kind:  # "bridge" names the kind of thing, though all names end with "Bridge"
+                    best[mask].append((share, place))
             masks = sorted(best, key=lambda mask: (-mask.bit_count(), -max(s for s, _ in best[mask])))[:8]
             for mask in masks:
                 inside = any(other & mask == mask and other != mask for other in best)

@@ -65,7 +65,10 @@ class Selections(Grammar):
             "where",
             "when",
         ):
+            decided = {c.column for c in conditions.conditions if c.kind.endswith("truth")}
             for view in targets[:limit]:
+                if view.place in decided:
+                    continue
                 yield self.make("select", Project(rows, (Named(view.ref),), True), conditions, target=view)
         linked = self._shown(targets, conditions.mask)
         if len(linked) >= 2:

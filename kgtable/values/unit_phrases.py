@@ -493,6 +493,10 @@ def _money_per(text: str, name: str) -> UnitPhrase | None:
     return UnitPhrase(money.unit, money.scale, per=per)
 
 
+NOUNS_OF_TIME = frozenset({"day", "days", "hour", "week", "year"})
+_RATE_BEFORE = re.compile(r"(?:^|\s)(?:per|each|every|a|an|pro|je)$", re.IGNORECASE)
+
+
 def _trailing_unit(text: str) -> UnitPhrase | None:
     """A currency code or a unit's symbol at the end of a header: ``Price USD``, ``Area km²``, ``2023 kg``."""
     name, _, last = text.strip().rpartition(" ")
@@ -500,6 +504,8 @@ def _trailing_unit(text: str) -> UnitPhrase | None:
         return None
     if _AMOUNT_BEFORE.search(name) and not _PERIOD_BEFORE.search(name):
         return None  # a quantity that the values are for, as in "100 m" and "55 °C"
+    if last.lower() in NOUNS_OF_TIME or _RATE_BEFORE.search(name):
+        return None  # what is counted in it is not time: "Passengers per day", "Match day"
     if last in COMMON_CODES:
         return None if last in ENGLISH_WORDS else UnitPhrase(currency_names().get(last))
     if money := _money_per(last, name):
