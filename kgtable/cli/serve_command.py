@@ -75,7 +75,7 @@ def _a_number(context: click.Context, option: click.Parameter, value: float) -> 
     help="MiB a query or write may use.",
 )
 @click.option(
-    "--result-size", default=64, show_default=True, type=click.IntRange(1), help="MiB a result may have."
+    "--result-size", default=1_024, show_default=True, type=click.IntRange(1), help="MiB a result may have."
 )
 @click.option(
     "--workers",

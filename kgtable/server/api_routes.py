@@ -179,9 +179,10 @@ class Api:
     async def _give(self, request: Request, job: Head) -> Response:
         tag = f'W/"{self._state.view().version}"'
         headers = {"etag": tag, "cache-control": "no-cache", "vary": "Accept-Encoding"}
+        body = await self._state.explore(job)
         if job["op"] != "retrieve" and not_modified(requests.header_map(request.scope), tag):
             return Response(status_code=304, headers=headers)
-        return Response(await self._state.explore(job), media_type=JSON, headers=headers)
+        return Response(body, media_type=JSON, headers=headers)
 
 
 def _event(name: str, data: bytes) -> bytes:

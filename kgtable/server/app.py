@@ -141,7 +141,9 @@ class Server:
             await self._guarded(route, scope, receive, watched, headers)
         except Problem as problem:
             if status:
-                raise
+                # The response is incomplete: without its end, the connection is closed.
+                _LOG.warning("%s %s was cut short: %s", scope["method"], scope["path"], problem)
+                return
             await self._tell(problem, scope, receive, watched, headers)
         except asyncio.CancelledError:
             # Requests are only cancelled when the server shuts down.

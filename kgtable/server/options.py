@@ -9,6 +9,12 @@ from enum import StrEnum
 MEBIBYTE = 1 << 20
 
 
+MOST_HELD = 64 * MEBIBYTE
+"""Size of a result that is made whole before it is sent."""
+STREAM_TIMES = 10
+"""The sending of a result may take this many times as long as its query, where the client takes it slowly."""
+
+
 class DefaultGraph(StrEnum):
     """The default graph of a query that names no dataset."""
 
@@ -18,14 +24,19 @@ class DefaultGraph(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """Limits of one request: times in seconds, sizes in bytes."""
+    """Limits of one request: times in seconds, sizes in bytes.
+
+    `result` is the size of a result that is sent while it is made; one that is made whole first, as XML and
+    pages are, may have `held` as well.
+    """
 
     query_seconds: float = 30.0
     write_seconds: float = 120.0
     api_seconds: float = 120.0
     memory: int = 1024 * MEBIBYTE
     api_memory: int = 8192 * MEBIBYTE
-    result: int = 64 * MEBIBYTE
+    result: int = 1024 * MEBIBYTE
+    held: int = MOST_HELD
     query_text: int = 1 * MEBIBYTE
     upload: int = 256 * MEBIBYTE
 

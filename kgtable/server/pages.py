@@ -169,7 +169,7 @@ class Pages:
             "query": query,
             "union": True,
             "accept": "application/sparql-results+json",
-            "result_limit": state.settings.limits.result,
+            "result_limit": state.settings.limits.held,
         }
         answer, _ = await state.read(job, state.view())
         return bool(json.loads(answer.body)["boolean"])
@@ -181,7 +181,7 @@ class Pages:
             "query": query,
             "union": union,
             "accept": offer.media_type,
-            "result_limit": state.settings.limits.result,
+            "result_limit": state.settings.limits.held,
         }
         answer, _ = await state.read(job, state.view())
         return Response(answer.body, headers={"vary": "Accept"}, media_type=answer.content_type.decode())

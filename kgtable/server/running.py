@@ -21,6 +21,7 @@ from kgtable.server.app import Server
 from kgtable.server.connections import protocol_with
 from kgtable.server.options import (
     MEBIBYTE,
+    MOST_HELD,
     ConnectionLimits,
     DefaultGraph,
     Lanes,
@@ -137,7 +138,7 @@ def serve(
     allow_loads: Sequence[str] = (),
     timeout: float = 30.0,
     memory: int = 1_024,
-    result_size: int = 64,
+    result_size: int = 1_024,
     workers: int | None = None,
     connections: int = 128,
     access_log: bool = False,
@@ -173,6 +174,7 @@ def serve(
             write_seconds=WRITE_TIMES * timeout,
             memory=memory * MEBIBYTE,
             result=result_size * MEBIBYTE,
+            held=min(result_size * MEBIBYTE, MOST_HELD),
         ),
         lanes=Lanes() if workers is None else Lanes(fast=workers),
         connections=ConnectionLimits(of_peer=connections, total=max(512, connections)),

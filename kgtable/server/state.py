@@ -23,7 +23,7 @@ from kgtable.server.monitoring import Metrics
 from kgtable.server.options import ServerSettings
 from kgtable.server.pool import Pool, View, serial_lanes
 from kgtable.server.problems import Problem, busy
-from kgtable.server.process import WorkerDiedError, WorkerFrame
+from kgtable.server.process import ResultStream, WorkerDiedError, WorkerFrame
 
 WIDELY_USED = {
     "foaf": "http://xmlns.com/foaf/0.1/",
@@ -130,11 +130,17 @@ ENTRY_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CachedResponse:
-    """A response that can be sent again: content type, encoding and bytes."""
+    """A response: content type, encoding, bytes, entity tag ("" for none), status 200 or 304.
+
+    One with a `stream` goes on there, and is not kept. Any other can be sent again.
+    """
 
     content_type: bytes
     encoding: bytes | None
     body: bytes
+    tag: str = ""
+    status: int = 200
+    stream: ResultStream | None = None
 
 
 class AnswerCache:
@@ -212,11 +218,21 @@ class ServerState:
         self, job: Head, view: View, abandoned: Callable[[], Awaitable[None]] | None = None
     ) -> tuple[CachedResponse, bool]:
         """Execute a read job; its response, and whether it may be cached. Raises `Problem`."""
-        frame = await self.readers.run(job, self.settings.limits.query_seconds, view, abandoned=abandoned)
+        stream = ResultStream() if job.get("stream") else None
+        frame = await self.readers.run(
+            job, self.settings.limits.query_seconds, view, abandoned=abandoned, stream=stream
+        )
         head, body = _checked(frame)
         encoding = head.get("encoding")
-        answer = CachedResponse(head["type"].encode("latin-1"), encoding.encode() if encoding else None, body)
-        return answer, not head.get("volatile")
+        answer = CachedResponse(
+            head["type"].encode("latin-1"),
+            encoding.encode() if encoding else None,
+            body,
+            head.get("tag", ""),
+            head["status"],
+            stream if stream is not None and stream.source is not None else None,
+        )
+        return answer, not head.get("volatile") and answer.stream is None and answer.status == 200
 
     async def explore(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
         """The JSON result of an operation on the open graph. Raises `Problem`."""
