@@ -463,6 +463,21 @@ def without_unused_prefixes(turtle: bytes) -> bytes:
     return b"".join(sorted(used)) + turtle[end:]
 
 
+COMMON_PREFIXES = {
+    "dbo": "http://dbpedia.org/ontology/",
+    "dbr": "http://dbpedia.org/resource/",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "geo": "http://www.opengis.net/ont/geosparql#",
+    "org": "http://www.w3.org/ns/org#",
+    "schema": "https://schema.org/",
+    "time": "http://www.w3.org/2006/time#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "wd": "http://www.wikidata.org/entity/",
+    "wdt": "http://www.wikidata.org/prop/direct/",
+}
+"""Namespaces of prefixes in wide use, told with the error where one is not declared."""
+
+
 def undeclared_prefix(query: str, line: int, column: int) -> str | None:
     """The prefix at or before a position of a query, counted from 1, such as ``foaf``; None without one.
 
@@ -490,7 +505,9 @@ def syntax_problem(error: SyntaxError, query: str = "") -> Problem:
         text = query.split("\n")[line - 1][:column]
         column = text.rfind(f"{name}:") + 1 or column
         detail = f"Line {line}, column {column}: the prefix {name}: is not declared."
-        return Problem("syntax-error", detail, {"line": line, "column": column, "prefix": name})
+        place = {"line": line, "column": column, "prefix": name}
+        namespace = {"namespace": COMMON_PREFIXES[name]} if name in COMMON_PREFIXES else {}
+        return Problem("syntax-error", detail, {**place, **namespace})
     expected = [part.strip() for part in re.split(r",(?=\s)|\n", match[3].removeprefix("expected one of "))]
     readable = [part for part in expected if part and "[" not in part and "'\\u" not in part]
     detail = f"Line {line}, column {column}: "

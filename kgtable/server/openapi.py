@@ -70,6 +70,7 @@ SCHEMAS: dict[str, Any] = {
         examples=_array(_object(name=_TEXT, title=_TEXT, comment=_TEXT, query=_TEXT)),
         properties=_TEXTS,
         classes=_TEXTS,
+        units=_TEXTS,
     ),
     "Classes": _object(classes=_array(_object(iri=_TEXT, name=_TEXT, comment=_TEXT, entities=_WHOLE))),
     "Tables": _object(

@@ -61,8 +61,13 @@ def page(name: str, values: Mapping[str, str] | None = None) -> bytes:
     script = "shell" if name == "problem" else name
     styles, scripts = "", f'<script type="module" src="/static/{script}.js"></script>'
     if name == "query":
-        styles = '<link rel="stylesheet" href="/static/vendor/yasgui.min.css">'
-        scripts = f'<script src="/static/vendor/yasgui.min.js" defer></script>\n{scripts}'
+        styles = "\n".join(
+            f'<link rel="stylesheet" href="/static/vendor/{part}.css">'
+            for part in ("codemirror", "show-hint")
+        )
+        parts = ("codemirror", "sparql", "show-hint", "matchbrackets")
+        editor = (f'<script src="/static/vendor/{part}.js" defer></script>' for part in parts)
+        scripts = "\n".join((*editor, scripts))
     content = _template(name).safe_substitute(values or {})
     whole = _template("layout").substitute(
         title=_TITLES[name], styles=styles, scripts=scripts, navigation=links, main="", content=content
