@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -31,7 +31,10 @@ NAVIGATION = (
     ("ontology", "/ontology", "Ontology"),
     ("query", "/query", "SPARQL"),
 )
+BRING = ("bring", "/bring", "Bring tables")
+"""The page of an editable server."""
 _TITLES = {name: title for name, _, title in NAVIGATION} | {
+    "bring": "Bring tables",
     "table": "Table",
     "resource": "Resource",
     "problem": "Problem",
@@ -52,11 +55,14 @@ def _template(name: str) -> Template:
     return Template((FOLDER / "templates" / f"{name}.html").read_text(encoding="utf-8"))
 
 
-def page(name: str, values: Mapping[str, str] | None = None) -> bytes:
-    """Fill in a page template; `values` must already be escaped."""
+def page(
+    name: str, values: Mapping[str, str] | None = None, more: Sequence[tuple[str, str, str]] = ()
+) -> bytes:
+    """Fill in a page template; `values` must already be escaped. `more` pages follow in the navigation."""
     current = {"table": "tables", "resource": "graph"}.get(name, name)
     links = "".join(
-        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in NAVIGATION
+        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>'
+        for key, path, title in (*NAVIGATION, *more)
     )
     script = "shell" if name == "problem" else name
     styles, scripts = "", f'<script type="module" src="/static/{script}.js"></script>'
@@ -91,6 +97,11 @@ class Pages:
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
+        self._more = (BRING,) if state.settings.editable else ()
+
+    def _page(self, name: str, values: Mapping[str, str] | None = None) -> bytes:
+        """A page with this server's navigation."""
+        return page(name, values, self._more)
 
     def routes(self) -> list[Route | Mount]:
         """The routes of all pages."""
@@ -101,6 +112,7 @@ class Pages:
             Route("/graph", self.plain, methods=["GET"]),
             Route("/query", self.query, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
+            *([Route("/bring", self.plain, methods=["GET"])] if self._state.settings.editable else []),
             Route("/resource", self.resource, methods=["GET"]),
             Route("/data/{path:path}", self.data, methods=["GET"]),
             Route("/dataset", self.data, methods=["GET"]),
@@ -114,11 +126,11 @@ class Pages:
             response = RedirectResponse("/", 303)
             response.set_cookie(COOKIE, given, httponly=True, samesite="strict")
             return response
-        return _html(request, page("ask"))
+        return _html(request, self._page("ask"))
 
     async def plain(self, request: Request) -> Response:
         """A page without parameters, named by its path."""
-        return _html(request, page(request.url.path.strip("/")))
+        return _html(request, self._page(request.url.path.strip("/")))
 
     async def table(self, request: Request) -> Response:
         """The page of one table."""
@@ -127,13 +139,13 @@ class Pages:
     async def query(self, request: Request) -> Response:
         """The query editor."""
         default_graph = _DEFAULT_GRAPHS[self._state.settings.default_graph]
-        return _html(request, page("query", {"default_graph": default_graph}))
+        return _html(request, self._page("query", {"default_graph": default_graph}))
 
     async def ontology(self, request: Request) -> Response:
         """The list of predicates as a page, or the ontology as RDF for programs."""
         offer = _wanted(request)
         if offer.media_type == HTML:
-            return _html(request, page("ontology"))
+            return _html(request, self._page("ontology"))
         query = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o FILTER(STRSTARTS(STR(?s), STR(ex:))) }"
         return await self._rdf(query, offer, union=False)
 
@@ -163,7 +175,7 @@ class Pages:
         ):
             raise Problem("not-found", f"The graph says nothing of {iri[:200]}.")
         if offer.media_type == HTML:
-            return _html(request, page("resource", {"iri": escape(iri, quote=True)}))
+            return _html(request, self._page("resource", {"iri": escape(iri, quote=True)}))
         leading = f"CONSTRUCT {{ ?s ?p <{iri}> }} WHERE {{ ?s ?p <{iri}> }} LIMIT {MOST_LEADING}"
         return await self._rdf(f"DESCRIBE <{iri}>" if is_subject else leading, offer, union=True)
 

@@ -94,6 +94,32 @@ def require_write_token(settings: ServerSettings, headers: Mapping[bytes, bytes]
     _require(same_secret(bearer(headers), settings.token), "Writing needs the server's token.", headers)
 
 
+def may_edit(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether the request may bring tables and decide about columns.
+
+    Another site's page never may. Else the token is enough, from a browser's cookie too; an editable server
+    that only this machine reaches, and has no other writing, asks for none.
+    """
+    if not settings.editable or _from_elsewhere(headers):
+        return False
+    if is_loopback(settings.host) and not settings.writable:
+        return True
+    return same_secret(bearer(headers), settings.token) or same_secret(cookie_token(headers), settings.token)
+
+
+def require_edit(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
+    """Raise `Problem` unless the request may bring tables, see `may_edit`."""
+    if not settings.editable:
+        raise Problem("forbidden", "This server was not started with --editable.")
+    if _from_elsewhere(headers):
+        raise Problem("forbidden", "Requests from pages of other sites are not accepted.")
+    _require(
+        may_edit(settings, headers),
+        "Bringing tables needs the server's token. In a browser, open /?token=… once.",
+        headers,
+    )
+
+
 def require_read_token(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
     """Raise `Problem` if reading needs a token (beyond loopback) and the request has none."""
     if is_loopback(settings.host):

@@ -194,6 +194,7 @@ class ServerState:
     readers: Pool = field(init=False)
     writer: Pool | None = field(init=False)
     explorers: Pool = field(init=False)
+    editors: Pool | None = field(init=False)
     cache: AnswerCache = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
     writes: int = 0
@@ -207,6 +208,11 @@ class ServerState:
         self.explorers = Pool("explore", serial_lanes(settings.lanes, 2), settings.limits.api_memory)
         self.writer = (
             Pool("write", serial_lanes(settings.lanes), settings.limits.memory) if settings.writable else None
+        )
+        self.editors = (
+            Pool("edit", serial_lanes(settings.lanes), settings.limits.api_memory)
+            if settings.editable
+            else None
         )
         self.cache = AnswerCache(settings.answer_cache)
 
@@ -242,6 +248,20 @@ class ServerState:
         _, body = _checked(
             await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events)
         )
+        return body
+
+    async def edit(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
+        """The JSON result of a preview or a build of the graph directory. Raises `Problem`."""
+        directory = self.view().directory
+        if self.editors is None or directory is None:
+            raise Problem("forbidden", "This server was not started with --editable.")
+        seconds = (
+            self.settings.limits.build_seconds if job["op"] == "build" else self.settings.limits.api_seconds
+        )
+        folder = self.settings.folder
+        roots = [] if folder is None else [str(folder.absolute())]
+        job = {**job, "directory": directory, "roots": roots}
+        _, body = _checked(await self.editors.run(job, seconds, events=events))
         return body
 
     async def write(self, job: Head, body: bytes = b"") -> int:
@@ -297,6 +317,8 @@ class ServerState:
         await self.explorers.close()
         if self.writer is not None:
             await self.writer.close()
+        if self.editors is not None:
+            await self.editors.close()
         if self._folder is not None:
             self._folder.cleanup()
 

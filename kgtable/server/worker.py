@@ -117,6 +117,10 @@ def _role(name: str) -> Any:
         from kgtable.server.explorer import Explorer
 
         return Explorer()
+    if name == "edit":
+        from kgtable.server.table_editor import TableEditor
+
+        return TableEditor()
     from kgtable.server.writer import StoreWriter
 
     return StoreWriter()
