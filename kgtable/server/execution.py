@@ -237,6 +237,7 @@ class Evaluator:
 
     def __init__(self, path: str, prefixes: dict[str, str]) -> None:
         self._path, self._prefixes = path, prefixes
+        self._marks = re.compile("|".join(f"{re.escape(name)}:" for name in prefixes) or "(?!)")
         # Local names with slashes would be escaped, which is harder to read than a whole IRI.
         self._written = {name: iri for name, iri in prefixes.items() if name != "data"}
         self._store = self._open()
@@ -365,6 +366,8 @@ class Evaluator:
         """The prefixes that occur in the query; passing all of them would cost as much as parsing."""
         if "\\u" in query or "\\U" in query:
             return self._prefixes
+        if self._marks.search(query) is None:
+            return {}
         return {name: iri for name, iri in self._prefixes.items() if f"{name}:" in query}
 
     def _page(self, query: str, results: Any, limit: int) -> bytes:
