@@ -37,6 +37,8 @@ class Api:
             Route("/api/info", self.simple, methods=["GET"]),
             Route("/api/dataset", self.simple, methods=["GET"]),
             Route("/api/classes", self.simple, methods=["GET"]),
+            Route("/api/landmarks", self.simple, methods=["GET"]),
+            Route("/api/units", self.simple, methods=["GET"]),
             Route("/api/tables", self.tables, methods=["GET"]),
             Route("/api/tables/{id:path}", self.table, methods=["GET"]),
             Route("/api/cells", self.cell, methods=["GET"]),

@@ -120,7 +120,7 @@ def test_the_ontology_is_searched(browser: Browser) -> None:
     browser.find("#search").send_keys("diameter")
     browser.wait(lambda: len(browser.all("#predicates details")) == 1)
     browser.find("#predicates summary").click()
-    assert "KiloM" in browser.find("#predicates details").text
+    assert "Kilometre" in browser.find("#predicates details").text
     assert browser.find("#classes table tbody tr")
 
 
