@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -17,6 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from kgtable.building.generations import EVALUATION
 from kgtable.server import negotiation, requests
 from kgtable.server.negotiation import GRAPH, HTML, Offer
 from kgtable.server.problems import KINDS, Problem
@@ -33,8 +35,11 @@ NAVIGATION = (
 )
 BRING = ("bring", "/bring", "Bring tables")
 """The page of an editable server."""
+EVALUATED = ("evaluation", "/evaluation", "Evaluation")
+"""The page of a graph that was evaluated."""
 _TITLES = {name: title for name, _, title in NAVIGATION} | {
     "bring": "Bring tables",
+    "evaluation": "Evaluation",
     "table": "Table",
     "resource": "Resource",
     "problem": "Problem",
@@ -97,11 +102,13 @@ class Pages:
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
-        self._more = (BRING,) if state.settings.editable else ()
 
     def _page(self, name: str, values: Mapping[str, str] | None = None) -> bytes:
         """A page with this server's navigation."""
-        return page(name, values, self._more)
+        directory = self._state.view().directory
+        evaluated = directory is not None and os.path.exists(os.path.join(directory, EVALUATION))
+        more = (EVALUATED,) if evaluated else ()
+        return page(name, values, (*more, BRING) if self._state.settings.editable else more)
 
     def routes(self) -> list[Route | Mount]:
         """The routes of all pages."""
@@ -113,6 +120,7 @@ class Pages:
             Route("/query", self.query, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
             *([Route("/bring", self.plain, methods=["GET"])] if self._state.settings.editable else []),
+            Route("/evaluation", self.plain, methods=["GET"]),
             Route("/resource", self.resource, methods=["GET"]),
             Route("/data/{path:path}", self.data, methods=["GET"]),
             Route("/dataset", self.data, methods=["GET"]),
