@@ -280,7 +280,9 @@ class Pool:
         elif seconds > STALLED:
             if worker.spent is None:
                 worker.spent = worker.processor_seconds()
-            if worker.stalled:
+                if self._lanes.slow and worker.spent is not None and not job.head.get("services"):
+                    return
+            if worker.stalled or not self._has_worked(worker, job, STALLED / 3):
                 return
             worker.stalled = True
             behind = [waiting for waiting in list(worker.jobs)[1:] if not waiting.answer.done()]
@@ -293,10 +295,17 @@ class Pool:
 
         In the slow lane, with its lower priority, a job that only waits for the machine would wait for ever.
         """
+        return self._has_worked(worker, job, self._lanes.slow_after - 2 * STALLED)
+
+    def _has_worked(self, worker: WorkerProcess, job: WorkerJob, seconds: float) -> bool:
+        """Whether a job has taken so much processor time since it was looked at first.
+
+        Doing the jobs behind one that only waits for the machine twice would keep the machine busier still.
+        """
         taken = worker.processor_seconds()
-        if taken is None or worker.spent is None or job.head.get("services"):
+        if taken is None or worker.spent is None or job.head.get("services") or not self._lanes.slow:
             return True
-        return taken - worker.spent > self._lanes.slow_after - 2 * STALLED
+        return taken - worker.spent >= seconds
 
     def _make_slow(self, worker: WorkerProcess) -> None:
         self.counts.slow += 1
