@@ -19,6 +19,7 @@ import itertools
 import json
 import random
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -107,6 +108,13 @@ def load(
         return [hit for hits in processes.starmap(fire, jobs) for hit in hits]
 
 
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
 def started(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
     """Start a server; wait until it responds; stop it when the block ends."""
@@ -169,7 +177,7 @@ def compare(
 def bombard(server: tuple[list[str], int, str], given: argparse.Namespace) -> dict[str, object]:
     """Run kgtable under a mix with bombs."""
     command, port, path = server
-    with started([*command, "--timeout", "5"], port) as process:
+    with started([*command, "--timeout", "5", "--result-size", "1"], port) as process:
         sizes = [memory(process)]
         over = Event()
 
@@ -218,12 +226,13 @@ def main() -> None:
             [*kgtable, "build", f"{folder}/tables", "--kg", str(graph), "--embedding", "none"], check=True
         )
         store = next((graph / "generations").glob("*/store"))
-        serve = [*kgtable, "serve", "--kg", str(graph), "--port", "7971", "--default-graph", "own"]
+        ours, theirs = free_port(), free_port()
+        serve = [*kgtable, "serve", "--kg", str(graph), "--port", str(ours), "--default-graph", "own"]
         servers = {
-            "kgtable": (serve, 7971, "/sparql"),
+            "kgtable": (serve, ours, "/sparql"),
             "oxigraph": (
-                [oxigraph, "serve-read-only", "-l", str(store), "--bind", "127.0.0.1:7972"],
-                7972,
+                [oxigraph, "serve-read-only", "-l", str(store), "--bind", f"127.0.0.1:{theirs}"],
+                theirs,
                 "/query",
             ),
         }

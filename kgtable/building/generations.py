@@ -41,6 +41,9 @@ LOCK = ".kgtable.lock"
 LOCK_WAIT = 20.0
 """Seconds that a build waits for another one, or for updates through a server, to end."""
 
+EVALUATION = "evaluation.json"
+"""The file in a graph directory with the last evaluation that was reported, which its server shows."""
+
 
 @dataclass(frozen=True)
 class Generation:

@@ -123,7 +123,7 @@ def spelt_out(query: str, variables: Sequence[str]) -> str | None:
     >>> spelt_out("SELECT * { ?town ?has ?fact }", ["fact", "has", "town"])
     'SELECT ?town ?has ?fact { ?town ?has ?fact }'
     """
-    if not variables or _STAR.search(query) is None:
+    if not variables or "*" not in query or _STAR.search(query) is None:
         return None
     try:
         words = list(tokens(query))

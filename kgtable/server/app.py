@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgtable.server import security
 from kgtable.server.api_routes import Api
+from kgtable.server.editing import Editing
 from kgtable.server.graph_store import GraphStore
 from kgtable.server.monitoring import CONTENT_TYPE, AccessLog
 from kgtable.server.pages import Pages, problem_response
@@ -50,6 +51,7 @@ def make_site(state: ServerState) -> Starlette:
         routes=[
             Route("/health", health),
             Route("/metrics", metrics),
+            *Editing(state).routes(),
             *Api(state).routes(),
             *Pages(state).routes(),
         ],
@@ -141,7 +143,9 @@ class Server:
             await self._guarded(route, scope, receive, watched, headers)
         except Problem as problem:
             if status:
-                raise
+                # The response is incomplete: without its end, the connection is closed.
+                _LOG.warning("%s %s was cut short: %s", scope["method"], scope["path"], problem)
+                return
             await self._tell(problem, scope, receive, watched, headers)
         except asyncio.CancelledError:
             # Requests are only cancelled when the server shuts down.

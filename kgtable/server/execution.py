@@ -14,7 +14,10 @@ import io
 import json
 import re
 import time
+import zlib
 from html import escape
+from itertools import islice
+from traceback import clear_frames
 from typing import IO, Any, cast
 from urllib.parse import quote
 
@@ -23,8 +26,8 @@ import pyoxigraph as ox
 from kgtable.graph.results import well_formed_xml
 from kgtable.graph.sparql_text import AmbiguousTextError, DeepTextError, check_depth, spelt_out, tokens
 from kgtable.server import negotiation
-from kgtable.server.frames import Head
-from kgtable.server.negotiation import Offer
+from kgtable.server.frames import Emit, Head
+from kgtable.server.negotiation import Offer, is_known
 from kgtable.server.problems import Problem
 
 # Keywords need no space around them: "1SERVICE", "SERVICESILENT" and "SERVICEex:a" are all legal.
@@ -154,33 +157,79 @@ GZIP_FROM = 1_024
 
 _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
 _XML = (ox.QueryResultsFormat.XML, ox.RdfFormat.RDF_XML)
+SHORTENED = 5_000
+"""Triples of a CONSTRUCT that are written with prefixes; the others are written with whole IRIs."""
 OPENING_PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Seconds to wait before each further attempt to open a store."""
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
+_PREFIX = re.compile(r"[^\W\d][\w.-]*:")
 
 
 class _ResultTooLargeError(Exception):
     """Stops serialisation when the size limit is exceeded."""
 
 
+class _UnchangedError(Exception):
+    """Ends an evaluation whose result the client has already."""
+
+
+STREAM_FROM = 1 << 20
+"""Results that are longer are sent while they are made. Whatever fails before that is an error response."""
+PART = 1 << 18
+"""Size of the parts in which they are sent."""
+
+
+class _Parts:
+    """Sends a long result in parts, the first with the head; compressed where `gzip`."""
+
+    def __init__(self, head: Head, emit: Emit, *, gzip: bool) -> None:
+        self._head = {**head, "part": True, **({"encoding": "gzip"} if gzip else {})}
+        self._emit = emit
+        self._stream = zlib.compressobj(3, zlib.DEFLATED, 31) if gzip else None
+
+    def send(self, part: bytes) -> None:
+        """Send a part."""
+        self._emit(self._head, part if self._stream is None else self._stream.compress(part))
+        self._head = {"part": True}
+
+    def last(self, part: bytes) -> bytes:
+        """The last part as it is to be sent."""
+        return part if self._stream is None else self._stream.compress(part) + self._stream.flush()
+
+
 class _Output(io.RawIOBase):
-    """A byte buffer with a size limit."""
+    """A byte buffer with a size limit, which `parts` empties while it is being filled, where that is set.
+
+    `sent` is whether it was emptied. `short_prefixes`: a text that is not sent in parts is rid of the
+    prefixes that it does not use.
+    """
 
     def __init__(self, limit: int) -> None:
-        self._parts: list[bytes] = []
-        self.left = limit
+        self._written: list[bytes] = []
+        self._held, self._most = 0, STREAM_FROM
+        self.limit = self.left = limit
+        self.parts: _Parts | None = None
+        self.sent = self.short_prefixes = False
 
     def write(self, data: Any) -> int:
-        self.left -= len(data)
+        size = len(data)
+        self.left -= size
         if self.left < 0:
             raise _ResultTooLargeError
-        self._parts.append(bytes(data))
-        return len(data)
+        self._written.append(bytes(data))
+        self._held += size
+        if self._held > self._most and self.parts is not None:
+            part, self._most, self.sent = b"".join(self._written), PART, True
+            self._written.clear()
+            self._held = 0
+            self.parts.send(part)
+        return size
 
     def getvalue(self) -> bytes:
-        """The bytes written so far."""
-        return b"".join(self._parts)
+        """The bytes that were written and not sent."""
+        content = b"".join(self._written)
+        return without_unused_prefixes(content) if self.short_prefixes and not self.sent else content
 
 
 class Evaluator:
@@ -188,6 +237,7 @@ class Evaluator:
 
     def __init__(self, path: str, prefixes: dict[str, str]) -> None:
         self._path, self._prefixes = path, prefixes
+        self._marks = re.compile("|".join(f"{re.escape(name)}:" for name in prefixes) or "(?!)")
         # Local names with slashes would be escaped, which is harder to read than a whole IRI.
         self._written = {name: iri for name, iri in prefixes.items() if name != "data"}
         self._store = self._open()
@@ -204,43 +254,78 @@ class Evaluator:
         except (OSError, RuntimeError) as error:
             raise Problem("unavailable", f"The graph's store cannot be opened: {error}") from error
 
-    def answer(self, job: Head) -> tuple[Head, bytes]:
-        """Execute a job: head and body of the response. Raises `Problem` if there is none."""
+    def answer(self, job: Head, emit: Emit | None = None) -> tuple[Head, bytes]:
+        """Execute a job: head and body of the response. Raises `Problem` if there is none.
+
+        A long result goes to `emit` in parts, the first with the head, where the job has ``stream``; the
+        answer is then its last part. Where the job's ``known`` entity tags include the result's, the status is
+        304 and the result is not made.
+        """
+        output = _Output(job["result_limit"])
         try:
-            return self._answer(job)
+            return self._answer(job, output, emit)
         except (OSError, RuntimeError):
+            if output.sent:
+                raise
             # A concurrent writer may have replaced the files of an older view.
             self._store = self._open()
         try:
-            return self._answer(job)
+            return self._answer(job, _Output(job["result_limit"]), emit)
         except OSError as error:
             if job["op"] == "query" and job.get("services"):
                 raise service_problem(error) from error
             raise
 
-    def _answer(self, job: Head) -> tuple[Head, bytes]:
-        output = _Output(job["result_limit"])
+    def _answer(self, job: Head, output: _Output, emit: Emit | None) -> tuple[Head, bytes]:
+        head: Head = {"status": 200}
         try:
-            offer = self._query(job, output) if job["op"] == "query" else self._graph(job, output)
-        except _ResultTooLargeError:
-            limit = job["result_limit"]
+            offer = (self._query if job["op"] == "query" else self._graph)(job, head, output, emit)
+        except Exception as error:
+            # What the frames hold of the engine's result may only be dropped by this thread.
+            clear_frames(error.__traceback__)
+            if isinstance(error, _UnchangedError):
+                return {**head, "status": 304}, b""
+            if not isinstance(error, _ResultTooLargeError):
+                raise
+            limit = output.limit
             raise Problem(
                 "result-too-large",
                 f"The result is larger than {limit:,} bytes. Add a LIMIT, or ask for fewer columns.",
                 {"limit": limit},
             ) from None
         body = output.getvalue()
+        if output.parts is not None and output.sent:
+            return head, output.parts.last(body)
         if offer.format in _XML:
             body = well_formed_xml(body)
-        head: Head = {"status": 200, "type": offer.content_type}
-        if job["op"] == "query" and is_volatile(job["query"]):
-            head["volatile"] = True
         if len(body) >= GZIP_FROM and job.get("gzip"):
             head["encoding"] = "gzip"
             body = gzip.compress(body, compresslevel=3, mtime=0)
         return head, body
 
-    def _query(self, job: Head, output: _Output) -> Offer:
+    def _begin(self, job: Head, head: Head, offer: Offer, output: _Output, emit: Emit | None) -> None:
+        """Complete the head of a result that can be made; prepare to send it in parts, if it may become long.
+
+        Raises `_UnchangedError` where the client has it.
+        """
+        head["type"] = offer.content_type
+        volatile = job["op"] == "query" and (
+            is_volatile(job["query"]) or bool(job.get("services") and remote_iris(job["query"]))
+        )
+        if volatile:
+            head["volatile"] = True
+        if "version" in job and not volatile:
+            name = f"{offer.name}-gzip" if job.get("gzip") else offer.name
+            head["tag"] = f'W/"{job["version"]}-{name}"'
+            if is_known(job.get("known", ""), head["tag"]):
+                raise _UnchangedError
+        if offer.format is None or offer.format in _XML:
+            held = job.get("held_limit", output.limit)
+            output.limit, output.left = min(held, output.limit), min(held, output.left)
+        elif emit is not None and job.get("stream"):
+            output.parts = _Parts(head, emit, gzip=bool(job.get("gzip")))
+
+    def _query(self, job: Head, head: Head, output: _Output, emit: Emit | None) -> Offer:
         query = job["query"]
         refuse_remote(query, job.get("services", ()))
 
@@ -257,7 +342,7 @@ class Evaluator:
                 ordered = spelt_out(query, [variable.value for variable in results.variables])
                 results = results if ordered is None else evaluated(ordered)
         except SyntaxError as error:
-            raise syntax_problem(error) from None
+            raise syntax_problem(error, query) from None
         except DeepTextError as error:
             raise Problem("too-complex", str(error)) from None
         except ValueError as error:
@@ -268,8 +353,9 @@ class Evaluator:
             raise
         triples = isinstance(results, ox.QueryTriples)
         offer = _chosen(job["accept"], negotiation.GRAPH if triples else negotiation.TABULAR)
+        self._begin(job, head, offer, output, emit)
         if offer.format is None:
-            output.write(self._page(query, results, job["result_limit"]))
+            output.write(self._page(query, results, output.limit))
         elif isinstance(results, ox.QueryTriples):
             self._write_triples(results, cast(ox.RdfFormat, offer.format), output)
         else:
@@ -280,6 +366,8 @@ class Evaluator:
         """The prefixes that occur in the query; passing all of them would cost as much as parsing."""
         if "\\u" in query or "\\U" in query:
             return self._prefixes
+        if self._marks.search(query) is None:
+            return {}
         return {name: iri for name, iri in self._prefixes.items() if f"{name}:" in query}
 
     def _page(self, query: str, results: Any, limit: int) -> bytes:
@@ -291,14 +379,17 @@ class Evaluator:
         return results_page(query, content.getvalue(), graph=isinstance(results, ox.QueryTriples))
 
     def _write_triples(self, results: Any, form: ox.RdfFormat, output: _Output) -> None:
-        if form in _WITH_PREFIXES:
-            written = _Output(output.left)
-            ox.serialize(results, cast(IO[bytes], written), form, prefixes=self._written)
-            output.write(without_unused_prefixes(written.getvalue()))
-        else:
+        if form not in _WITH_PREFIXES:
+            results.serialize(cast(IO[bytes], output), form)
+            return
+        # With prefixes, the engine takes every triple before it writes the first.
+        first = list(islice(results, SHORTENED))
+        written = ox.serialize(first, format=form, prefixes=self._written) or b""
+        output.write(without_unused_prefixes(written))
+        if len(first) == SHORTENED:
             results.serialize(cast(IO[bytes], output), form)
 
-    def _graph(self, job: Head, output: _Output) -> Offer:
+    def _graph(self, job: Head, head: Head, output: _Output, emit: Emit | None) -> Offer:
         """Read one graph, or the whole store where no graph is named, for the Graph Store Protocol."""
         name = job.get("graph")
         if name is None and not job["default"]:
@@ -309,16 +400,15 @@ class Evaluator:
             source = ox.DefaultGraph() if name is None else ox.NamedNode(name)
             if isinstance(source, ox.NamedNode) and not self._store.contains_named_graph(source):
                 raise Problem("not-found", f"There is no graph <{name}>.")
+        self._begin(job, head, offer, output, emit)
         form = cast(ox.RdfFormat, offer.format)
         prefixes = self._written if form in _WITH_PREFIXES else None
-        written = _Output(output.left)
+        output.short_prefixes = prefixes is not None
         if source is None or not form.supports_datasets:
-            self._store.dump(cast(IO[bytes], written), form, from_graph=source, prefixes=prefixes)
+            self._store.dump(cast(IO[bytes], output), form, from_graph=source, prefixes=prefixes)
         else:
             quads = self._store.quads_for_pattern(None, None, None, source)
-            ox.serialize((quad.triple for quad in quads), cast(IO[bytes], written), form, prefixes=prefixes)
-        body = written.getvalue()
-        output.write(without_unused_prefixes(body) if prefixes else body)
+            ox.serialize((quad.triple for quad in quads), cast(IO[bytes], output), form, prefixes=prefixes)
         return offer
 
 
@@ -376,12 +466,51 @@ def without_unused_prefixes(turtle: bytes) -> bytes:
     return b"".join(sorted(used)) + turtle[end:]
 
 
-def syntax_problem(error: SyntaxError) -> Problem:
-    """The engine's syntax error as a `Problem` with its position, shortened for people."""
+COMMON_PREFIXES = {
+    "dbo": "http://dbpedia.org/ontology/",
+    "dbr": "http://dbpedia.org/resource/",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "geo": "http://www.opengis.net/ont/geosparql#",
+    "org": "http://www.w3.org/ns/org#",
+    "schema": "https://schema.org/",
+    "time": "http://www.w3.org/2006/time#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "wd": "http://www.wikidata.org/entity/",
+    "wdt": "http://www.wikidata.org/prop/direct/",
+}
+"""Namespaces of prefixes in wide use, told with the error where one is not declared."""
+
+
+def undeclared_prefix(query: str, line: int, column: int) -> str | None:
+    """The prefix at or before a position of a query, counted from 1, such as ``foaf``; None without one.
+
+    >>> undeclared_prefix("SELECT * {\\n  ?s foo:name ?o }", 2, 14)
+    'foo'
+    """
+    lines = query.split("\n")
+    if not 0 < line <= len(lines):
+        return None
+    before = [match for match in _PREFIX.finditer(lines[line - 1]) if match.start() < column]
+    return before[-1][0][:-1] if before else None
+
+
+def syntax_problem(error: SyntaxError, query: str = "") -> Problem:
+    """The engine's syntax error as a `Problem` with its position, shortened for people.
+
+    A prefix that is not declared is named, at its place in the `query`.
+    """
     match = _PLACE.search(str(error))
     if match is None:
         return Problem("syntax-error", str(error))
     line, column = int(match[1]), int(match[2])
+    name = undeclared_prefix(query, line, column) if "Prefix not found" in match[3] else None
+    if name is not None:
+        text = query.split("\n")[line - 1][:column]
+        column = text.rfind(f"{name}:") + 1 or column
+        detail = f"Line {line}, column {column}: the prefix {name}: is not declared."
+        place = {"line": line, "column": column, "prefix": name}
+        namespace = {"namespace": COMMON_PREFIXES[name]} if name in COMMON_PREFIXES else {}
+        return Problem("syntax-error", detail, {**place, **namespace})
     expected = [part.strip() for part in re.split(r",(?=\s)|\n", match[3].removeprefix("expected one of "))]
     readable = [part for part in expected if part and "[" not in part and "'\\u" not in part]
     detail = f"Line {line}, column {column}: "

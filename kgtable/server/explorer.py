@@ -25,7 +25,7 @@ from kgtable.errors import (
 )
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.resources import read_shipped
-from kgtable.server import neighbourhood, overview, table_windows
+from kgtable.server import landmarks, neighbourhood, overview, table_windows
 from kgtable.server.execution import OPENING_PAUSES
 from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
@@ -146,6 +146,8 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "resource": neighbourhood.resource,
     "neighbours": neighbourhood.neighbours,
     "search": neighbourhood.search,
+    "landmarks": landmarks.landmarks,
+    "units": landmarks.unit_list,
     "retrieve": retrieve,
     "ask": ask,
 }
@@ -218,6 +220,7 @@ def _files_moved(error: BaseException) -> bool:
 def _drop_caches() -> None:
     """Drop all caches of the previous graph."""
     overview.forget()
+    landmarks.forget_landmarks()
     table_windows.forget_cells()
 
 

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from kgtable.server import requests
 from kgtable.server.negotiation import accepts_gzip
 from kgtable.server.problems import Problem
-from kgtable.server.requests import not_modified, send_answer, send_empty
+from kgtable.server.requests import send_answer, send_empty
 from kgtable.server.security import require_write_token
 from kgtable.server.state import ServerState
 
@@ -65,20 +65,24 @@ class GraphStore:
     ) -> None:
         state = self._state
         view = state.view()
-        tag = f'W/"{view.version}"'
-        if not_modified(headers, tag):
-            await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
-            return
         job = {
             "op": "graph",
             "graph": target.graph,
             "default": target.default,
-            "accept": requests.text(headers, b"accept"),
+            "accept": requests.accepted(requests.parameters(scope["query_string"]), headers),
             "gzip": accepts_gzip(requests.text(headers, b"accept-encoding")),
             "result_limit": state.settings.limits.result,
+            "held_limit": state.settings.limits.held,
+            "version": view.version,
+            "known": requests.text(headers, b"if-none-match"),
+            "stream": True,
         }
-        answer, _ = await state.read(job, view, requests.until_disconnect(receive))
-        await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
+        gone = requests.until_disconnect(receive)
+        answer, _ = await state.read(job, view, gone)
+        if answer.status == 304:
+            await send_empty(send, 304, {"etag": answer.tag, "vary": "Accept, Accept-Encoding"})
+        else:
+            await send_answer(send, answer, answer.tag, head=scope["method"] == "HEAD", gone=gone)
 
     async def _write(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,11 @@ class Offer:
     media_type: str
     aliases: tuple[str, ...]
     format: QueryResultsFormat | RdfFormat | None
+
+    @property
+    def name(self) -> str:
+        """The format's part of an entity tag."""
+        return self.media_type.rpartition("/")[2]
 
     @property
     def content_type(self) -> str:
@@ -51,6 +57,43 @@ DATASET: tuple[Offer, ...] = (
     Offer("application/ld+json", ("application/json",), RdfFormat.JSON_LD),
 )
 """For the whole store with its graphs."""
+
+
+SHORT_NAMES = {
+    "csv": "text/csv",
+    "html": HTML,
+    "json": "application/json",
+    "json-ld": "application/ld+json",
+    "jsonld": "application/ld+json",
+    "n3": "text/n3",
+    "n-quads": "application/n-quads",
+    "n-triples": "application/n-triples",
+    "nq": "application/n-quads",
+    "nquads": "application/n-quads",
+    "nt": "application/n-triples",
+    "ntriples": "application/n-triples",
+    "rdf": "application/rdf+xml",
+    "rdf+xml": "application/rdf+xml",
+    "rdfxml": "application/rdf+xml",
+    "srj": "application/sparql-results+json",
+    "srx": "application/sparql-results+xml",
+    "trig": "application/trig",
+    "tsv": "text/tab-separated-values",
+    "ttl": "text/turtle",
+    "turtle": "text/turtle",
+    "xml": "application/xml",
+}
+"""Media types by the names that ``format=`` and ``output=`` in an address take."""
+
+
+def named_type(name: str) -> str | None:
+    """The media type that a format is asked for by: by a short name, or as it is; None for an unknown one.
+
+    >>> named_type("CSV"), named_type("text/turtle"), named_type("application/ld json"), named_type("docx")
+    ('text/csv', 'text/turtle', 'application/ld+json', None)
+    """
+    wanted = name.strip().lower().replace(" ", "+")
+    return SHORT_NAMES.get(wanted, wanted if re.fullmatch(r"[a-z]+/[a-z0-9.+-]+", wanted) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +173,19 @@ def _covers(media_range: str, media_type: str) -> bool:
     if media_range in ("*/*", media_type):
         return True
     return media_range.endswith("/*") and media_type.startswith(media_range[:-1])
+
+
+def is_known(known: str, tag: str) -> bool:
+    """Whether an If-None-Match header names the entity tag (RFC 9110, section 13.1.2; weak comparison).
+
+    >>> is_known('"a", W/"b"', 'W/"b"'), is_known("*", '"c"'), is_known("", '"c"')
+    (True, True, False)
+    """
+    if not known:
+        return False
+    return known.strip() == "*" or tag.removeprefix("W/") in (
+        part.strip().removeprefix("W/") for part in known.split(",")
+    )
 
 
 def accepts_gzip(accept_encoding: str) -> bool:

@@ -13,6 +13,7 @@ from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import ObjectTerm, text_of
 from kgtable.graph.terms import KGT, QUDT, RDF, RDFS, decode, is_valid_iri
 from kgtable.server.frames import Head
+from kgtable.server.landmarks import column_names, unit_facts
 from kgtable.server.table_windows import ask, term_json
 
 Tell: TypeAlias = Callable[[str, Any], None]
@@ -51,6 +52,8 @@ def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "outgoing": [_statement(row, "object") for row in outgoing[:MOST_OUTGOING]],
         "incoming": [_statement(row, "subject") for row in incoming[:MOST_INCOMING]],
         "more": len(outgoing) > MOST_OUTGOING or len(incoming) > MOST_INCOMING,
+        "names": _names_in(graph, (row["predicate"].value for row in (*outgoing, *incoming))),
+        "unit": unit_facts(graph, iri.value),
         **place(graph, iri.value),
     }
 
@@ -93,7 +96,18 @@ def neighbours(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         picture.add(row["object"], None, row["text"])
         picture.connect(row["subject"], row["object"], iri.value)
         picture.connect(row["subject"], iri, f"{KGT}predicate")
-    return {"nodes": list(picture.nodes.values()), "edges": picture.edges, "more": more}
+    return {
+        "nodes": list(picture.nodes.values()),
+        "edges": picture.edges,
+        "more": more,
+        "names": _names_in(graph, (edge["predicate"] for edge in picture.edges)),
+    }
+
+
+def _names_in(graph: KnowledgeGraph, predicates: Iterable[str]) -> dict[str, str]:
+    """What the columns of the predicates are called, for those that are a column's."""
+    names = column_names(graph)
+    return {iri: names[iri] for iri in sorted(set(predicates)) if iri in names}
 
 
 class _Picture:

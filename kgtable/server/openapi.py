@@ -26,6 +26,9 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+_NUMBER = {"type": "number"}
+_NAMES = {"type": "object", "additionalProperties": _TEXT}
+_JOINED = _object(table=_TEXT, column=_WHOLE, name=_TEXT)
 _CITATIONS = _array(_object(cell=_TEXT, table=_TEXT, row=_WHOLE, column=_WHOLE, text=_TEXT, file=_TEXT))
 _PROGRAM = {
     "type": ["object", "null"],
@@ -70,6 +73,7 @@ SCHEMAS: dict[str, Any] = {
         examples=_array(_object(name=_TEXT, title=_TEXT, comment=_TEXT, query=_TEXT)),
         properties=_TEXTS,
         classes=_TEXTS,
+        units=_TEXTS,
     ),
     "Classes": _object(classes=_array(_object(iri=_TEXT, name=_TEXT, comment=_TEXT, entities=_WHOLE))),
     "Tables": _object(
@@ -130,12 +134,49 @@ SCHEMAS: dict[str, Any] = {
         outgoing=_array(_object(predicate=_TEXT, term=_ref("Term"))),
         incoming=_array(_object(predicate=_TEXT, term=_ref("Term"))),
         more={"type": "boolean"},
+        names=_NAMES,
+        unit={"type": ["object", "null"]},
     ),
     "Neighbours": _object(
         nodes=_array(_object(id=_TEXT, label=_TEXT, kind=_TEXT)),
         edges=_array(_object(source=_TEXT, predicate=_TEXT, target=_TEXT)),
         more={"type": "boolean"},
+        names=_NAMES,
     ),
+    "Landmarks": _object(
+        subjects=_array(_object(iri=_TEXT, label=_TEXT, tables=_WHOLE)),
+        joins=_array(
+            _object(left=_JOINED, right=_JOINED, score=_NUMBER, matched=_WHOLE, examples=_TEXTS, query=_TEXT)
+        ),
+        unions=_array(_object(tables=_TEXTS, score=_NUMBER)),
+        titles=_NAMES,
+    ),
+    "Units": _object(
+        units=_array(_object(iri=_TEXT, name=_TEXT, label=_TEXT, symbol=_TEXT, cells=_WHOLE, tables=_WHOLE))
+    ),
+    "Evaluation": _object(
+        benchmark=_TEXT,
+        split=_TEXT,
+        tables=_WHOLE,
+        metrics=_array(_object(name=_TEXT, label=_TEXT)),
+        systems=_array(_object(name=_TEXT, scores={"type": "object"})),
+        questions=_array(_object(id=_TEXT, text=_TEXT, answers=_TEXTS, tables=_TEXTS)),
+    ),
+    "Editing": _object(
+        editable={"type": "boolean"},
+        allowed={"type": "boolean"},
+        suffixes=_TEXTS,
+        most_bytes=_WHOLE,
+        brought=_TEXTS,
+        waiting=_array(_object(id=_TEXT, name=_TEXT, size=_WHOLE)),
+    ),
+    "Decisions": {
+        "type": "object",
+        "description": "Decisions about columns and tables, as a mapping has them.",
+        "properties": {
+            name: _array({"type": "object", "additionalProperties": _TEXT}) for name in ("columns", "tables")
+        },
+    },
     "Hits": _object(hits=_array(_object(iri=_TEXT, label=_TEXT, kind=_TEXT))),
     "Retrieval": _object(
         question=_TEXT,
@@ -257,6 +298,57 @@ def _ask_path() -> dict[str, Any]:
     }
 
 
+_EDITED = (400, 401, 403, 404, 408, 413, 415, 503, 507)
+
+
+def _upload_path() -> dict[str, Any]:
+    content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    return {
+        "post": {
+            "summary": "Keep a file until it is built; what is read of it",
+            "operationId": "upload",
+            "parameters": [_parameter("name", _TEXT, "The file's name.", required=True)],
+            "requestBody": {"required": True, "content": content},
+            "responses": {"201": _found("The upload."), **_problems(*_EDITED)},
+        }
+    }
+
+
+def _removal_path() -> dict[str, Any]:
+    id = {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+    }
+    responses = {"204": {"description": "Removed."}, **_problems(*_EDITED)}
+    return {
+        "delete": {
+            "summary": "Remove an upload",
+            "operationId": "removeUpload",
+            "parameters": [id],
+            "responses": responses,
+        }
+    }
+
+
+def _decided_path(about: str, name: str, fields: dict[str, Any], media_type: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {**fields, "decisions": _ref("Decisions")}}
+    return {
+        "post": {
+            "summary": about,
+            "operationId": name,
+            "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+            "responses": {"200": _found("The result.", media_type), **_problems(*_EDITED)},
+        }
+    }
+
+
+def _found(about: str, media_type: str = "application/json") -> dict[str, Any]:
+    kind = "object" if media_type.endswith("json") else "string"
+    return {"description": about, "content": {media_type: {"schema": {"type": kind}}}}
+
+
 def document(server: str) -> dict[str, Any]:
     """The document for a server at the given address."""
     place = [
@@ -294,6 +386,26 @@ def document(server: str) -> dict[str, Any]:
             "/api/ontology": _get("The generated predicates, searched by words", "Ontology", _PAGING),
             "/api/resource": _get("The statements about an IRI", "Resource", [_IRI], statuses=(404,)),
             "/api/neighbours": _get("The neighbourhood of an IRI", "Neighbours", around),
+            "/api/landmarks": _get("Shared subjects, and relations between tables", "Landmarks", []),
+            "/api/units": _get("The units of the numbers", "Units", []),
+            "/api/evaluation": _get(
+                "The last evaluation that was reported", "Evaluation", [], statuses=(404,)
+            ),
+            "/api/editing": _get("Whether tables may be brought, and which were", "Editing", []),
+            "/api/uploads": _upload_path(),
+            "/api/uploads/{id}": _removal_path(),
+            "/api/preview": _decided_path(
+                "What is read of an upload or a table under decisions",
+                "preview",
+                {"upload": _TEXT, "table": _TEXT},
+                "application/json",
+            ),
+            "/api/build": _decided_path(
+                "Build the graph with uploads, without brought files, under decisions",
+                "build",
+                {"uploads": _TEXTS, "remove": _TEXTS},
+                "text/event-stream",
+            ),
             "/api/search": _get("Nodes by their label", "Hits", words),
             "/api/retrieve": _get("The triples that may answer a question", "Retrieval", question),
             "/api/ask": _ask_path(),

@@ -5,8 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 MEBIBYTE = 1 << 20
+
+
+UPLOADS = "uploads"
+"""The folder in a graph directory with the files that pages brought."""
+MOST_HELD = 64 * MEBIBYTE
+"""Size of a result that is made whole before it is sent."""
+STREAM_TIMES = 10
+"""The sending of a result may take this many times as long as its query, where the client takes it slowly."""
 
 
 class DefaultGraph(StrEnum):
@@ -18,14 +27,20 @@ class DefaultGraph(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """Limits of one request: times in seconds, sizes in bytes."""
+    """Limits of one request: times in seconds, sizes in bytes.
+
+    `result` is the size of a result that is sent while it is made; one that is made whole first, as XML and
+    pages are, may have `held` as well.
+    """
 
     query_seconds: float = 30.0
     write_seconds: float = 120.0
     api_seconds: float = 120.0
+    build_seconds: float = 3_600.0
     memory: int = 1024 * MEBIBYTE
     api_memory: int = 8192 * MEBIBYTE
-    result: int = 64 * MEBIBYTE
+    result: int = 1024 * MEBIBYTE
+    held: int = MOST_HELD
     query_text: int = 1 * MEBIBYTE
     upload: int = 256 * MEBIBYTE
 
@@ -74,7 +89,8 @@ class ServerSettings:
     `token` is the bearer token that writes need, and reads as well where the server is not bound to
     the loopback interface. `services` and `loads` are the IRIs that SERVICE and LOAD may name.
     `hosts` are further names under which the server may be addressed, `origins` the web origins
-    that other pages may call it from (``*`` for all).
+    that other pages may call it from (``*`` for all). With `editable`, pages bring tables and decide about
+    columns; on the loopback interface that needs no token. `folder` is the one the graph is built from.
     """
 
     host: str = "127.0.0.1"
@@ -89,5 +105,7 @@ class ServerSettings:
     limits: ServerLimits = field(default_factory=ServerLimits)
     lanes: Lanes = field(default_factory=Lanes)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
+    editable: bool = False
+    folder: Path | None = None
     answer_cache: int = 32 * MEBIBYTE
     access_log: bool = True

@@ -16,6 +16,7 @@ from kgtable.config import load_settings
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.resources import read_shipped
 from kgtable.server.frames import Head
+from kgtable.server.state import WIDELY_USED
 
 Tell: TypeAlias = Callable[[str, Any], None]
 
@@ -86,14 +87,18 @@ def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     classes = sorted(
         {iri for record in graph.catalogue.tables.values() for iri in _counted(record, "classes")}
     )
+    units = sorted(
+        {f"{graph.names.prefixes['unit']}{unit}" for fact in graph.catalogue.facts() for unit in fact.units}
+    )
     return {
-        "prefixes": graph.names.prefixes,
+        "prefixes": dict(sorted({**WIDELY_USED, **graph.names.prefixes}.items())),
         "examples": [
             {"name": example.name, "title": example.title, "comment": example.comment, "query": example.query}
             for example in examples()
         ],
         "properties": sorted({*predicates, *fixed}),
         "classes": classes,
+        "units": units,
     }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -17,6 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from kgtable.building.generations import EVALUATION
 from kgtable.server import negotiation, requests
 from kgtable.server.negotiation import GRAPH, HTML, Offer
 from kgtable.server.problems import KINDS, Problem
@@ -31,7 +33,13 @@ NAVIGATION = (
     ("ontology", "/ontology", "Ontology"),
     ("query", "/query", "SPARQL"),
 )
+BRING = ("bring", "/bring", "Bring tables")
+"""The page of an editable server."""
+EVALUATED = ("evaluation", "/evaluation", "Evaluation")
+"""The page of a graph that was evaluated."""
 _TITLES = {name: title for name, _, title in NAVIGATION} | {
+    "bring": "Bring tables",
+    "evaluation": "Evaluation",
     "table": "Table",
     "resource": "Resource",
     "problem": "Problem",
@@ -52,17 +60,25 @@ def _template(name: str) -> Template:
     return Template((FOLDER / "templates" / f"{name}.html").read_text(encoding="utf-8"))
 
 
-def page(name: str, values: Mapping[str, str] | None = None) -> bytes:
-    """Fill in a page template; `values` must already be escaped."""
+def page(
+    name: str, values: Mapping[str, str] | None = None, more: Sequence[tuple[str, str, str]] = ()
+) -> bytes:
+    """Fill in a page template; `values` must already be escaped. `more` pages follow in the navigation."""
     current = {"table": "tables", "resource": "graph"}.get(name, name)
     links = "".join(
-        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>' for key, path, title in NAVIGATION
+        f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>'
+        for key, path, title in (*NAVIGATION, *more)
     )
     script = "shell" if name == "problem" else name
     styles, scripts = "", f'<script type="module" src="/static/{script}.js"></script>'
     if name == "query":
-        styles = '<link rel="stylesheet" href="/static/vendor/yasgui.min.css">'
-        scripts = f'<script src="/static/vendor/yasgui.min.js" defer></script>\n{scripts}'
+        styles = "\n".join(
+            f'<link rel="stylesheet" href="/static/vendor/{part}.css">'
+            for part in ("codemirror", "show-hint")
+        )
+        parts = ("codemirror", "sparql", "show-hint", "matchbrackets")
+        editor = (f'<script src="/static/vendor/{part}.js" defer></script>' for part in parts)
+        scripts = "\n".join((*editor, scripts))
     content = _template(name).safe_substitute(values or {})
     whole = _template("layout").substitute(
         title=_TITLES[name], styles=styles, scripts=scripts, navigation=links, main="", content=content
@@ -87,6 +103,13 @@ class Pages:
     def __init__(self, state: ServerState) -> None:
         self._state = state
 
+    def _page(self, name: str, values: Mapping[str, str] | None = None) -> bytes:
+        """A page with this server's navigation."""
+        directory = self._state.view().directory
+        evaluated = directory is not None and os.path.exists(os.path.join(directory, EVALUATION))
+        more = (EVALUATED,) if evaluated else ()
+        return page(name, values, (*more, BRING) if self._state.settings.editable else more)
+
     def routes(self) -> list[Route | Mount]:
         """The routes of all pages."""
         return [
@@ -96,6 +119,8 @@ class Pages:
             Route("/graph", self.plain, methods=["GET"]),
             Route("/query", self.query, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
+            *([Route("/bring", self.plain, methods=["GET"])] if self._state.settings.editable else []),
+            Route("/evaluation", self.plain, methods=["GET"]),
             Route("/resource", self.resource, methods=["GET"]),
             Route("/data/{path:path}", self.data, methods=["GET"]),
             Route("/dataset", self.data, methods=["GET"]),
@@ -109,11 +134,11 @@ class Pages:
             response = RedirectResponse("/", 303)
             response.set_cookie(COOKIE, given, httponly=True, samesite="strict")
             return response
-        return _html(request, page("ask"))
+        return _html(request, self._page("ask"))
 
     async def plain(self, request: Request) -> Response:
         """A page without parameters, named by its path."""
-        return _html(request, page(request.url.path.strip("/")))
+        return _html(request, self._page(request.url.path.strip("/")))
 
     async def table(self, request: Request) -> Response:
         """The page of one table."""
@@ -122,13 +147,13 @@ class Pages:
     async def query(self, request: Request) -> Response:
         """The query editor."""
         default_graph = _DEFAULT_GRAPHS[self._state.settings.default_graph]
-        return _html(request, page("query", {"default_graph": default_graph}))
+        return _html(request, self._page("query", {"default_graph": default_graph}))
 
     async def ontology(self, request: Request) -> Response:
         """The list of predicates as a page, or the ontology as RDF for programs."""
         offer = _wanted(request)
         if offer.media_type == HTML:
-            return _html(request, page("ontology"))
+            return _html(request, self._page("ontology"))
         query = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o FILTER(STRSTARTS(STR(?s), STR(ex:))) }"
         return await self._rdf(query, offer, union=False)
 
@@ -158,7 +183,7 @@ class Pages:
         ):
             raise Problem("not-found", f"The graph says nothing of {iri[:200]}.")
         if offer.media_type == HTML:
-            return _html(request, page("resource", {"iri": escape(iri, quote=True)}))
+            return _html(request, self._page("resource", {"iri": escape(iri, quote=True)}))
         leading = f"CONSTRUCT {{ ?s ?p <{iri}> }} WHERE {{ ?s ?p <{iri}> }} LIMIT {MOST_LEADING}"
         return await self._rdf(f"DESCRIBE <{iri}>" if is_subject else leading, offer, union=True)
 
@@ -169,7 +194,7 @@ class Pages:
             "query": query,
             "union": True,
             "accept": "application/sparql-results+json",
-            "result_limit": state.settings.limits.result,
+            "result_limit": state.settings.limits.held,
         }
         answer, _ = await state.read(job, state.view())
         return bool(json.loads(answer.body)["boolean"])
@@ -181,7 +206,7 @@ class Pages:
             "query": query,
             "union": union,
             "accept": offer.media_type,
-            "result_limit": state.settings.limits.result,
+            "result_limit": state.settings.limits.held,
         }
         answer, _ = await state.read(job, state.view())
         return Response(answer.body, headers={"vary": "Accept"}, media_type=answer.content_type.decode())

@@ -17,9 +17,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from kgtable.server.frames import Head
-from kgtable.server.options import Lanes
+from kgtable.server.options import STREAM_TIMES, Lanes
 from kgtable.server.problems import Problem, busy
-from kgtable.server.process import WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
+from kgtable.server.process import ResultStream, WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
 from kgtable.storage import Lease
 
 _LOG = logging.getLogger(__name__)
@@ -119,10 +119,12 @@ class Pool:
         *,
         events: Callable[[WorkerFrame], None] | None = None,
         abandoned: Callable[[], Awaitable[None]] | None = None,
+        stream: ResultStream | None = None,
     ) -> WorkerFrame:
         """Execute a job. Raises `Problem` if it is refused, overruns, or its process dies.
 
-        `abandoned` waits until the client is gone; it is only used for slow jobs.
+        `abandoned` waits until the client is gone; it is only used for slow jobs. A long result begins with
+        the frame that is returned, and goes on in `stream`.
         """
         if self._closing:
             raise busy("The server is shutting down.")
@@ -131,6 +133,7 @@ class Pool:
             raise busy(f"{len(self._queue)} requests are waiting already.")
         loop = asyncio.get_running_loop()
         job = WorkerJob(head, body, seconds, loop.create_future(), loop.time(), events, abandoned)
+        job.stream = stream
         if view is not None:
             job.version, job.opening = view.version, view.opening()
         self._queue.append(job)
@@ -175,6 +178,10 @@ class Pool:
             worker.stalled = False
         self._dispatch()
 
+    def unwanted(self, worker: WorkerProcess) -> None:
+        """End a process that sends what nobody takes."""
+        self._stop(worker, Problem("timeout", "The client went away."))
+
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
         """Handle the end of a process: fail its current job and pass the others on."""
         self._starting.discard(worker)
@@ -189,7 +196,9 @@ class Pool:
                 self._queue.appendleft(job)
                 continue
             job.copies -= 1
-            if not job.copies:
+            if job.stream is not None and job.stream.source is worker:
+                job.stream.fail(refusal or self._explain(error))
+            elif not job.copies:
                 job.fail(refusal or self._explain(error))
         self._fill()
         self._dispatch()
@@ -241,7 +250,7 @@ class Pool:
         now = loop.time()
         for worker in (*self._fast, *self._slow):
             if worker.jobs:
-                self._check_worker(worker, now - worker.started)
+                self._check_worker(worker, *worker.times(now))
         while self._queue and now - self._queue[0].since > self._lanes.patience:
             self.counts.refused += 1
             job = self._queue.popleft()
@@ -250,10 +259,13 @@ class Pool:
         more = bool(self._queue) or self.running > 0
         self._ticker = loop.call_later(TICK, self._tick) if more else None
 
-    def _check_worker(self, worker: WorkerProcess, seconds: float) -> None:
-        """Act on a process that has worked on one job for so many seconds: demote, stop or leave it."""
+    def _check_worker(self, worker: WorkerProcess, seconds: float, held: float) -> None:
+        """Act on a process that has worked on one job for so many seconds: demote, stop or leave it.
+
+        `held` is how long it has waited for the job's client beside.
+        """
         job = worker.jobs[0]
-        if seconds > job.seconds:
+        if seconds > job.seconds or held > STREAM_TIMES * job.seconds:
             self.counts.timeouts += 1
             detail = f"The request was stopped after {job.seconds:g} seconds. Narrow it down or add a LIMIT."
             self._stop(worker, Problem("timeout", detail, {"seconds": job.seconds}))
@@ -268,7 +280,9 @@ class Pool:
         elif seconds > STALLED:
             if worker.spent is None:
                 worker.spent = worker.processor_seconds()
-            if worker.stalled:
+                if self._lanes.slow and worker.spent is not None and not job.head.get("services"):
+                    return
+            if worker.stalled or not self._has_worked(worker, job, STALLED / 3):
                 return
             worker.stalled = True
             behind = [waiting for waiting in list(worker.jobs)[1:] if not waiting.answer.done()]
@@ -281,10 +295,17 @@ class Pool:
 
         In the slow lane, with its lower priority, a job that only waits for the machine would wait for ever.
         """
+        return self._has_worked(worker, job, self._lanes.slow_after - 2 * STALLED)
+
+    def _has_worked(self, worker: WorkerProcess, job: WorkerJob, seconds: float) -> bool:
+        """Whether a job has taken so much processor time since it was looked at first.
+
+        Doing the jobs behind one that only waits for the machine twice would keep the machine busier still.
+        """
         taken = worker.processor_seconds()
-        if taken is None or worker.spent is None or job.head.get("services"):
+        if taken is None or worker.spent is None or job.head.get("services") or not self._lanes.slow:
             return True
-        return taken - worker.spent > self._lanes.slow_after - 2 * STALLED
+        return taken - worker.spent >= seconds
 
     def _make_slow(self, worker: WorkerProcess) -> None:
         self.counts.slow += 1

@@ -10,12 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from kgtable.server.frames import Decoder, Head, encode
+from kgtable.server.problems import Problem
 
 WorkerFrame: TypeAlias = tuple[Head, bytes]
 
@@ -43,6 +44,82 @@ class WorkerDiedError(Exception):
         return self.code == -signal.SIGSEGV
 
 
+HELD_MOST, HELD_LEAST = 1 << 20, 1 << 18
+"""Bytes of a result that wait for the client when its process is paused, and when it goes on."""
+
+
+class ResultStream:
+    """The parts of a long result, taken from its process as fast as the client takes them.
+
+    `source` is the process, None as long as there is no part. Iterating raises the error that
+    ends the result before its end, a `Problem`.
+    """
+
+    __slots__ = ("_ended", "_error", "_held", "_news", "_parts", "_stop", "source")
+
+    def __init__(self) -> None:
+        self.source: WorkerProcess | None = None
+        self._parts: deque[bytes] = deque()
+        self._held = 0
+        self._ended = False
+        self._error: Exception | None = None
+        self._news: asyncio.Event | None = None
+        self._stop: Callable[[], None] | None = None
+
+    def begin(self, source: WorkerProcess, stop: Callable[[], None]) -> None:
+        """Note where the parts come from, and what stops them."""
+        self.source, self._stop, self._news = source, stop, asyncio.Event()
+
+    def put(self, part: bytes) -> None:
+        """Take a part from the process; pause it where the client is slow."""
+        self._parts.append(part)
+        self._held += len(part)
+        if self._held > HELD_MOST and self.source is not None:
+            self.source.pause()
+        self._tell()
+
+    def end(self, frame: WorkerFrame) -> None:
+        """Take the last part, or the problem that ends the result before its end."""
+        head, body = frame
+        if "problem" in head:
+            self.fail(Problem(head["problem"], body.decode("utf-8", "replace"), head["extra"]))
+            return
+        self._parts.append(body)
+        self._ended = True
+        self._tell()
+
+    def fail(self, error: Exception) -> None:
+        """End the result before its end."""
+        if not self._ended:
+            self._error, self._ended = error, True
+            self._tell()
+
+    def close(self) -> None:
+        """Stop a result that nobody takes any more."""
+        if not self._ended and self._stop is not None:
+            self._stop()
+
+    def _tell(self) -> None:
+        if self._news is not None:
+            self._news.set()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            while self._parts:
+                part = self._parts.popleft()
+                self._held -= len(part)
+                if self._held < HELD_LEAST and self.source is not None:
+                    self.source.resume()
+                if part:
+                    yield part
+            if self._error is not None:
+                raise self._error
+            if self._ended or self._news is None:
+                return
+            await self._news.wait()
+            self._news.clear()
+
+
 @dataclass(slots=True, eq=False)
 class WorkerJob:
     """A job for a worker process, and the future that gets its result.
@@ -60,10 +137,11 @@ class WorkerJob:
     abandoned: Callable[[], Awaitable[None]] | None = None
     version: str | None = None
     opening: Head | None = None
+    stream: ResultStream | None = None
     copies: int = 1
 
     def finish(self, frame: WorkerFrame) -> None:
-        """Set the result, if it is still wanted."""
+        """Set the result, or the end of one that came in parts, if it is still wanted."""
         if not self.answer.done():
             self.answer.set_result(frame)
 
@@ -80,6 +158,10 @@ class ProcessObserver(Protocol):
         """The process has finished its first job, after so many seconds."""
         ...
 
+    def unwanted(self, worker: WorkerProcess) -> None:
+        """Nobody takes the result that the process sends."""
+        ...
+
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
         """The process has ended; `worker.jobs` are the unfinished ones."""
         ...
@@ -91,7 +173,7 @@ class WorkerProcess(asyncio.Protocol):
     `jobs` are the unfinished ones, `started` the loop's time when the first of them began; `opened` is the
     graph version that the last job reads. `stalled`: the jobs behind the first were passed on to other
     processes. `slow`: it is in the slow lane. `ending`: it takes no more jobs. `spent`: the processor time it had
-    taken when its first job was looked at first.
+    taken when its first job was looked at first. `held`: how long its first job has waited for its client.
     """
 
     def __init__(self, role: str, memory: int, observer: ProcessObserver) -> None:
@@ -99,6 +181,8 @@ class WorkerProcess(asyncio.Protocol):
         self.started = 0.0
         self.opened: str | None = None
         self.spent: float | None = None
+        self.held = 0.0
+        self._paused: float | None = None
         self.slow = self.stalled = self.ending = False
         self._observer = observer
         self._decoder = Decoder()
@@ -120,7 +204,7 @@ class WorkerProcess(asyncio.Protocol):
                 env=environment,
             )
         self._socket.setblocking(False)
-        self._transport: asyncio.WriteTransport | None = None
+        self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -183,8 +267,28 @@ class WorkerProcess(asyncio.Protocol):
         except OSError:
             return
 
+    def pause(self) -> None:
+        """Take nothing more from the process for now; its time stands still."""
+        if self._paused is None and self._transport is not None:
+            self._paused = self._loop.time()
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Take again what the process sends."""
+        if self._paused is not None and self._transport is not None:
+            self.held += self._loop.time() - self._paused
+            self._paused = None
+            if not self._transport.is_closing():
+                self._transport.resume_reading()
+
+    def times(self, now: float) -> tuple[float, float]:
+        """The seconds for which its first job has run, and has waited for its client."""
+        held = self.held + (0.0 if self._paused is None else now - self._paused)
+        return now - self.started - held, held
+
     def kill(self) -> None:
         """End the process at once."""
+        self.resume()
         self._process.kill()
 
     def close(self) -> None:
@@ -201,13 +305,31 @@ class WorkerProcess(asyncio.Protocol):
             elif head.get("event"):
                 if self.jobs and self.jobs[0].events is not None:
                     self.jobs[0].events((head, body))
+            elif head.get("part"):
+                self._take_part(head, body)
             elif self.jobs:
                 if head.get("problem") == "unavailable":
                     self.opened = None
-                self.jobs.popleft().finish((head, body))
+                job = self.jobs.popleft()
+                if job.stream is not None and job.stream.source is self:
+                    job.stream.end((head, body))
+                else:
+                    job.finish((head, body))
                 now = self._loop.time()
                 took, self.started, self.spent = now - self.started, now, None
+                self.held = 0.0
                 self._observer.answered(self, took)
+
+    def _take_part(self, head: Head, body: bytes) -> None:
+        """Take a part of the first job's result, unless another process sends the same."""
+        job = self.jobs[0] if self.jobs else None
+        if job is None or job.stream is None:
+            return
+        if job.stream.source is None and not job.answer.done():
+            job.stream.begin(self, lambda: self._observer.unwanted(self))
+            job.finish((head, body))
+        elif job.stream.source is self:
+            job.stream.put(body)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Handle the end of the connection."""

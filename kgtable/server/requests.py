@@ -15,10 +15,13 @@ from urllib.parse import parse_qsl
 from pyoxigraph import NamedNode
 from starlette.types import Message, Receive, Scope, Send
 
+from kgtable.server.negotiation import SHORT_NAMES, is_known, named_type
 from kgtable.server.problems import Problem
+from kgtable.server.process import ResultStream
 from kgtable.server.state import CachedResponse
 
 Parameters: TypeAlias = dict[str, list[str]]
+Abandoned: TypeAlias = Callable[[], Awaitable[None]]
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -98,6 +101,26 @@ def single(found: Parameters, name: str) -> str | None:
     if len(values) > 1:
         raise Problem("bad-request", f"The parameter {name} may be given once, not {len(values)} times.")
     return values[0]
+
+
+def accepted(found: Parameters, headers: Mapping[bytes, bytes]) -> str:
+    """The media types a client takes: the one that ``format=`` or ``output=`` names, else its Accept header.
+
+    Some clients give both, or one several times, beside the header: the first known name counts. Raises
+    `Problem` where there are only unknown names.
+    """
+    header = text(headers, b"accept")
+    names = [name for parameter in ("format", "output") for name in found.get(parameter, ()) if name]
+    if not names:
+        return header
+    media_type = next(filter(None, map(named_type, names)), None)
+    if media_type is not None:
+        return media_type
+    if header not in ("", "*/*"):
+        return header
+    known = sorted(SHORT_NAMES)
+    detail = f"{names[0][:100]!r} is not a format. Formats: {', '.join(known)}, or a media type."
+    raise Problem("not-acceptable", detail, {"available": known})
 
 
 def iris(found: Parameters, name: str) -> tuple[str, ...]:
@@ -197,7 +220,7 @@ def utf8(content: bytes) -> str:
         raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None
 
 
-def until_disconnect(receive: Receive) -> Callable[[], Awaitable[None]]:
+def until_disconnect(receive: Receive) -> Abandoned:
     """Wait until the client closes its connection."""
 
     async def wait() -> None:
@@ -210,21 +233,20 @@ def until_disconnect(receive: Receive) -> Callable[[], Awaitable[None]]:
 
 def not_modified(headers: Mapping[bytes, bytes], tag: str) -> bool:
     """Whether the client has this version already (RFC 9110, section 13.1.2; weak comparison)."""
-    known = text(headers, b"if-none-match")
-    if not known:
-        return False
-    return known.strip() == "*" or tag.removeprefix("W/") in (
-        part.strip().removeprefix("W/") for part in known.split(",")
-    )
+    return is_known(text(headers, b"if-none-match"), tag)
 
 
-async def send_answer(send: Send, answer: CachedResponse, tag: str, *, head: bool = False) -> None:
-    """Send a response with its entity tag (none if empty); headers only for HEAD."""
-    headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", str(len(answer.body)).encode()),
-        (b"vary", b"Accept, Accept-Encoding"),
-    ]
+async def send_answer(
+    send: Send, answer: CachedResponse, tag: str, *, head: bool = False, gone: Abandoned | None = None
+) -> None:
+    """Send a response with its entity tag (none if empty); headers only for HEAD.
+
+    `gone` waits until the client is gone; a result that is still being made is then stopped. Raises `Problem`
+    where such a result cannot be completed.
+    """
+    headers = [(b"content-type", answer.content_type), (b"vary", b"Accept, Accept-Encoding")]
+    if answer.stream is None:
+        headers.insert(1, (b"content-length", str(len(answer.body)).encode()))
     if answer.encoding is not None:
         headers.append((b"content-encoding", answer.encoding))
     if tag:
@@ -233,7 +255,25 @@ async def send_answer(send: Send, answer: CachedResponse, tag: str, *, head: boo
     else:
         headers.append((b"cache-control", b"no-store"))
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if head else answer.body})
+    if answer.stream is None:
+        await send({"type": "http.response.body", "body": b"" if head else answer.body})
+        return
+    watch = None if gone is None else asyncio.ensure_future(_stop_when(gone, answer.stream))
+    try:
+        if not head:
+            await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+            async for part in answer.stream:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        if watch is not None:
+            watch.cancel()
+        answer.stream.close()
+
+
+async def _stop_when(gone: Abandoned, stream: ResultStream) -> None:
+    await gone()
+    stream.close()
 
 
 async def send_empty(send: Send, status: int, headers: Mapping[str, str] | None = None) -> None:

@@ -6,10 +6,12 @@ import os
 import secrets
 import socket
 import sys
+import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import TextIO
 
 import uvicorn
@@ -19,8 +21,10 @@ from kgtable.building.pipeline import start_empty
 from kgtable.errors import GraphLockedError, ServerError, UsageError
 from kgtable.server.app import Server
 from kgtable.server.connections import protocol_with
+from kgtable.server.editing import remove_waiting
 from kgtable.server.options import (
     MEBIBYTE,
+    MOST_HELD,
     ConnectionLimits,
     DefaultGraph,
     Lanes,
@@ -137,10 +141,13 @@ def serve(
     allow_loads: Sequence[str] = (),
     timeout: float = 30.0,
     memory: int = 1_024,
-    result_size: int = 64,
+    result_size: int = 1_024,
     workers: int | None = None,
     connections: int = 128,
     access_log: bool = False,
+    editable: bool = False,
+    folder: Path | str | None = None,
+    browser: bool = False,
     say: Callable[[str], object] = _to_standard_error,
 ) -> None:
     """Serve the graph in a directory until the process is told to stop, as ``kgtable serve`` does.
@@ -151,7 +158,9 @@ def serve(
     seconds, a write four times as long, and either `memory` MiB; a result may have `result_size` MiB.
     `workers` queries run side by side, None for two for each processor. One address may keep `connections`
     open. `access_log` writes a JSON object for each
-    request to standard output; `say` gets lines for the person who started it.
+    request to standard output; `say` gets lines for the person who started it. With `editable`, pages bring
+    tables to the graph and decide about columns, on the loopback interface without a token; `folder` is the
+    one that the graph was built from, if it was one. `browser` opens a browser once the server listens.
 
     Raises `ServerError` if it cannot, `UsageError` for another default graph, and what opening the graph
     raises.
@@ -173,12 +182,15 @@ def serve(
             write_seconds=WRITE_TIMES * timeout,
             memory=memory * MEBIBYTE,
             result=result_size * MEBIBYTE,
+            held=min(result_size * MEBIBYTE, MOST_HELD),
         ),
         lanes=Lanes() if workers is None else Lanes(fast=workers),
         connections=ConnectionLimits(of_peer=connections, total=max(512, connections)),
         access_log=access_log,
+        editable=editable,
+        folder=None if folder is None else Path(folder),
     )
-    serve_directory(Path(directory), settings, log=sys.stdout, say=say)
+    serve_directory(Path(directory), settings, log=sys.stdout, say=say, browser=browser)
 
 
 @contextmanager
@@ -202,19 +214,27 @@ def _only_writer(directory: Path) -> Iterator[None]:
 
 
 def serve_directory(
-    directory: Path, settings: ServerSettings, *, log: TextIO | None, say: Callable[[str], object]
+    directory: Path,
+    settings: ServerSettings,
+    *,
+    log: TextIO | None,
+    say: Callable[[str], object],
+    browser: bool = False,
 ) -> None:
     """Serve the graph in a directory until stopped; `say` receives messages for the terminal.
 
-    A writable server makes an empty graph in a new or empty directory. Raises `ServerError`, and what
+    A writable or editable server makes an empty graph in a new or empty directory. Raises `ServerError`, and what
     opening the graph raises.
     """
     asked_for = settings.token
     settings = with_token(settings)
-    if settings.writable and not (directory / POINTER).exists():
+    changes = settings.writable or settings.editable
+    if changes and not (directory / POINTER).exists():
         start_empty(directory)
-    with _only_writer(directory) if settings.writable else nullcontext():
-        _serve_graph(directory, settings, asked_for, log=log, say=say)
+    with _only_writer(directory) if changes else nullcontext():
+        if settings.editable:
+            remove_waiting(directory)
+        _serve_graph(directory, settings, asked_for, log=log, say=say, browser=browser)
 
 
 def _serve_graph(
@@ -224,6 +244,7 @@ def _serve_graph(
     *,
     log: TextIO | None,
     say: Callable[[str], object],
+    browser: bool,
 ) -> None:
     source = GraphFolder(directory)
 
@@ -235,5 +256,8 @@ def _serve_graph(
             say(f"Token: {settings.token}")
         if not is_loopback(settings.host):
             say(f"In a browser: {url}?token=TOKEN")
+        if browser:
+            login = "" if settings.token is None else f"?token={settings.token}"
+            Thread(target=webbrowser.open, args=(url + login,), daemon=True).start()
 
     run(settings, source, log=log, ready=ready)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hmac
 import ipaddress
 from collections.abc import Mapping
@@ -53,9 +54,28 @@ def same_secret(given: str, expected: str | None) -> bool:
 
 
 def bearer(headers: Mapping[bytes, bytes]) -> str:
-    """The token of the Authorization header, or an empty string."""
+    """The token of the Authorization header: of Bearer, or the password of Basic; else an empty string.
+
+    A browser sends a password that it knows with every request, also with those that other sites' pages make:
+    with Basic, such requests count as without.
+    """
     scheme, _, value = text(headers, b"authorization").partition(" ")
-    return value.strip() if scheme.lower() == "bearer" else ""
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() != "basic" or _from_elsewhere(headers):
+        return ""
+    try:
+        return base64.b64decode(value.strip(), validate=True).decode("utf-8").partition(":")[2]
+    except ValueError:
+        return ""
+
+
+def _from_elsewhere(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a browser sends the request for a page of another origin."""
+    if text(headers, b"sec-fetch-site") not in ("", "same-origin", "none"):
+        return True
+    origin = text(headers, b"origin")
+    return bool(origin) and origin.partition("://")[2] != text(headers, b"host")
 
 
 def cookie_token(headers: Mapping[bytes, bytes]) -> str:
@@ -71,7 +91,33 @@ def require_write_token(settings: ServerSettings, headers: Mapping[bytes, bytes]
     """Raise `Problem` unless the server is writable and the request has the bearer token."""
     if not settings.writable:
         raise Problem("forbidden", "This server was not started with --writable.")
-    _require(same_secret(bearer(headers), settings.token), "Writing needs the server's bearer token.")
+    _require(same_secret(bearer(headers), settings.token), "Writing needs the server's token.", headers)
+
+
+def may_edit(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether the request may bring tables and decide about columns.
+
+    Another site's page never may. Else the token is enough, from a browser's cookie too; an editable server
+    that only this machine reaches, and has no other writing, asks for none.
+    """
+    if not settings.editable or _from_elsewhere(headers):
+        return False
+    if is_loopback(settings.host) and not settings.writable:
+        return True
+    return same_secret(bearer(headers), settings.token) or same_secret(cookie_token(headers), settings.token)
+
+
+def require_edit(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
+    """Raise `Problem` unless the request may bring tables, see `may_edit`."""
+    if not settings.editable:
+        raise Problem("forbidden", "This server was not started with --editable.")
+    if _from_elsewhere(headers):
+        raise Problem("forbidden", "Requests from pages of other sites are not accepted.")
+    _require(
+        may_edit(settings, headers),
+        "Bringing tables needs the server's token. In a browser, open /?token=… once.",
+        headers,
+    )
 
 
 def require_read_token(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:
@@ -81,12 +127,16 @@ def require_read_token(settings: ServerSettings, headers: Mapping[bytes, bytes])
     allowed = same_secret(bearer(headers), settings.token) or same_secret(
         cookie_token(headers), settings.token
     )
-    _require(allowed, "This server needs its bearer token. In a browser, open /?token=… once.")
+    _require(allowed, "This server needs its token. In a browser, open /?token=… once.", headers)
 
 
-def _require(allowed: bool, detail: str) -> None:
+def _require(allowed: bool, detail: str, headers: Mapping[bytes, bytes]) -> None:
+    """Raise `Problem` unless allowed. Programs are told of Basic too; a browser would ask for a password."""
     if not allowed:
-        raise Problem("unauthorized", detail, {}, {"www-authenticate": 'Bearer realm="kgtable"'})
+        schemes = 'Bearer realm="kgtable"'
+        if b"sec-fetch-site" not in headers:
+            schemes += ', Basic realm="kgtable", charset="UTF-8"'
+        raise Problem("unauthorized", detail, {}, {"www-authenticate": schemes})
 
 
 def require_known_host(settings: ServerSettings, headers: Mapping[bytes, bytes]) -> None:

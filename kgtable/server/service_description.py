@@ -38,7 +38,7 @@ class Description:
             await send_empty(send, 303, {"location": "/query", "vary": "Accept"})
             return
         view = self._state.view()
-        tag = f'W/"{view.version}"'
+        tag = f'W/"{view.version}-description-{offer.name}"'
         if not_modified(headers, tag):
             await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
             return

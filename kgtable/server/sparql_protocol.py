@@ -13,7 +13,7 @@ from kgtable.server.frames import Head
 from kgtable.server.negotiation import accepts_gzip
 from kgtable.server.pool import View
 from kgtable.server.problems import Problem
-from kgtable.server.requests import Parameters, not_modified, send_answer, send_empty
+from kgtable.server.requests import Abandoned, Parameters, not_modified, send_answer, send_empty
 from kgtable.server.security import require_write_token
 from kgtable.server.state import CachedResponse, ServerState
 
@@ -24,12 +24,13 @@ UPDATE_TYPE = "application/sparql-update"
 
 @dataclass(frozen=True, slots=True)
 class ProtocolOperation:
-    """A parsed request: a query or an update, and the dataset given by the protocol."""
+    """A parsed request: a query or an update, the dataset given by the protocol, the accepted media types."""
 
     query: str | None
     update: str | None
     default_graphs: tuple[str, ...]
     named_graphs: tuple[str, ...]
+    accept: str
 
 
 class SparqlEndpoint:
@@ -70,11 +71,7 @@ class SparqlEndpoint:
         if answer is None:
             return False
         self._state.metrics.hit_cache()
-        tag = f'W/"{view.version}"'
-        if not_modified(headers, tag):
-            await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
-        else:
-            await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
+        await _send(send, answer, scope, headers, tagged=True)
         return True
 
     async def _operation(
@@ -87,7 +84,7 @@ class SparqlEndpoint:
         if scope["method"] != "POST":
             if "update" in in_url:
                 raise Problem("bad-request", "Updates are sent by POST.")
-            return _from_parameters(in_url)
+            return _from_parameters(in_url, headers)
         content_type = requests.text(headers, b"content-type")
         kind = requests.media_type(content_type)
         if kind not in (QUERY_TYPE, UPDATE_TYPE, requests.FORM):
@@ -96,12 +93,11 @@ class SparqlEndpoint:
         body = await requests.body(receive, headers, limit if kind == QUERY_TYPE else limit * 3)
         if kind == requests.FORM:
             form = requests.parameters(body)
-            return _from_parameters(
-                {name: in_url.get(name, []) + form.get(name, []) for name in in_url | form}
-            )
+            together = {name: in_url.get(name, []) + form.get(name, []) for name in in_url | form}
+            return _from_parameters(together, headers)
         if "query" in in_url or "update" in in_url:
             raise Problem("bad-request", "The query is in the body: it may not be in the address as well.")
-        return _from_parameters({**in_url, "query": [requests.utf8(body)]})
+        return _from_parameters({**in_url, "query": [requests.utf8(body)]}, headers)
 
     async def _query(
         self,
@@ -120,52 +116,55 @@ class SparqlEndpoint:
         if len(operation.query) > state.settings.limits.query_text:
             limit = state.settings.limits.query_text
             raise Problem("too-large", f"The query is longer than {limit:,} bytes.", {"limit": limit})
-        tag = f'W/"{view.version}"' if key is not None else ""
-        if tag and not_modified(headers, tag):
-            await send_empty(send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding"})
-            return
-        accept = requests.text(headers, b"accept")
         compress = accepts_gzip(requests.text(headers, b"accept-encoding"))
-        key = key or (operation, accept, compress, base)
+        tagged = key is not None
+        key = key or (operation, compress, base)
         answer = state.cache.get(view.version, key)
+        gone = requests.until_disconnect(receive)
         if answer is None:
-            answer, cacheable = await self._evaluate(operation, accept, compress, base, view, receive)
+            known = requests.text(headers, b"if-none-match") if tagged else ""
+            answer, cacheable = await self._evaluate(operation, known, compress, base, view, gone)
             if cacheable:
                 state.cache.put(view.version, key, answer)
-            else:
-                tag = ""
         else:
             state.metrics.hit_cache()
-        await send_answer(send, answer, tag, head=scope["method"] == "HEAD")
+        await _send(send, answer, scope, headers, tagged=tagged, gone=gone)
 
     async def _evaluate(
         self,
         operation: ProtocolOperation,
-        accept: str,
+        known: str,
         compress: bool,
         base: str,
         view: View,
-        receive: Receive,
+        gone: Abandoned,
     ) -> tuple[CachedResponse, bool]:
-        """Execute an operation in a worker; the response, and whether it may be cached."""
+        """Execute an operation in a worker; the response, and whether it may be cached.
+
+        `known` are the entity tags that the client has; where the result has one of them, the status is 304.
+        """
         settings = self._state.settings
         job: Head = {
             "op": "query",
             "query": operation.query,
             "union": settings.default_graph == "union",
             "base": base,
-            "accept": accept,
+            "accept": operation.accept,
             "result_limit": settings.limits.result,
+            "held_limit": settings.limits.held,
+            "version": view.version,
+            "stream": True,
         }
         for name, value in (
             ("default_graphs", operation.default_graphs),
             ("named_graphs", operation.named_graphs),
             ("gzip", compress),
+            ("known", known),
             ("services", settings.services),
         ):
             if value:
                 job[name] = value
-        return await self._state.read(job, view, requests.until_disconnect(receive))
+        return await self._state.read(job, view, gone)
 
     async def _update_from_body(
         self, base: str, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], send: Send
@@ -176,7 +175,7 @@ class SparqlEndpoint:
         in_url = requests.parameters(scope["query_string"])
         if "query" in in_url or "update" in in_url:
             raise Problem("bad-request", "The update is in the body: it may not be in the address as well.")
-        operation = _from_parameters({**in_url, "update": [""]})
+        operation = _from_parameters({**in_url, "update": [""]}, headers)
         limit = state.settings.limits.upload
         async with (
             state.upload() as folder,
@@ -210,7 +209,26 @@ def _address_key(scope: Scope, headers: Mapping[bytes, bytes]) -> Hashable:
     return (scope["query_string"], *(headers.get(name) for name in names))
 
 
-def _from_parameters(found: Parameters) -> ProtocolOperation:
+async def _send(
+    send: Send,
+    answer: CachedResponse,
+    scope: Scope,
+    headers: Mapping[bytes, bytes],
+    *,
+    tagged: bool,
+    gone: Abandoned | None = None,
+) -> None:
+    """Send a result, or that the client has it already; `tagged` is whether it may have an entity tag."""
+    tag = answer.tag if tagged else ""
+    if answer.status == 304 or (tag and not_modified(headers, tag)):
+        await send_empty(
+            send, 304, {"etag": tag, "vary": "Accept, Accept-Encoding", "cache-control": "no-cache"}
+        )
+    else:
+        await send_answer(send, answer, tag, head=scope["method"] == "HEAD", gone=gone)
+
+
+def _from_parameters(found: Parameters, headers: Mapping[bytes, bytes]) -> ProtocolOperation:
     query, update = requests.single(found, "query"), requests.single(found, "update")
     if query is not None and update is not None:
         raise Problem("bad-request", "A request is either a query or an update, not both.")
@@ -221,4 +239,5 @@ def _from_parameters(found: Parameters) -> ProtocolOperation:
         )
     else:
         default, named = requests.iris(found, "default-graph-uri"), requests.iris(found, "named-graph-uri")
-    return ProtocolOperation(query, update, default, named)
+    accept = requests.text(headers, b"accept") if update is not None else requests.accepted(found, headers)
+    return ProtocolOperation(query, update, default, named, accept)

@@ -23,7 +23,7 @@ from kgtable.server.monitoring import Metrics
 from kgtable.server.options import ServerSettings
 from kgtable.server.pool import Pool, View, serial_lanes
 from kgtable.server.problems import Problem, busy
-from kgtable.server.process import WorkerDiedError, WorkerFrame
+from kgtable.server.process import ResultStream, WorkerDiedError, WorkerFrame
 
 WIDELY_USED = {
     "foaf": "http://xmlns.com/foaf/0.1/",
@@ -130,11 +130,17 @@ ENTRY_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CachedResponse:
-    """A response that can be sent again: content type, encoding and bytes."""
+    """A response: content type, encoding, bytes, entity tag ("" for none), status 200 or 304.
+
+    One with a `stream` goes on there, and is not kept. Any other can be sent again.
+    """
 
     content_type: bytes
     encoding: bytes | None
     body: bytes
+    tag: str = ""
+    status: int = 200
+    stream: ResultStream | None = None
 
 
 class AnswerCache:
@@ -188,6 +194,7 @@ class ServerState:
     readers: Pool = field(init=False)
     writer: Pool | None = field(init=False)
     explorers: Pool = field(init=False)
+    editors: Pool | None = field(init=False)
     cache: AnswerCache = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
     writes: int = 0
@@ -202,6 +209,11 @@ class ServerState:
         self.writer = (
             Pool("write", serial_lanes(settings.lanes), settings.limits.memory) if settings.writable else None
         )
+        self.editors = (
+            Pool("edit", serial_lanes(settings.lanes), settings.limits.api_memory)
+            if settings.editable
+            else None
+        )
         self.cache = AnswerCache(settings.answer_cache)
 
     def view(self) -> View:
@@ -212,11 +224,21 @@ class ServerState:
         self, job: Head, view: View, abandoned: Callable[[], Awaitable[None]] | None = None
     ) -> tuple[CachedResponse, bool]:
         """Execute a read job; its response, and whether it may be cached. Raises `Problem`."""
-        frame = await self.readers.run(job, self.settings.limits.query_seconds, view, abandoned=abandoned)
+        stream = ResultStream() if job.get("stream") else None
+        frame = await self.readers.run(
+            job, self.settings.limits.query_seconds, view, abandoned=abandoned, stream=stream
+        )
         head, body = _checked(frame)
         encoding = head.get("encoding")
-        answer = CachedResponse(head["type"].encode("latin-1"), encoding.encode() if encoding else None, body)
-        return answer, not head.get("volatile")
+        answer = CachedResponse(
+            head["type"].encode("latin-1"),
+            encoding.encode() if encoding else None,
+            body,
+            head.get("tag", ""),
+            head["status"],
+            stream if stream is not None and stream.source is not None else None,
+        )
+        return answer, not head.get("volatile") and answer.stream is None and answer.status == 200
 
     async def explore(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
         """The JSON result of an operation on the open graph. Raises `Problem`."""
@@ -226,6 +248,20 @@ class ServerState:
         _, body = _checked(
             await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events)
         )
+        return body
+
+    async def edit(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
+        """The JSON result of a preview or a build of the graph directory. Raises `Problem`."""
+        directory = self.view().directory
+        if self.editors is None or directory is None:
+            raise Problem("forbidden", "This server was not started with --editable.")
+        seconds = (
+            self.settings.limits.build_seconds if job["op"] == "build" else self.settings.limits.api_seconds
+        )
+        folder = self.settings.folder
+        roots = [] if folder is None else [str(folder.absolute())]
+        job = {**job, "directory": directory, "roots": roots}
+        _, body = _checked(await self.editors.run(job, seconds, events=events))
         return body
 
     async def write(self, job: Head, body: bytes = b"") -> int:
@@ -281,6 +317,8 @@ class ServerState:
         await self.explorers.close()
         if self.writer is not None:
             await self.writer.close()
+        if self.editors is not None:
+            await self.editors.close()
         if self._folder is not None:
             self._folder.cleanup()
 

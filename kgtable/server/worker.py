@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from kgtable.server import frames
 from kgtable.server.execution import Evaluator
 from kgtable.server.frames import Decoder, Emit, Head
+from kgtable.server.options import STREAM_TIMES
 from kgtable.server.problems import Problem
 from kgtable.storage import Lease
 
@@ -41,7 +42,7 @@ class Reader:
             self._evaluator = Evaluator(str(path), opening["prefixes"])
         if self._evaluator is None:
             raise ValueError("The first job of a reader must open a store.")
-        return self._evaluator.answer(job)
+        return self._evaluator.answer(job, emit)
 
 
 def _lease_on(folder: Path) -> Lease:
@@ -72,14 +73,16 @@ def serve(worker: Worker, connection: socket.socket) -> None:
     room = memoryview(bytearray(CHUNK))
     while size := connection.recv_into(room):
         for job, body in decoder.feed(room[:size]):
-            signal.setitimer(signal.ITIMER_REAL, job["seconds"] + GRACE_SECONDS)
+            times = STREAM_TIMES + 1 if job.get("stream") else 1
+            signal.setitimer(signal.ITIMER_REAL, times * job["seconds"] + GRACE_SECONDS)
             connection.sendall(frames.encode(*_answer(worker, job, body, connection)))
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _answer(worker: Worker, job: Head, body: bytes, connection: socket.socket) -> tuple[Head, bytes]:
     def emit(head: Head, content: bytes) -> None:
-        connection.sendall(frames.encode({**head, "event": True}, content))
+        kind = {} if "part" in head else {"event": True}
+        connection.sendall(frames.encode({**head, **kind}, content))
 
     try:
         return worker.answer(job, body, emit)
@@ -114,6 +117,10 @@ def _role(name: str) -> Any:
         from kgtable.server.explorer import Explorer
 
         return Explorer()
+    if name == "edit":
+        from kgtable.server.table_editor import TableEditor
+
+        return TableEditor()
     from kgtable.server.writer import StoreWriter
 
     return StoreWriter()

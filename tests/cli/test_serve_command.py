@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+import kgtable
+from kgtable.cli.serve_command import graph_of
 from kgtable.server import running
 from kgtable.server.options import DefaultGraph, ServerSettings
 from tests.cli.test_graph_commands import run
@@ -17,7 +19,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Served:
     """What would be served, instead of a server that does not end."""
     found: Served = []
 
-    def serve_directory(kg: Path, settings: ServerSettings, *, log: object, say: Any) -> None:
+    def serve_directory(kg: Path, settings: ServerSettings, *, log: object, say: Any, browser: bool) -> None:
         found.append((kg, settings))
         say("http://127.0.0.1:1/")
 
@@ -74,3 +76,31 @@ def test_values_that_make_no_sense_are_refused(option: list[str], served: Served
 
 def test_a_graph_that_is_not_there(tmp_path: Path) -> None:
     assert "Error: There is no graph" in run("serve", "--kg", tmp_path / "nowhere", code=2).stderr
+
+
+def test_a_folder_is_built_in_the_cache_and_served(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, other = tmp_path / "My tables", tmp_path / "other"
+    folder.mkdir()
+    (folder / "ports.csv").write_text("Port,Depth in m\nHalden,12\n", encoding="utf-8")
+    monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KGTABLE_KG", str(other))
+    place = graph_of(folder)
+    assert place.parent == tmp_path / "cache" / "graphs"
+    assert place.name.startswith("My-tables-")
+    command = ("serve", folder, "--embedding", "none", "--editable")
+    run(*command)
+    directory, settings = served[-1]
+    assert (directory, settings.folder, settings.editable) == (place, folder, True)
+    assert not other.exists()
+    (place / "uploads").mkdir()
+    (place / "uploads" / "ferries.csv").write_text("Ferry,Length\nSula,84\n", encoding="utf-8")
+    run(*command)
+    with kgtable.open(place) as graph:
+        assert set(graph.catalogue.tables) == {"ports", "ferries"}
+
+
+def test_serving_needs_a_graph_or_a_folder(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KGTABLE_KG", raising=False)
+    assert "Give --kg, or a folder of tables" in run("serve", code=2).stderr

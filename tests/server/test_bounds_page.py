@@ -37,6 +37,7 @@ OF, LIMITS, LANES, READ, MODEL = ConnectionLimits(), ServerLimits(), Lanes(), Re
         ("memory of a query", f"{LIMITS.memory // MEBIBYTE:,} MiB"),
         ("memory of an operation", f"{LIMITS.api_memory // MEBIBYTE:,} MiB"),
         ("size of a result", f"{LIMITS.result // MEBIBYTE} MiB"),
+        ("a result that is made whole", f"{LIMITS.held // MEBIBYTE} MiB"),
         ("text of a query", f"{LIMITS.query_text // MEBIBYTE} MiB"),
         ("brackets open", f"{DEEPEST}"),
         ("joined patterns", f"{MOST_PARTS:,}"),

@@ -89,35 +89,6 @@ def test_the_way_back_from_a_citation_lights_the_cell(browser: Browser) -> None:
     assert browser.find("#cell dl").is_displayed()
 
 
-def test_an_example_query_runs(browser: Browser) -> None:
-    browser.open("/query")
-    browser.find('[data-example="tables"]').click()
-    results = browser.wait(lambda: browser.all(".yasr_results table tbody tr"))
-    assert len(results) == 6
-    assert "halden-segments" in browser.find(".yasr_results").text
-    prefixes = browser.script("window.kgtableEditor.getTab().getQuery()")
-    assert "PREFIX kgt: <https://w3id.org/kgtable#>" in prefixes
-
-
-def test_the_editor_shows_the_position_of_an_error(browser: Browser) -> None:
-    browser.open(f"/query?run=1&query={quote('SELECT * { ?s ?p }')}")
-    browser.wait(lambda: "Line 1, column" in browser.find(".yasr .note").text)
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_results_and_errors_of_queries_fit_the_page(browser: Browser, width: int) -> None:
-    wide = "SELECT * { GRAPH ?graph { ?subject ?predicate ?object } } LIMIT 5"
-    browser.resize(width, 850)
-    try:
-        for query, ready in ((wide, ".yasr_results table tbody tr"), ("SELECT * { ?s ?p }", ".yasr .note")):
-            browser.open(f"/query?run=1&query={quote(query)}")
-            browser.find(ready)
-            page = "document.documentElement"
-            assert browser.script(f"{page}.scrollWidth <= {page}.clientWidth"), query
-    finally:
-        browser.resize(1280, 900)
-
-
 def test_an_address_without_a_page_leads_back(browser: Browser) -> None:
     browser.open("/nowhere")
     assert "nothing" in browser.find("h1").text
@@ -149,7 +120,7 @@ def test_the_ontology_is_searched(browser: Browser) -> None:
     browser.find("#search").send_keys("diameter")
     browser.wait(lambda: len(browser.all("#predicates details")) == 1)
     browser.find("#predicates summary").click()
-    assert "KiloM" in browser.find("#predicates details").text
+    assert "Kilometre" in browser.find("#predicates details").text
     assert browser.find("#classes table tbody tr")
 
 
@@ -275,10 +246,10 @@ def test_the_program_is_shown_and_opens_as_sparql_in_the_editor(browser: Browser
     browser.find("#sparql").click()
     browser.find("#editor .CodeMirror")
     assert "table/norrvik-income-statement" in browser.wait(
-        lambda: browser.script("window.kgtableEditor?.getTab().getQuery()")
+        lambda: browser.script("window.kgtableEditor?.getValue()")
     )
-    browser.find(".yasqe_queryButton").click()
-    browser.wait(lambda: "1562000000" in browser.find(".yasr_results").text)
+    browser.find("#run").click()
+    browser.wait(lambda: "1,562,000,000" in browser.find("#results").text)
 
 
 def test_without_an_answer_the_nearest_readings_are_offered(browser: Browser) -> None:
@@ -315,7 +286,7 @@ def test_the_way_to_an_answer_is_edited_and_run_again(browser: Browser) -> None:
     next(link for link in browser.all("#way a.button") if link.text == "Open in the editor").click()
     browser.find("#editor .CodeMirror")
     assert "halden-segments/cell/2/1" in browser.wait(
-        lambda: browser.script("window.kgtableEditor?.getTab().getQuery()")
+        lambda: browser.script("window.kgtableEditor?.getValue()")
     )
-    browser.find(".yasqe_queryButton").click()
-    browser.wait(lambda: "812,400" in browser.find(".yasr_results").text)
+    browser.find("#run").click()
+    browser.wait(lambda: "812,400" in browser.find("#results").text)

@@ -72,7 +72,7 @@ def test_syntax_error_has_its_position(reading: Running) -> None:
     assert answer.headers["content-type"] == "application/problem+json"
     problem = answer.json()
     assert problem["line"] == 2
-    assert "Prefix not found" in problem["detail"]
+    assert "the prefix nope: is not declared" in problem["detail"]
 
 
 def test_prefixes_need_no_declaration(reading: Running) -> None:

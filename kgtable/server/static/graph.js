@@ -1,12 +1,14 @@
 // The neighbourhood of a row, subject or predicate as a picture and, beside it, as a list.
 
 import cytoscape from "./vendor/cytoscape.min.js";
-import { empty, failure, fetchJson, fill, h, later, links, localName, parameters, remember } from "./shell.js";
+import { count, empty, failure, fetchJson, fill, h, later, links, localName, parameters, remember, showIn } from "./shell.js";
 
 const LIMIT = 40;
 const canvas = document.querySelector("#canvas");
 const side = document.querySelector("#side");
 const input = document.querySelector("#start");
+const landmarks = document.querySelector("#landmarks");
+const picture = document.querySelector("#picture");
 const hits = document.querySelector("#hits");
 const status = document.querySelector("#status");
 const colours = { table: "#4467c4", row: "#0d8a84", cell: "#d89a1d", entity: "#9a5cc6", literal: "#8b93a0", other: "#7a8290" };
@@ -38,6 +40,8 @@ function arrange(iri, added) {
 }
 
 async function expand(iri) {
+  fill(landmarks);
+  picture.hidden = false;
   status.textContent = "Reading the neighbourhood…";
   try {
     const found = await fetchJson(`/api/neighbours?${new URLSearchParams({ iri, limit: LIMIT })}`);
@@ -50,7 +54,7 @@ async function expand(iri) {
     }
     for (const edge of found.edges) {
       const id = `${edge.source} ${edge.predicate} ${edge.target}`;
-      if (!known.has(id)) graph.add({ group: "edges", data: { id, source: edge.source, target: edge.target, predicate: edge.predicate, short: localName(edge.predicate) } });
+      if (!known.has(id)) graph.add({ group: "edges", data: { id, source: edge.source, target: edge.target, predicate: edge.predicate, short: found.names[edge.predicate] ?? localName(edge.predicate) } });
     }
     graph.getElementById(iri).addClass("expanded");
     arrange(iri, added);
@@ -92,6 +96,8 @@ graph.on("dbltap", "node", (event) => {
 
 async function begin(iri) {
   graph.elements().remove();
+  picture.hidden = false;
+  graph.resize();
   remember({ iri });
   fill(hits);
   await expand(iri);
@@ -107,11 +113,30 @@ input.addEventListener("input", later(async () => {
   fill(hits, found.hits.map((hit) => h("li", {}, h("button", { class: "chip", type: "button", onclick: () => begin(hit.iri) }, `${hit.label} `, h("small", {}, hit.kind)))));
 }, 300));
 
+/** Where to begin: what tables share, and how they fit together. */
+async function overview() {
+  await showIn(landmarks, "Looking for what the tables share…", async () => {
+    const found = await fetchJson("/api/landmarks");
+    const title = (id) => found.titles[id] ?? id;
+    const table = (id) => h("a", { href: links.table(id), dir: "auto" }, title(id));
+    const end = (side) => [table(side.table), " · ", h("strong", { dir: "auto" }, side.name)];
+    const joins = found.joins.map((join) => h("li", {}, h("div", {}, end(join.left), h("span", { class: "quiet" }, " = "), end(join.right)),
+      h("div", { class: "quiet" }, `${count(join.matched)} ${join.matched === 1 ? "value" : "values"} in common`, join.examples.length ? `: ${join.examples.join(", ")}` : "", " · ", h("a", { href: `${links.query(join.query)}&run=1` }, "Query"))));
+    const unions = found.unions.map((union) => h("li", {}, union.tables.slice(0, 12).flatMap((id, place) => [place ? ", " : "", table(id)]), union.tables.length > 12 ? ` and ${count(union.tables.length - 12)} more` : ""));
+    const subjects = found.subjects.map((subject) => h("li", {}, h("button", { class: "chip", type: "button", "data-subject": subject.iri, onclick: () => begin(subject.iri) }, h("bdi", {}, subject.label), " ", h("small", {}, `${count(subject.tables)} tables`))));
+    if (!joins.length && !unions.length && !subjects.length) return empty(h("p", {}, "The tables share no subject and no column. Search for a row, a subject or a predicate."));
+    return [
+      subjects.length ? h("section", { class: "card" }, h("h2", {}, "Subjects of several tables"), h("ul", { class: "chips", id: "subjects" }, subjects)) : null,
+      joins.length ? h("section", { class: "card" }, h("h2", {}, "Tables that can be joined"), h("ul", { class: "relations", id: "joins" }, joins)) : null,
+      unions.length ? h("section", { class: "card" }, h("h2", {}, "Tables that are parts of one"), h("ul", { class: "relations", id: "unions" }, unions)) : null,
+    ];
+  });
+}
+
 const iri = parameters().get("iri");
 if (iri) begin(iri);
 else {
-  fill(side, empty(h("p", {}, "Search for a row, a subject or a predicate, or open one from a table.")));
-  const info = await fetchJson("/api/info").catch(() => null);
-  if (info?.start) begin(info.start);
+  picture.hidden = true;
+  overview();
 }
 window.kgtableGraph = graph;

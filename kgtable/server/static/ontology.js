@@ -2,16 +2,19 @@
 
 import { count, empty, fetchJson, fill, h, later, links, parameters, remember, showIn } from "./shell.js";
 
+import { mappingEditor } from "./mapping-editor.js";
+
 const PAGE = 100;
 const input = document.querySelector("#search");
 const output = document.querySelector("#predicates");
 
 function predicate(entry) {
-  const units = entry.units.map((unit) => h("li", {}, h("span", { class: "chip" }, `${unit.name} · ${count(unit.cells)}`)));
+  const units = entry.units.map((unit) => h("li", {}, h("a", { class: "chip", href: links.resource(unitIri(unit.name)) }, `${unitLabel(unit.name)} · ${count(unit.cells)}`)));
   const query = `SELECT ?table ?row ?value WHERE {\n  GRAPH ?table { ?row <${entry.iri}> ?value }\n}\nLIMIT 100`;
+  const more = h("div");
   return h(
     "details",
-    { class: "way" },
+    { class: "way", ontoggle: () => { if (editing?.allowed && !more.childElementCount) more.append(mappingEditor(entry)); } },
     h("summary", {}, entry.label, " ", h("small", {}, `${entry.name} · ${count(entry.tables_total)} ${entry.tables_total === 1 ? "table" : "tables"} · ${count(entry.cells)} cells`)),
     h("dl", { class: "facts" },
       h("dt", {}, "IRI"), h("dd", {}, h("a", { class: "mono", href: links.resource(entry.iri) }, entry.iri)),
@@ -21,6 +24,7 @@ function predicate(entry) {
         entry.tables_total > entry.tables.length ? ` and ${count(entry.tables_total - entry.tables.length)} more` : "")),
     units.length ? h("ul", { class: "chips" }, units) : null,
     h("p", { class: "toolbar" }, h("a", { class: "button", href: links.query(query) }, "Query"), h("a", { class: "button", href: links.graph(entry.iri) }, "Graph")),
+    more,
   );
 }
 
@@ -56,7 +60,21 @@ async function classes() {
   });
 }
 
+async function unitTable() {
+  const target = document.querySelector("#units");
+  if (!known.units.length) return;
+  const rows = known.units.map((unit) => h("tr", {}, h("td", {}, h("a", { href: links.resource(unit.iri) }, unit.label)), h("td", {}, unit.symbol), h("td", { class: "number" }, count(unit.cells)), h("td", { class: "number" }, count(unit.tables))));
+  const head = ["Unit", "Symbol", "Numbers", "Tables"].map((name, place) => h("th", { scope: "col", class: place > 1 ? "number" : null }, name));
+  fill(target, h("h2", {}, "Units"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Units" }, h("table", { class: "list" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows))));
+}
+
+const [known, editing] = await Promise.all([fetchJson("/api/units").catch(() => ({ units: [] })), fetchJson("/api/editing").catch(() => null)]);
+const byName = new Map(known.units.map((unit) => [unit.name, unit]));
+const unitLabel = (name) => byName.get(name)?.label ?? name;
+const unitIri = (name) => byName.get(name)?.iri ?? name;
+
 input.value = parameters().get("q") ?? "";
 input.addEventListener("input", later(list));
 list();
 classes();
+unitTable();

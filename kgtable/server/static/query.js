@@ -1,71 +1,163 @@
-// The SPARQL editor, preset to this endpoint, with the dataset's examples, prefixes and completion.
+// The SPARQL page: an editor, what the endpoint answers, and an address that brings both back.
 
-import { failure, fetchJson, fill, h, parameters } from "./shell.js";
+import { busy, count, fetchJson, failure, fill, h, later, parameters, remember } from "./shell.js";
+import { ResultTable } from "./result-table.js";
+import { SparqlEditor } from "./sparql-editor.js";
+import { statements, Terms } from "./terms.js";
 
-const Yasgui = window.Yasgui;
-const { Yasqe } = Yasgui;
-const list = document.querySelector("#examples");
-if (matchMedia("(max-width: 40rem)").matches) list.closest("details").open = false;
-const kept = sessionStorage.getItem("kgtable-query");
-const asked = parameters().get("query") ?? kept;
-sessionStorage.removeItem("kgtable-query");
+const MOST_BYTES = 32 << 20;
+const ACCEPT = "application/sparql-results+json, application/n-triples;q=0.9";
 const START = "SELECT ?table ?label ?value ?unit WHERE {\n  GRAPH ?table {\n    ?row rdfs:label ?label ; ?predicate ?cell .\n    ?cell qudt:numericValue ?value ; qudt:hasUnit ?unit .\n  }\n}\nLIMIT 20";
-
-const dataset = await fetchJson("/api/dataset").catch((error) => {
-  fill(list, h("li", {}, failure(error)));
-  return { prefixes: {}, examples: [], properties: [], classes: [] };
-});
-
-function completer(base, iris) {
-  Yasqe.forkAutocompleter(base, { name: `kgtable-${base}`, persistenceId: null, bulk: true, autoShow: false, get: () => iris });
-}
-completer("property", dataset.properties);
-completer("class", dataset.classes);
-Yasqe.defaults.autocompleters = ["prefixes", "variables", "kgtable-property", "kgtable-class"];
-const prefixes = Yasqe.Autocompleters?.prefixes;
-if (prefixes) {
-  prefixes.persistenceId = null;
-  prefixes.get = () => Object.entries(dataset.prefixes).map(([name, iri]) => `${name}: <${iri}>`);
-}
-
-const header = Object.entries(dataset.prefixes).map(([name, iri]) => `PREFIX ${name}: <${iri}>`);
-const withPrefixes = (query) => {
-  const used = header.filter((line) => {
-    const name = line.split(" ")[1];
-    return query.includes(name) && !new RegExp(`prefix\\s+${name}`, "i").test(query);
-  });
-  return used.length ? `${used.join("\n")}\n\n${query}` : query;
+const FORMATS = {
+  table: { csv: "CSV", json: "JSON", tsv: "TSV", xml: "XML" },
+  graph: { turtle: "Turtle", jsonld: "JSON-LD", ntriples: "N-Triples" },
 };
 
-/** A problem document of this server as a sentence; anything else is left to the editor. */
-async function problem(error) {
-  try {
-    const { title, detail } = JSON.parse(error.text);
-    if (title) return h("div", { class: "note bad", role: "alert" }, h("strong", {}, title), h("p", {}, detail ?? ""));
-  } catch {
-    return undefined;
-  }
-}
-Yasgui.Yasr.defaults.errorRenderers = [problem, ...(Yasgui.Yasr.defaults.errorRenderers ?? [])];
+const output = document.querySelector("#results");
+const status = document.querySelector("#status");
+const buttons = Object.fromEntries(["run", "stop", "share"].map((name) => [name, document.querySelector(`#${name}`)]));
+const list = document.querySelector("#examples");
+if (matchMedia("(max-width: 60rem)").matches) list.closest("details").open = false;
+const kept = sessionStorage.getItem("kgtable-query");
+sessionStorage.removeItem("kgtable-query");
+const asked = parameters().get("query") ?? kept;
 
-const editor = new Yasgui(document.querySelector("#editor"), {
-  requestConfig: { endpoint: `${location.origin}/sparql`, method: "POST" },
-  endpointCatalogueOptions: { getData: () => [] },
-  persistenceId: null,
-  populateFromUrl: false,
-  copyEndpointOnNewTab: true,
-  autofocus: false,
-  yasqe: { value: withPrefixes(asked ?? START), createShareableLink: (yasqe) => `${location.origin}/query?query=${encodeURIComponent(yasqe.getValue())}` },
-});
+let terms = new Terms({});
+let running = null;
+let ran = null;
+
+const note = later(() => {
+  const query = editor.getValue();
+  remember({ query, run: query === ran ? "1" : null });
+}, 400);
+const editor = new SparqlEditor(document.querySelector("#editor"), { value: asked ?? START, changed: note, run: () => run() });
 window.kgtableEditor = editor;
 
-function load(query, run) {
-  const tab = editor.getTab();
-  tab.setQuery(withPrefixes(query));
-  if (run) tab.query();
+/** What was read of a response, and whether it was all; reading stops at a size that a page can hold. */
+async function received(response) {
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  const parts = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { text: parts.join("") + decoder.decode(), whole: true };
+    size += value.length;
+    parts.push(decoder.decode(value, { stream: true }));
+    status.textContent = size > 1 << 20 ? `Receiving… ${(size / (1 << 20)).toFixed(0)} MiB` : status.textContent;
+    if (size > MOST_BYTES) {
+      await reader.cancel();
+      return { text: parts.join(""), whole: false };
+    }
+  }
 }
 
+/** The rows of a JSON result, of which the end may be missing. */
+function parsed(text, whole) {
+  if (whole) return JSON.parse(text);
+  for (let end = text.lastIndexOf('}},{"'); end > 0; end = text.lastIndexOf('}},{"', end - 1)) {
+    try {
+      return JSON.parse(`${text.slice(0, end)}}}]}}`);
+    } catch {
+      continue;
+    }
+  }
+  throw new Error("The result is too long to be shown.");
+}
+
+function downloads(query, kind) {
+  return h("span", { class: "downloads" }, h("span", { class: "quiet" }, "Download"),
+    Object.entries(FORMATS[kind]).map(([format, name]) =>
+      h("a", { class: "button", download: `result.${{ turtle: "ttl", ntriples: "nt" }[format] ?? format}`, href: `/sparql?${new URLSearchParams({ query, format })}` }, name)));
+}
+
+function shown(query, text, kind, whole, seconds) {
+  const time = `${seconds.toFixed(seconds < 10 ? 2 : 0)} s`;
+  if (kind === "table") {
+    const result = parsed(text, whole);
+    if ("boolean" in result) return [h("p", { class: "verdict" }, result.boolean ? "Yes" : "No"), h("p", { class: "quiet" }, time)];
+    return table(query, result.head.vars, result.results.bindings, kind, whole, time, "result");
+  }
+  return table(query, ["subject", "predicate", "object"], statements(text), kind, whole, time, "statement");
+}
+
+function table(query, variables, rows, kind, whole, time, noun) {
+  const bar = h("p", { class: "toolbar results-bar" },
+    h("strong", { id: "count" }, whole ? `${count(rows.length)} ${noun}${rows.length === 1 ? "" : "s"}` : `The first ${count(rows.length)} ${noun}s`),
+    h("span", { class: "quiet" }, whole ? time : "The download has all of them."),
+    downloads(query, kind));
+  if (!rows.length) return [bar, h("p", { class: "empty" }, "The query matches nothing.")];
+  return [bar, new ResultTable(variables, rows, terms).element];
+}
+
+async function problem(response) {
+  const found = await response.json().catch(() => ({ detail: `The server answered ${response.status}.` }));
+  if (found.line) editor.mark(found);
+  return [h("div", { class: "note bad", role: "alert" }, h("strong", {}, found.title ?? "The query failed"), h("p", {}, found.detail ?? ""))];
+}
+
+async function run({ push = true } = {}) {
+  running?.abort();
+  const mine = new AbortController();
+  running = mine;
+  const query = editor.getValue();
+  editor.clear();
+  ran = query;
+  const address = `/query?${new URLSearchParams({ query, run: "1" })}`;
+  if (push && location.pathname + location.search !== address) history.pushState(null, "", address);
+  buttons.stop.hidden = false;
+  status.textContent = "Running…";
+  fill(output, busy("Running the query…"));
+  const began = performance.now();
+  let content;
+  try {
+    const body = new URLSearchParams({ query });
+    const response = await fetch("/sparql", { method: "POST", body, headers: { accept: ACCEPT }, signal: mine.signal });
+    if (response.ok) {
+      const kind = response.headers.get("content-type").includes("json") ? "table" : "graph";
+      const { text, whole } = await received(response);
+      content = shown(query, text, kind, whole, (performance.now() - began) / 1000);
+    } else content = await problem(response);
+  } catch (error) {
+    if (running !== mine) return;
+    content = [error.name === "AbortError" ? h("p", { class: "note", id: "stopped" }, "Stopped.") : failure(error instanceof TypeError ? new Error("The response broke off: the result is too large, or the server has gone.") : error)];
+  }
+  if (running !== mine) return;
+  running = null;
+  buttons.stop.hidden = true;
+  status.textContent = "";
+  fill(output, content);
+  const box = output.getBoundingClientRect();
+  if (box.top > innerHeight - 160 || box.top < 0) output.scrollIntoView({ block: "start" });
+}
+
+function load(query) {
+  editor.setValue(editor.withPrefixes(query));
+  run();
+}
+
+buttons.run.addEventListener("click", () => run());
+buttons.stop.addEventListener("click", () => running?.abort());
+buttons.share.addEventListener("click", async () => {
+  const link = `${location.origin}/query?${new URLSearchParams({ query: editor.getValue(), run: "1" })}`;
+  await navigator.clipboard?.writeText(link).then(() => { status.textContent = "Link copied."; }, () => { status.textContent = link; });
+});
+addEventListener("popstate", () => {
+  const query = parameters().get("query");
+  if (query === null) return;
+  editor.setValue(query);
+  if (parameters().has("run")) run({ push: false });
+  else fill(output);
+});
+
+if (asked && parameters().has("run")) fill(output, busy("Running the query…"));
+const dataset = await fetchJson("/api/dataset").catch((error) => {
+  fill(list, h("li", {}, failure(error)));
+  return { prefixes: {}, examples: [], properties: [], classes: [], units: [] };
+});
+terms = new Terms(dataset.prefixes);
+editor.know(dataset.prefixes, [...dataset.properties, ...dataset.classes, ...dataset.units]);
+if (editor.getValue() === (asked ?? START) && !/\bprefix\b/i.test(editor.getValue())) editor.setValue(editor.withPrefixes(editor.getValue()));
 fill(list, dataset.examples.map((example) =>
-  h("li", {}, h("button", { type: "button", "data-example": example.name, onclick: () => load(example.query, true) },
-    h("strong", {}, example.title), example.comment ? h("div", {}, h("small", {}, example.comment)) : null))));
-if (asked) load(asked, parameters().has("run"));
+  h("li", {}, h("button", { type: "button", "data-example": example.name, title: example.comment || null, onclick: () => load(example.query) }, example.title))));
+if (asked && parameters().has("run")) run({ push: false });

@@ -1,0 +1,288 @@
+"""Bringing tables over HTTP: files are uploaded, previewed under decisions, and built into the graph."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import secrets
+import unicodedata
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from kgtable.server import requests, security
+from kgtable.server.frames import Head
+from kgtable.server.options import MEBIBYTE, UPLOADS
+from kgtable.server.problems import Problem, busy
+from kgtable.server.process import WorkerFrame
+from kgtable.server.state import ServerState
+from kgtable.tables.discovery import SUFFIXES
+
+MOST_WAITING = 50
+"""Uploads that are not built yet, and are kept."""
+LONGEST_NAME = 120
+JSON = "application/json"
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|;#%\[\]]+")
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+
+
+def safe_name(name: str) -> str:
+    """A file name from whatever a client calls its file: no folder, no control or reserved characters.
+
+    >>> safe_name("../../etc/Sales 2024.CSV"), safe_name("C:\\\\x\\\\a?b.xlsx")
+    ('Sales 2024.csv', 'a b.xlsx')
+
+    Raises `Problem` where its suffix is none of a table.
+    """
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    clean = "".join(char for char in last if unicodedata.category(char)[0] != "C")
+    clean = " ".join(_UNSAFE.sub(" ", clean).split()).strip(" .")
+    stem, dot, suffix = clean.rpartition(".")
+    if stem.lower().rpartition(".")[2] in ("csv", "tsv") and suffix.lower() == "gz":
+        stem, _, inner = stem.rpartition(".")
+        suffix = f"{inner}.gz"
+    if not dot or not stem or f".{suffix.lower()}".removesuffix(".gz") not in SUFFIXES:
+        known = ", ".join(sorted(suffix.removeprefix(".") for suffix in SUFFIXES))
+        raise Problem("unsupported-media-type", f"{last[:100]!r} is no file of tables. Known are: {known}.")
+    stem = stem[:LONGEST_NAME].strip(" .") or "table"
+    return f"_{stem}.{suffix.lower()}" if _RESERVED.match(stem) else f"{stem}.{suffix.lower()}"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingFile:
+    """A file that was uploaded and is not part of the graph yet."""
+
+    id: str
+    name: str
+    size: int
+    path: Path
+
+
+class Editing:
+    """The operations that change what the graph is built from."""
+
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+        self._waiting: OrderedDict[str, WaitingFile] = OrderedDict()
+        self._building = False
+
+    def routes(self) -> list[Route]:
+        """The routes below ``/api``."""
+        return [
+            Route("/api/editing", self.about, methods=["GET"]),
+            Route("/api/uploads", self.upload, methods=["POST"]),
+            Route("/api/uploads/{id}", self.remove, methods=["DELETE"]),
+            Route("/api/preview", self.preview, methods=["POST"]),
+            Route("/api/build", self.build, methods=["POST"]),
+        ]
+
+    async def about(self, request: Request) -> Response:
+        """Whether this client may bring tables; the files that were brought, and those not built yet."""
+        settings = self._state.settings
+        allowed = security.may_edit(settings, requests.header_map(request.scope))
+        found = {
+            "editable": settings.editable,
+            "allowed": allowed,
+            "suffixes": sorted(SUFFIXES),
+            "most_bytes": settings.limits.upload,
+            "brought": [file.name for file in self._brought()] if allowed else [],
+            "waiting": [_about(file) for file in self._waiting.values()] if allowed else [],
+        }
+        return JSONResponse(found, headers={"cache-control": "no-store"})
+
+    async def upload(self, request: Request) -> Response:
+        """Keep a file until it is built: the body as it is, its name in ``?name=``; with what is read of it."""
+        headers = requests.header_map(request.scope)
+        self._require(headers)
+        name = safe_name(requests.single(requests.parameters(request.scope["query_string"]), "name") or "")
+        if len(self._waiting) >= MOST_WAITING:
+            raise busy(f"{MOST_WAITING} files wait to be built already. Build or remove them first.", 5)
+        folder = self._folder() / ".waiting"
+        folder.mkdir(parents=True, exist_ok=True)
+        id = secrets.token_hex(8)
+        limit = self._state.settings.limits.upload
+        async with requests.saved_body(request.receive, headers, limit, folder) as saved:
+            size = saved.stat().st_size
+            place = folder / id
+            place.mkdir()
+            path = place / self._free_name(name)
+            os.replace(saved, path)
+            saved.touch()  # which the block removes
+        file = WaitingFile(id, path.name, size, path)
+        self._waiting[id] = file
+        try:
+            found = await self._state.edit({"op": "preview", "file": str(path)})
+        except Problem:
+            self._forget(id)
+            raise
+        return _json({**_about(file), "preview": json.loads(found)}, 201)
+
+    async def remove(self, request: Request) -> Response:
+        """Remove a file that waits."""
+        self._require(requests.header_map(request.scope))
+        self._file(request.path_params["id"])
+        self._forget(request.path_params["id"])
+        return Response(status_code=204)
+
+    async def preview(self, request: Request) -> Response:
+        """What is read of a waiting file, or of a table of the graph, under decisions."""
+        given = await self._object(request, {"upload", "table", "decisions"})
+        job: Head = {"decisions": given.get("decisions")}
+        if isinstance(given.get("table"), str):
+            job |= {"op": "changes", "table": given["table"]}
+        else:
+            job |= {"op": "preview", "file": str(self._file(given.get("upload")).path)}
+        return _json(json.loads(await self._state.edit(job)))
+
+    async def build(self, request: Request) -> Response:
+        """Build the graph with waiting files, without brought ones, under decisions; as server-sent events."""
+        given = await self._object(request, {"uploads", "remove", "decisions"})
+        files = [self._file(id) for id in _texts(given.get("uploads"))]
+        brought = {file.name: file for file in self._brought()}
+        names = _texts(given.get("remove"))
+        if not set(names) <= set(brought):
+            raise Problem("not-found", "Only files that were brought here can be removed.")
+        if self._building:
+            raise busy("The graph is being built already.", 5)
+        self._building = True
+        job = {"op": "build", "decisions": given.get("decisions")}
+        events = self._events(job, files, [brought[name] for name in names])
+        return StreamingResponse(
+            events, media_type="text/event-stream", headers={"cache-control": "no-store"}
+        )
+
+    async def _events(self, job: Head, files: list[WaitingFile], gone: list[Path]) -> AsyncIterator[bytes]:
+        """Progress, then ``built`` or ``problem``; the build goes on when the client goes away."""
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+        async def work() -> None:
+            moved: list[tuple[WaitingFile, Path]] = []
+            try:
+                for file in files:
+                    target = self._folder() / self._free_name(file.name)
+                    os.replace(file.path, target)
+                    moved.append((file, target))
+                whole = {
+                    **job,
+                    "files": [str(target) for _, target in moved],
+                    "without": [str(path) for path in gone],
+                }
+                told = await self._state.edit(whole, lambda frame: _tell(queue, frame))
+                for file in files:
+                    self._forget(file.id)
+                for path in gone:
+                    path.unlink(missing_ok=True)
+                queue.put_nowait(_event("built", told))
+            except (Problem, OSError) as error:
+                for file, target in moved:
+                    if target.exists():
+                        os.replace(target, file.path)
+                problem = error if isinstance(error, Problem) else Problem("storage-full", str(error))
+                queue.put_nowait(_event("problem", problem.body()))
+            finally:
+                self._building = False
+                queue.put_nowait(None)
+
+        task = asyncio.create_task(work())
+        while (event := await queue.get()) is not None:
+            yield event
+        await task
+
+    def _require(self, headers: dict[bytes, bytes]) -> None:
+        security.require_edit(self._state.settings, headers)
+
+    async def _object(self, request: Request, names: set[str]) -> dict[str, Any]:
+        headers = requests.header_map(request.scope)
+        self._require(headers)
+        if requests.media_type(request.headers.get("content-type", "")) != JSON:
+            raise Problem("unsupported-media-type", f"Send the request as {JSON}.")
+        content = await requests.body(request.receive, headers, 4 * MEBIBYTE)
+        try:
+            given = json.loads(content)
+            json.dumps(given, ensure_ascii=False).encode("utf-8")  # no half characters
+        except (ValueError, RecursionError):
+            raise Problem("bad-request", "The body is not JSON.") from None
+        if not isinstance(given, dict) or not set(given) <= names:
+            raise Problem("bad-request", f"The body must be an object with {', '.join(sorted(names))}.")
+        return given
+
+    def _folder(self) -> Path:
+        directory = self._state.view().directory
+        if directory is None:
+            raise Problem("unavailable", "This server has a bare store, and no tables.")
+        return Path(directory) / UPLOADS
+
+    def _brought(self) -> list[Path]:
+        folder = self._folder()
+        if not folder.is_dir():
+            return []
+        return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+
+    def _free_name(self, name: str) -> str:
+        """The name, with a number where a file of that name was brought already."""
+        taken = {path.name.lower() for path in self._brought()}
+        stem, dot, suffix = name.partition(".")
+        number, free = 1, name
+        while free.lower() in taken:
+            number += 1
+            free = f"{stem}-{number}{dot}{suffix}"
+        return free
+
+    def _file(self, id: object) -> WaitingFile:
+        file = self._waiting.get(id) if isinstance(id, str) else None
+        if file is None:
+            raise Problem("not-found", "There is no such upload: it was built or removed.")
+        return file
+
+    def _forget(self, id: str) -> None:
+        file = self._waiting.pop(id, None)
+        if file is not None:
+            file.path.unlink(missing_ok=True)
+            file.path.parent.rmdir()
+
+
+def _about(file: WaitingFile) -> dict[str, Any]:
+    return {"id": file.id, "name": file.name, "size": file.size}
+
+
+def _texts(value: object) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise Problem("bad-request", "uploads and remove must be lists of texts.")
+    return list(dict.fromkeys(value))
+
+
+def _tell(queue: asyncio.Queue[bytes | None], frame: WorkerFrame) -> None:
+    queue.put_nowait(_event(frame[0]["name"], frame[1]))
+
+
+def _event(name: str, data: bytes) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def _json(value: object, status: int = 200) -> Response:
+    content = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return Response(content, status, {"cache-control": "no-store"}, JSON)
+
+
+def remove_waiting(directory: Path) -> None:
+    """Remove what was uploaded and not built when the last server ended."""
+    folder = directory / UPLOADS / ".waiting"
+    for path in _below(folder):
+        if path.is_dir():
+            path.rmdir()
+        else:
+            path.unlink()
+
+
+def _below(folder: Path) -> Iterable[Path]:
+    return sorted(folder.rglob("*"), reverse=True) if folder.is_dir() else ()

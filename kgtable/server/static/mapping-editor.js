@@ -1,0 +1,75 @@
+// Deciding about the columns of a predicate: unit, scale, type and name; what would change is shown before it is built.
+
+import { busy, failure, fetchJson, fill, grouped, h, links } from "./shell.js";
+
+const SCALES = { "": "as found", none: "as printed", T: "thousands", M: "millions", B: "billions", TN: "trillions" };
+const TYPES = ["", "number", "text", "date", "year", "boolean", "period", "duration"];
+const SHOWN_TABLES = 5;
+
+const send = (path, value) => fetchJson(path, { method: "POST", body: JSON.stringify(value), headers: { "content-type": "application/json" } });
+
+/** The form for one predicate of the ontology. */
+export function mappingEditor(entry) {
+  const decided = {};
+  const output = h("div", { "aria-live": "polite" });
+  const field = (name, label, control) => {
+    control.addEventListener("input", () => { decided[name] = control.value.trim(); });
+    return h("label", {}, h("span", { class: "quiet" }, label), control);
+  };
+  const text = (placeholder) => h("input", { type: "text", autocomplete: "off", placeholder });
+  const choice = (options) => h("select", {}, options.map(([value, name]) => h("option", { value }, name)));
+  const decisions = () => ({ columns: entry.names.map((name) => ({ ...decided, "column name": name })), tables: [] });
+
+  async function preview() {
+    fill(output, busy("Reading the tables…"));
+    try {
+      const found = await Promise.all(entry.tables.slice(0, SHOWN_TABLES).map((table) => send("/api/preview", { table, decisions: decisions() })));
+      const rows = found.flatMap((one) => one.tables.flatMap((table, place) => changes(one.before[place], table)));
+      const more = entry.tables_total > SHOWN_TABLES ? h("p", { class: "quiet" }, `The first ${SHOWN_TABLES} of ${entry.tables_total} tables are compared.`) : null;
+      if (!rows.length) return fill(output, h("p", { class: "note" }, "Nothing would change."), more);
+      fill(output, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What would change" }, h("table", { class: "list" },
+        h("thead", {}, h("tr", {}, ["Table", "Column", "Printed", "Now", "Then"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows))),
+        more, h("p", { class: "toolbar" }, h("button", { class: "primary", type: "button", onclick: apply }, "Build with this")));
+    } catch (error) {
+      fill(output, failure(error));
+    }
+  }
+
+  async function apply() {
+    fill(output, busy("Building…"));
+    try {
+      const response = await fetch("/api/build", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ decisions: decisions() }) });
+      const text = await response.text();
+      const last = text.trim().split("\n\n").pop();
+      const data = JSON.parse(response.ok ? last.slice(last.indexOf("data: ") + 6) : text);
+      if (!response.ok || last.startsWith("event: problem")) throw new Error(data.detail);
+      fill(output, h("p", { class: "note", id: "mapped" }, `The graph is up to date: ${data.changed.length} ${data.changed.length === 1 ? "table" : "tables"} changed.`));
+    } catch (error) {
+      fill(output, failure(error));
+    }
+  }
+
+  return h("details", { class: "way decide" }, h("summary", {}, "Decide otherwise"),
+    h("div", { class: "fields" },
+      field("unit", "Unit", text(entry.units.map((unit) => unit.name).join(", ") || "none")),
+      field("scale", "Scale", choice(Object.entries(SCALES))),
+      field("datatype", "Type", choice(TYPES.map((value) => [value, value || "as found"]))),
+      field("predicate", "Predicate", text(entry.name))),
+    h("p", { class: "toolbar" }, h("button", { type: "button", class: "compare", onclick: preview }, "See what would change")), output);
+}
+
+/** The columns that are read otherwise than before, as rows. */
+function changes(before, now) {
+  return now.columns.flatMap((column, place) => {
+    const was = before.columns[place];
+    if (!was || JSON.stringify(was) === JSON.stringify(column)) return [];
+    return [h("tr", {}, h("td", {}, h("a", { href: links.table(now.id), dir: "auto" }, now.title)), h("td", { dir: "auto" }, column.name),
+      h("td", { dir: "auto" }, (column.sample ?? was.sample)?.text ?? ""), h("td", {}, read(was)), h("td", {}, h("strong", {}, read(column))))];
+  });
+}
+
+function read(column) {
+  const unit = column.units.find((entry) => entry.name === column.sample?.unit);
+  const value = column.sample ? `${grouped(column.sample.value)} ${unit && unit.name !== "UNITLESS" ? unit.label : ""}`.trim() : column.kind;
+  return `${value} · ${column.predicate}`;
+}

@@ -1,0 +1,88 @@
+// What was read of a table, with fields to decide otherwise: header rows, title, and each column's unit, scale and type.
+
+import { fill, grouped, h, later } from "./shell.js";
+
+const SCALES = { "": "as found", none: "as printed", T: "thousands", M: "millions", B: "billions", TN: "trillions" };
+const TYPES = ["", "number", "text", "date", "year", "boolean", "period", "duration"];
+const KINDS = { number: "number", text: "text", date: "date", missing: "missing" };
+
+/** A table's preview. `decide` is called with the decisions about it, `{table: {…}, columns: [{…}]}`, when they change. */
+export class TablePreview {
+  constructor(table, decide) {
+    this.id = table.id;
+    this.table = {};
+    this.columns = new Map();
+    this.tell = later(() => decide(), 350);
+    this.element = h("section", { class: "card preview", "data-table": table.id });
+    this.head = h("div");
+    this.rows = h("div", { class: "scroll preview-rows", tabindex: "0", role: "region", "aria-label": `First rows of ${table.title}` });
+    this.notes = h("div");
+    this.fields = new Map();
+    this.show(table);
+    fill(this.element, this.head, this.settings(table), this.rows, h("details", { class: "way", open: true }, h("summary", {}, "Columns"), this.columnTable(table)), this.notes);
+  }
+
+  /** Shows what is read now; the fields keep what was typed. */
+  show(table) {
+    const size = table.rows === null ? "a long table" : `${grouped(String(table.rows))} rows`;
+    fill(this.head, h("h3", { dir: "auto" }, table.title), h("p", { class: "quiet" }, `${table.sheet ? `Sheet ${table.sheet} · ` : ""}${size} · ${table.width} columns`));
+    const letters = table.columns.map((column) => h("th", { scope: "col", class: "ruler" }, column.letters));
+    fill(this.rows, h("table", { class: "sheet" },
+      h("thead", {}, h("tr", {}, h("th", { class: "ruler" }, h("span", { class: "only-read" }, "Row")), letters)),
+      h("tbody", {}, table.head.map((row) =>
+        h("tr", { class: row.kind }, h("th", { scope: "row", class: "ruler" }, String(row.row)), table.columns.map((column) => h("td", { class: "cell", dir: "auto" }, row.cells[column.index] ?? "")))))));
+    fill(this.notes, table.notes.map((note) => h("p", { class: "note warn" }, note)));
+    for (const column of table.columns) this.cells?.get(column.index)?.(column);
+    this.fields.get("header rows")?.setAttribute("placeholder", table.header_rows);
+  }
+
+  settings(table) {
+    const field = (name, label, placeholder) => {
+      const input = h("input", { type: "text", placeholder, autocomplete: "off", "aria-label": `${label} of ${table.title}` });
+      input.addEventListener("input", () => { this.table[name] = input.value.trim(); this.tell(); });
+      this.fields.set(name, input);
+      return h("label", {}, h("span", { class: "quiet" }, label), input);
+    };
+    return h("div", { class: "fields" }, field("title", "Title", table.title), field("header rows", "Header rows", table.header_rows),
+      field("label column", "Label column", table.label_column), field("skip rows", "Rows that are no data", "none"));
+  }
+
+  columnTable(table) {
+    this.cells = new Map();
+    const rows = table.columns.map((column) => this.column(column, table));
+    const heads = ["", "Name", "Holds", "Is read as", "Unit", "Scale", "Type"].map((name) => h("th", { scope: "col" }, name || h("span", { class: "only-read" }, "Column")));
+    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Columns of ${table.title}` }, h("table", { class: "list" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)));
+  }
+
+  column(column, table) {
+    const set = (name) => (event) => {
+      const decided = this.columns.get(column.name) ?? {};
+      decided[name] = event.target.value.trim();
+      this.columns.set(column.name, decided);
+      this.tell();
+    };
+    const about = (what) => `${what} of ${column.name || column.letters}`;
+    const unit = h("input", { type: "text", autocomplete: "off", "aria-label": about("Unit"), oninput: set("unit") });
+    const scale = h("select", { "aria-label": about("Scale"), onchange: set("scale") }, Object.entries(SCALES).map(([value, name]) => h("option", { value }, name)));
+    const type = h("select", { "aria-label": about("Type"), onchange: set("datatype") }, TYPES.map((value) => h("option", { value }, value || "as found")));
+    const name = h("td", { dir: "auto" });
+    const holds = h("td");
+    const sample = h("td");
+    this.cells.set(column.index, (now) => {
+      fill(name, now.name || h("span", { class: "quiet" }, "no name"));
+      fill(holds, KINDS[now.kind] ?? now.kind);
+      fill(sample, now.sample ? [h("span", { class: "quiet" }, `“${now.sample.text}” is `), h("strong", {}, grouped(now.sample.value)), ` ${unitName(now)}`] : h("span", { class: "quiet" }, "—"));
+      unit.placeholder = now.units.map((entry) => entry.label).join(", ") || "none";
+    });
+    this.cells.get(column.index)(column);
+    return h("tr", {}, h("th", { scope: "row", class: "mono" }, column.letters), name, holds, sample, h("td", {}, unit), h("td", {}, scale), h("td", {}, type));
+  }
+
+  /** The decisions as the server takes them. */
+  decisions() {
+    const columns = [...this.columns].filter(([name]) => name).map(([name, decided]) => ({ ...decided, "column name": name, "only in": this.id }));
+    return { columns, table: { ...this.table, table: this.id } };
+  }
+}
+
+const unitName = (column) => (column.sample.unit === "UNITLESS" ? "" : (column.units.find((entry) => entry.name === column.sample.unit)?.label ?? column.sample.unit));

@@ -1,0 +1,244 @@
+"""Tables are brought to an editable server: over HTTP and in a browser, previewed, corrected, built, removed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.generations import GraphDirectory
+from kgtable.errors import UsageError
+from kgtable.server.editing import safe_name
+from kgtable.server.options import ServerSettings
+from kgtable.server.problems import Problem
+from kgtable.server.security import may_edit, require_edit
+from kgtable.server.state import GraphFolder
+from kgtable.server.table_editor import check_decisions, source_paths
+from tests.server.accessibility import violations
+from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
+from tests.server.refusals import refused
+from tests.server.serving import TOKEN, Running, running
+
+FERRIES = "Ferry,Length,Built\nSula,84,1998\nTerna,112,2011\n"
+COSTS = "Costs of the ferries\nIn thousand EUR\n,2023,2024\nSula,410,455\nTerna,520,512\n"
+browsed = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bring")
+    (folder / "tables" / "deep").mkdir(parents=True)
+    (folder / "tables" / "ports.csv").write_text("Port,Depth in m\nHalden,12\n", encoding="utf-8")
+    (folder / "tables" / "deep" / "piers.csv").write_text("Pier,Length in m\nEast,80\n", encoding="utf-8")
+    kgtable.build(folder / "tables", folder / "graph", embedding="none").close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def editable(folder: Path) -> Iterator[Running]:
+    with running(ServerSettings(port=0, editable=True), GraphFolder(folder / "graph")) as server:
+        yield server
+
+
+def upload(server: Running, name: str, text: str, **headers: str) -> Any:
+    return server.client.post("/api/uploads", params={"name": name}, content=text, headers=headers)
+
+
+def post(server: Running, path: str, value: Any) -> Any:
+    return server.client.post(path, json=value)
+
+
+def built(server: Running, value: Any) -> dict[str, Any]:
+    """What a build ends with."""
+    events = [part.split("\n") for part in post(server, "/api/build", value).text.strip().split("\n\n")]
+    name, data = events[-1][0].removeprefix("event: "), json.loads(events[-1][1].removeprefix("data: "))
+    assert name == "built", data
+    return dict(data)
+
+
+def tables(server: Running) -> set[str]:
+    return {table["id"] for table in server.client.get("/api/tables").json()["tables"]}
+
+
+def test_a_file_is_previewed_corrected_built_and_removed(editable: Running, folder: Path) -> None:
+    answer = upload(editable, "../ferries.CSV", FERRIES)
+    assert answer.status_code == 201
+    found = answer.json()
+    (table,) = found["preview"]["tables"]
+    assert (found["name"], table["id"], table["header_rows"], table["rows"]) == (
+        "ferries.csv",
+        "ferries",
+        "1",
+        3,
+    )
+    length = table["columns"][1]
+    assert (length["name"], length["kind"], length["units"][0]["name"]) == ("Length", "number", "UNITLESS")
+    assert [row["kind"] for row in table["head"]] == ["header", "body", "body"]
+
+    column = {"column name": "Length", "only in": "ferries", "unit": "metre", "scale": "T"}
+    decisions = {"columns": [column], "tables": [{"table": "ferries", "title": "Our ferries"}]}
+    again = post(editable, "/api/preview", {"upload": found["id"], "decisions": decisions}).json()
+    length = again["tables"][0]["columns"][1]
+    assert (length["units"][0]["name"], length["sample"]["value"]) == ("M", "84000")
+    assert again["tables"][0]["title"] == "Our ferries"
+    wrong = {"columns": [{**column, "unit": "furlongs per pint"}], "tables": []}
+    refused = post(editable, "/api/preview", {"upload": found["id"], "decisions": wrong})
+    assert (refused.status_code, "is not a unit" in refused.json()["detail"]) == (400, True)
+
+    report = built(editable, {"uploads": [found["id"]], "decisions": decisions})
+    assert (report["added"], report["unchanged"], report["errors"]) == (["ferries"], 2, [])
+    assert report["question"] == "What is the Length of Sula?"
+    assert tables(editable) == {"ferries", "piers", "ports"}
+    cell = editable.client.get("/api/cells", params={"table": "ferries", "row": 1, "column": 1}).json()
+    assert (cell["value"], cell["unit"], cell["unit_from"]) == ("84000", "M", "mapping")
+    assert (folder / "graph" / "uploads" / "ferries.csv").read_text(encoding="utf-8") == FERRIES
+
+    changes = {"table": "ferries", "decisions": {"columns": [{**column, "unit": "KiloM"}], "tables": []}}
+    changed = post(editable, "/api/preview", changes).json()
+    assert changed["before"][0]["columns"][1]["units"][0]["name"] == "M"
+    assert changed["tables"][0]["columns"][1]["units"][0]["name"] == "KiloM"
+    assert built(editable, {"decisions": changes["decisions"]})["changed"] == ["ferries"]
+
+    assert editable.client.get("/api/editing").json()["brought"] == ["ferries.csv"]
+    assert built(editable, {"remove": ["ferries.csv"]})["removed"] == ["ferries"]
+    assert tables(editable) == {"piers", "ports"}
+    assert not (folder / "graph" / "uploads" / "ferries.csv").exists()
+
+
+def test_what_cannot_be_read_is_refused_and_not_kept(editable: Running, folder: Path) -> None:
+    for name, text, status in (
+        ("x.exe", "MZ", 415),
+        ("", FERRIES, 415),
+        ("x.xlsx", "PK\x03\x04 broken", 400),
+        ("x.csv", "", 400),
+    ):
+        assert upload(editable, name, text).status_code == status, name
+    assert editable.client.get("/api/editing").json()["waiting"] == []
+    assert list((folder / "graph" / "uploads" / ".waiting").iterdir()) == []
+    for path, value, status in (
+        ("/api/preview", {"upload": "none"}, 404),
+        ("/api/preview", {"table": "none"}, 404),
+        ("/api/build", {"uploads": ["none"]}, 404),
+        ("/api/build", {"remove": ["../ports.csv"]}, 404),
+        ("/api/build", {"uploads": "x"}, 400),
+        ("/api/preview", {"file": "/etc/passwd"}, 400),
+        ("/api/preview", {"table": "ports", "decisions": {"columns": [{"nothing": "x"}]}}, 400),
+        ("/api/preview", {"table": "ports", "decisions": {"columns": [{"column name": 1}]}}, 400),
+    ):
+        assert post(editable, path, value).status_code == status, value
+    assert editable.client.delete("/api/uploads/none").status_code == 404
+
+
+def test_only_who_may_brings_tables(editable: Running, exploring: Running, folder: Path) -> None:
+    for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}):
+        assert upload(editable, "a.csv", FERRIES, **headers).status_code == 403
+    assert upload(exploring, "a.csv", FERRIES).status_code == 403
+    assert exploring.client.get("/bring").status_code == 404
+    assert exploring.client.get("/api/editing").json()["allowed"] is False
+    assert "/bring" not in exploring.client.get("/ontology", headers={"accept": "text/html"}).text
+
+
+def test_a_writable_server_asks_for_its_token() -> None:
+    settings = ServerSettings(editable=True, writable=True, token=TOKEN)
+    cookie = {b"cookie": f'kgtable-token="{TOKEN}"'.encode()}
+    assert may_edit(settings, {b"authorization": f"Bearer {TOKEN}".encode()})
+    assert may_edit(settings, cookie)
+    for headers in ({}, {b"cookie": b"kgtable-token=wrong"}, {**cookie, b"sec-fetch-site": b"cross-site"}):
+        assert not may_edit(settings, headers)
+        with refused("forbidden" if b"sec-fetch-site" in headers else "unauthorized"):
+            require_edit(settings, headers)
+    assert not may_edit(ServerSettings(writable=True, token=TOKEN), cookie)
+    outside = ServerSettings(editable=True, host="0.0.0.0", token=TOKEN)
+    assert not may_edit(outside, {})
+    assert may_edit(outside, cookie)
+    assert may_edit(ServerSettings(editable=True), {b"host": b"127.0.0.1", b"origin": b"http://127.0.0.1"})
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("Sales 2024.CSV", "Sales 2024.csv"),
+        ("..\\..\\a:b|c.xlsx", "a b c.xlsx"),
+        ("/etc/x\x00y\u202e.csv", "xy.csv"),
+        (".hidden.csv", "hidden.csv"),
+        ("con.csv", "_con.csv"),
+        ("a.tsv.gz", "a.tsv.gz"),
+        ("x" * 500 + ".md", "x" * 120 + ".md"),
+    ],
+)
+def test_names_are_names_only(given: str, kept: str) -> None:
+    assert safe_name(given) == kept
+
+
+@pytest.mark.parametrize("name", ["", ".csv", "table", "a.py", "a.csv/", "..", "a.exe.gz"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(Problem):
+        safe_name(name)
+
+
+def test_decisions_are_texts_about_known_fields() -> None:
+    assert check_decisions(None) == {"columns": [], "tables": []}
+    for wrong in ([], {"rows": []}, {"columns": {}}, {"tables": [{"table": "a", "x": "y"}]}):
+        with pytest.raises(UsageError):
+            check_decisions(wrong)
+
+
+def test_a_graph_knows_what_it_was_built_from(folder: Path, tmp_path: Path) -> None:
+    current = GraphDirectory(folder / "graph").current()
+    known = Catalogue.load(current.catalogue_path)
+    assert set(source_paths(known)) == {folder / "tables" / "ports.csv", folder / "tables"}
+    assert source_paths(known, [folder / "tables"]) == [folder / "tables"]
+    (tmp_path / "one.csv").write_text(FERRIES, encoding="utf-8")
+    kgtable.build(tmp_path / "one.csv", tmp_path / "graph", embedding="none").close()
+    (tmp_path / "one.csv").unlink()
+    gone = Catalogue.load(GraphDirectory(tmp_path / "graph").current().catalogue_path)
+    with pytest.raises(UsageError, match="not there any more"):
+        source_paths(gone)
+
+
+@pytest.mark.browser
+@browsed
+def test_tables_are_dropped_corrected_and_asked_about(editable: Running, tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text(COSTS, encoding="utf-8")
+    browser = Browser(editable.url)
+    folder = os.environ.get("KGTABLE_SCREENSHOTS")
+
+    def shot(name: str) -> None:
+        if folder:
+            browser.driver.save_screenshot(str(Path(folder) / f"bring-{name}.png"))
+
+    try:
+        browser.open("/bring")
+        assert any(link.text == "Bring tables" for link in browser.all("nav a"))
+        browser.find("#kinds")
+        browser.wait(lambda: "csv" in browser.find("#kinds").text)
+        shot("empty")
+        browser.find("#files").send_keys(str(path))
+        browser.find('[data-table="costs"] table.list')
+        assert "410\u202f000 Euro" in browser.find('[data-table="costs"] table.list').text
+        for width, dark in ((1400, False), (1400, True), (390, False), (390, True)):
+            browser.resize(width, 900, dark=dark)
+            shot(f"{width}-{'dark' if dark else 'light'}")
+            assert browser.script("document.documentElement.scrollWidth <= innerWidth")
+            assert violations(browser) == []
+        browser.resize(1280, 900)
+        unit = browser.find('[aria-label="Unit of 2024"]')
+        unit.send_keys("USD")
+        browser.wait(lambda: "Us Dollar" in browser.find('[data-table="costs"] table.list').text)
+        browser.find("#build").click()
+        browser.wait(lambda: browser.all("#first-question"))
+        shot("built")
+        assert "costs" in browser.find("#built").text
+        assert browser.complaints() == []
+        browser.find('[aria-label="Remove costs.csv from the graph"]').click()
+        browser.wait(lambda: "Removed: costs" in browser.find("#built").text)
+        browser.wait(lambda: not browser.all("#brought li"))
+    finally:
+        browser.close()
