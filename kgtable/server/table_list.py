@@ -105,7 +105,7 @@ class _Cells(Sequence[tuple[int, int, str]]):
         cells = np.array(self._cells, dtype=np.int64)
         for cell, found in zip(self._cells, self._corpus.found(cells), strict=True):
             row = int(places.row_number[places.cell_row[cell]])
-            yield row, int(places.cell_column[cell]), found.content.text[:LONGEST_HIT]
+            yield row, int(places.column_number[places.cell_column[cell]]), found.content.text[:LONGEST_HIT]
 
 
 @lru_cache(maxsize=2)

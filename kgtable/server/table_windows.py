@@ -44,6 +44,7 @@ BESIDE, FIRST_COLUMNS = 1, 2
 FEW_ROWS, FEW_COLUMNS = 16, 9
 """A table of no more is shown whole around its citations."""
 MOST_NOTES = 100
+"""Rows at the end of a table among which its printed footnotes are looked for."""
 MOST_HEAD_ROWS = 20
 """Rows above the body that come with every window."""
 
@@ -141,7 +142,8 @@ def unit_chip(fact: ColumnFact) -> str:
         return ""
     if len(units) > 2:
         return f"{len(units)} units"
-    scale = POWERS.get(next(iter(fact.scales)), "") if len(fact.scales) == 1 else ""
+    one = len(units) == len(fact.scales) == 1
+    scale = POWERS.get(next(iter(fact.scales)), "") if one else ""
     return " ".join(filter(None, (" / ".join(map(unit_symbol, units)), scale)))
 
 
@@ -150,8 +152,10 @@ def _notes(graph: KnowledgeGraph, frame: TableFrame, id: str) -> list[dict[str, 
     structure = frame.table.structure
     if not structure.marks:
         return []
-    rows = graph.reader.rows(id, sorted(structure.footnotes)[:MOST_NOTES])
-    printed = " ".join(_squeezed(" ".join(row.cells)) for row in rows.values())
+    rows = graph.catalogue.tables[id].rows
+    last = graph.reader.rows(id, range(max(structure.body_start, rows - MOST_NOTES), rows))
+    notes = (row for row in last.values() if "FootnoteRow" in row.kinds)
+    printed = " ".join(_squeezed(" ".join(row.cells)) for row in notes)
     marks = structure.marks.items()
     return [{"mark": mark, "text": text} for mark, text in marks if _squeezed(text) not in printed]
 

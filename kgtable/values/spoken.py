@@ -30,6 +30,9 @@ _NAMES = frozenset({"Celsius", "Fahrenheit", "Rankine", "Reaumur"})
 
 POWERS: Final = {3: "thousand", 6: "million", 9: "billion", 12: "trillion"}
 _LARGEST_MANTISSA = 10_000
+_SAID_DECIMALS = 3
+_IN_FULL = 6
+"""Up to this power of ten, a number that cannot be said by a scale's name without rounding is said in full."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -110,8 +113,8 @@ def spoken_number(
     ('12.5%', '−3,776 m')
     >>> spoken_number(Decimal("43.3333333333")), spoken_number(Decimal(1), "HR").replace(JOINT, " ")
     ('about 43.33', '1 hour')
-    >>> spoken_number(Decimal("7496012"), "CCY_USD"), spoken_number(Decimal("9123456789")).replace(JOINT, " ")
-    ('$7,496,012', 'about 9.12 billion')
+    >>> spoken_number(Decimal("7496012"), "CCY_USD"), spoken_number(Decimal("1431300000")).replace(JOINT, " ")
+    ('$7,496,012', '1,431.3 million')
     """
     size = abs(value)
     is_said = power and size and 1 <= size.scaleb(-power) < _LARGEST_MANTISSA
@@ -152,14 +155,18 @@ def exact_number(value: Decimal, unit: str | None = None) -> str:
 
 
 def _power_of(size: Decimal) -> int:
-    """The power of ten by which a number is said: millions and more by name, unless it takes many digits."""
-    power = next((power for power in (12, 9, 6) if size >= Decimal(10) ** power), 0)
-    return 0 if power == 6 and _decimals(size.scaleb(-power)) > 3 else power
+    """The power of ten by which a number is said: millions and more by name, where that leaves few decimals."""
+    fitting = [power for power in (12, 9, 6) if size >= Decimal(10) ** power]
+    for power in fitting:
+        mantissa = size.scaleb(-power)
+        if mantissa < _LARGEST_MANTISSA and _decimals(mantissa) <= _SAID_DECIMALS:
+            return power
+    return fitting[0] if fitting and fitting[0] > _IN_FULL else 0
 
 
 def _rounded(mantissa: Decimal, *, scaled: bool) -> Decimal:
     """At most three decimals beside a scale, else four; longer ones are cut to what one says."""
-    if _decimals(mantissa) <= (3 if scaled else 4):
+    if _decimals(mantissa) <= (_SAID_DECIMALS if scaled else 4):
         return mantissa
     if mantissa >= 1:
         return mantissa.quantize(Decimal("0.01"), ROUND_HALF_EVEN)

@@ -84,7 +84,7 @@ def test_an_answer_carries_its_status_its_program_and_its_readings(exploring: Ru
     rows = exploring.query(found["sparql"]).json()["results"]["bindings"]
     assert [next(iter(row.values()))["value"] for row in rows] == ["1562000000"]
     other = next(other for other in found["alternatives"] if other["table"] == "halden-segments")
-    assert (other["headline"], other["exact"]) == ("about €1.43\u00a0billion", "1,431,300,000 euros")
+    assert (other["headline"], other["exact"]) == ("€1,431.3\u00a0million", "1,431,300,000 euros")
     assert other["words"] == "sum of 2023"
     assert [cell["text"] for cell in other["citations"]] == ["760,100", "330,700", "224,300", "116,200"]
     rows = exploring.query(other["sparql"]).json()["results"]["bindings"]

@@ -155,6 +155,7 @@ async function show(answer) {
   const status = h("p", { class: "status" }, said(answer));
   const offered = choices(answer, buttons, leads);
   const sure = leads && answer.status !== "ambiguous";
+  const exact = h("div");
   const nearest = h("div", { id: "nearest" });
   const next = h("div", { id: "next" });
   const card = h(
@@ -162,6 +163,7 @@ async function show(answer) {
     { class: "card said", "aria-labelledby": "answer-text" },
     status,
     text,
+    exact,
     nearest,
     sure ? null : offered,
     body,
@@ -190,7 +192,8 @@ async function show(answer) {
     fill(nearest);
     whole.classList.add("proven");
     const cited = citations(reading);
-    fill(body, exactly(reading), computed(reading), reading === answer ? reasons(answer) : null, cited.element, actions(answer, reading, index));
+    fill(exact, exactly(reading));
+    fill(body, computed(reading), reading === answer ? reasons(answer) : null, cited.element, actions(answer, reading, index));
     const sections = await Promise.all(evidence(reading, cited));
     if (chosen === index) {
       fill(around, ...sections);

@@ -246,7 +246,7 @@ async function load(refocus = null) {
   for (const ruler of view.tHead.querySelectorAll("th")) ruler.style.minWidth = `${ruler.offsetWidth}px`;
   if (!table.rows_shown && state.find) element.after(empty(h("p", {}, "No cell holds this text.")));
   focusFirst(view);
-  if (refocus !== null) view.querySelector(`[data-column="${refocus}"] button`)?.focus();
+  if (refocus !== null && document.activeElement === document.body) view.querySelector(`[data-column="${refocus}"] button`)?.focus();
   const cell = view.querySelector(".lit");
   if (cell && chosen) {
     cell.setAttribute("aria-selected", "true");

@@ -45,12 +45,17 @@ function heading([sort, words, kind = null]) {
     h("button", { type: "button", class: "plain sort", "data-sort": sort, onclick: () => sortBy(sort) }, words, mark));
 }
 
+/** Gives the focus back to what was replaced while it had it. */
+function refocus(selector) {
+  if (document.activeElement === document.body) document.querySelector(selector)?.focus();
+}
+
 function sortBy(sort) {
   if (state.sort !== sort) [state.sort, state.order] = [sort, ""];
   else if (!state.order) state.order = "descending";
   else [state.sort, state.order] = ["", ""];
   remember({ sort: state.sort, order: state.order });
-  search().then(() => document.querySelector(`[data-sort="${sort}"]`)?.focus());
+  search().then(() => refocus(`[data-sort="${sort}"]`));
 }
 
 /** A choice for each facet that narrows the list, or is chosen. */
@@ -68,7 +73,7 @@ function facets(found) {
     choice.addEventListener("change", () => {
       state[name] = choice.value;
       remember({ [name]: choice.value });
-      search().then(() => document.querySelector(`#facet-${name}`)?.focus());
+      search().then(() => refocus(`#facet-${name}`));
     });
     return choice;
   }).filter(Boolean);
