@@ -24,6 +24,7 @@ from kgtable.server.answer_card import answer_card, found_tables
 from kgtable.server.execution import OPENING_PAUSES
 from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
+from kgtable.server.row_order import forget_orders
 from kgtable.server.table_titles import forget_titles
 
 Tell: TypeAlias = Callable[[str, Any], None]
@@ -154,7 +155,7 @@ def _files_moved(error: BaseException) -> bool:
 def _drop_caches() -> None:
     """Drop all caches of the previous graph."""
     overview.forget()
-    table_list.forget_list()
+    forget_orders()
     table_windows.forget_cells()
     forget_titles()
     suggested_questions.forget_questions()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from kgtable.api import KnowledgeGraph
 from kgtable.building.catalogue import TableRecord
-from kgtable.errors import KgtableError
-from kgtable.index.open import GraphIndex
 from kgtable.index.substring import folded
 from kgtable.ontology.column_stats import QUANTITY
 from kgtable.server.frames import Head
+from kgtable.server.row_order import graph_index
 from kgtable.server.table_titles import titled
 from kgtable.values.spoken import unit_name, unit_symbol
 
@@ -73,7 +71,7 @@ def tables(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
 
 def cells_holding(graph: KnowledgeGraph, text: str) -> Hits:
     """By table, the first cells that hold a text, found in the graph's index; none where it has none."""
-    index = _index(graph)
+    index = graph_index(graph)
     label = folded(text)
     if index is None or len(label) < 2:
         return {}
@@ -106,16 +104,6 @@ class _Cells(Sequence[tuple[int, int, str]]):
         for cell, found in zip(self._cells, self._corpus.found(cells), strict=True):
             row = int(places.row_number[places.cell_row[cell]])
             yield row, int(places.column_number[places.cell_column[cell]]), found.content.text[:LONGEST_HIT]
-
-
-@lru_cache(maxsize=2)
-def _index(graph: KnowledgeGraph) -> GraphIndex | None:
-    if graph.endpoint is not None:
-        return None
-    try:
-        return GraphIndex(graph.generation.index_path)
-    except (KgtableError, OSError):  # a graph that was written without one
-        return None
 
 
 def _score(graph: KnowledgeGraph, record: TableRecord, words: Iterable[str], hits: Hits) -> int:
@@ -208,8 +196,3 @@ def _listed(
         "units": [unit_symbol(unit) for unit in _units(record)[:6]],
         "hits": [{"row": row, "column": column, "text": text} for row, column, text in hits],
     }
-
-
-def forget_list() -> None:
-    """Let go of the index of a graph that is closed."""
-    _index.cache_clear()

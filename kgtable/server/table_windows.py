@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -15,12 +14,13 @@ from kgtable.api import KnowledgeGraph
 from kgtable.building.catalogue import TableRecord
 from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
-from kgtable.graph.terms import UNIT, XSD
+from kgtable.graph.terms import UNIT
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
 from kgtable.server.frames import Head
+from kgtable.server.row_order import LARGEST_SORTED, row_order
 from kgtable.server.table_titles import titled
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.values.spoken import POWERS, spoken_period, unit_name, unit_symbol
@@ -182,71 +182,6 @@ def direction(frame: TableFrame, rows: Iterable[TableRow]) -> str:
     kinds = [unicodedata.bidirectional(sign) for text in texts for sign in text[:200] if sign.isalpha()]
     leftward = sum(kind in ("R", "AL") for kind in kinds)
     return "rtl" if leftward > len(kinds) / 2 else "ltr"
-
-
-LARGEST_SORTED = 2_000_000
-"""Cells of a table beyond which it is neither sorted nor searched on the page."""
-
-
-@lru_cache(maxsize=16)
-def row_order(
-    graph: KnowledgeGraph, id: str, sort: int | None, descending: bool, find: str
-) -> tuple[int, ...]:
-    """The rows of the body in the order of a column, those alone that hold a text.
-
-    Numbers go by value, unit and scale applied, dates by time, texts by their letters; what is blank comes
-    last, and so do totals and notes, which are no members. Raises `UsageError` for a table that is too large.
-    """
-    record = _record(graph, id)
-    if record.cells > LARGEST_SORTED:
-        raise UsageError("This table is too large to be sorted on the page.", hint="Ask by SPARQL.")
-    structure = graph.reader.table(id).structure
-    rows = graph.reader.rows(id, range(structure.body_start, record.rows))
-    if find:
-        wanted = " ".join(find.split()).casefold()
-        rows = {
-            number: row
-            for number, row in rows.items()
-            if any(wanted in " ".join(cell.split()).casefold() for cell in row.cells)
-        }
-    if sort is None:
-        return tuple(rows)
-    members = [number for number in rows if number not in structure.aside and number not in structure.groups]
-    keyed = {number: _sort_key(rows[number], sort) for number in members}
-    ordered = sorted(
-        (number for number in members if keyed[number]), key=keyed.__getitem__, reverse=descending
-    )
-    blank = [number for number in members if not keyed[number]]
-    aside = [number for number in rows if number in structure.aside]
-    return (*ordered, *blank, *aside)
-
-
-def _sort_key(row: TableRow, column: int) -> tuple[Any, ...]:
-    """What a row is sorted by: numbers before dates before texts; empty where the cell is blank."""
-    found = row.quantities.get(column)
-    if found is not None:
-        return 0, found.value, ""
-    literal = row.literals.get(column)
-    text = row.cells[column].strip() if column < len(row.cells) else ""
-    if not text:
-        return ()
-    if literal is not None and literal.datatype.value.startswith(XSD) and not is_string(literal):
-        number = _decimal(literal.value)
-        return (0, number, "") if number is not None else (1, Decimal(0), literal.value)
-    return 2, Decimal(0), text.casefold()
-
-
-def is_string(literal: ox.Literal) -> bool:
-    """Whether a literal is mere text."""
-    return literal.datatype.value in (f"{XSD}string", f"{XSD}boolean")
-
-
-def _decimal(text: str) -> Decimal | None:
-    try:
-        found = Decimal(text)
-    except InvalidOperation:
-        return None
-    return found if found.is_finite() else None
 
 
 def exists(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -442,4 +377,3 @@ def _labels(graph: KnowledgeGraph, id: str, rows: Sequence[int]) -> list[str]:
 def forget_cells() -> None:
     """Lets go of what is remembered of a graph that is closed."""
     _annotated.cache_clear()
-    row_order.cache_clear()

@@ -9,6 +9,7 @@ import kgtable
 from kgtable.api import KnowledgeGraph
 from kgtable.building.pipeline import start_empty
 from kgtable.server import overview, table_list
+from kgtable.server.row_order import forget_orders
 from kgtable.server.suggested_questions import suggestions
 from tests.server.open_graph import silent
 
@@ -19,7 +20,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]:
     start_empty(folder)
     yield kgtable.open(folder)
     overview.forget()
-    table_list.forget_list()
+    forget_orders()
 
 
 def listed(q: str = "", offset: int = 0, limit: int = 100) -> dict[str, object]:

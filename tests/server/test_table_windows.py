@@ -15,6 +15,7 @@ from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.table_decoder import TableStatements
 from kgtable.graph.terms import KGT, XSD
 from kgtable.server import table_windows
+from kgtable.server.row_order import IndexedColumns, StoredColumns
 from kgtable.server.table_windows import (
     AROUND,
     LONGEST_TEXT,
@@ -185,6 +186,21 @@ def test_rows_come_in_the_order_of_a_column(opened: KnowledgeGraph) -> None:
         read = graph.reader.rows("planets", rows)
         values = [read[row].quantities[column].value for row in rows if column in read[row].quantities]
         assert values == sorted(values)
+
+
+def test_the_index_and_the_graph_give_the_same_order(opened: KnowledgeGraph, wide: KnowledgeGraph) -> None:
+    for graph in (opened, wide):
+        for id in graph.tables:
+            indexed, stored = IndexedColumns.of(graph, id), StoredColumns(graph, id)
+            assert indexed is not None
+            start = graph.reader.frame(id).table.structure.body_start
+            for column in range(min(graph.catalogue.tables[id].width, 12)):
+                found, expected = indexed.keys(column), stored.keys(column)
+                below = {row: key for row, key in expected.items() if row >= start}
+                assert {row: key for row, key in found.items() if row >= start} == below, (id, column)
+            for text in ("total", "1", "LABORATORY"):
+                rows = [row for row in stored.holding(text) if row >= start]
+                assert set(rows) <= {row for row in indexed.holding(text) if row >= start}, (id, text)
 
 
 def test_rows_are_found_by_the_text_of_a_cell(opened: KnowledgeGraph) -> None:
