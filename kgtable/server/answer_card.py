@@ -48,7 +48,7 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
         "offline": answer.model == RULES,
         "weak": is_weak,
         **_reading(answer, graph),
-        "reasons": [plain_words(reason) for reason in answer.reasons],
+        "reasons": [_with_titles(plain_words(reason), graph) for reason in answer.reasons],
         "cells_read": answer.cells_read,
         "reasoning": plain_words(answer.reasoning),
         "prompt": answer.prompt[:LONGEST_PROMPT],
@@ -228,6 +228,21 @@ def nearest_tables(answer: Answer, graph: KnowledgeGraph) -> list[dict[str, Any]
             return []
         ids = [table.table for table in nearest.tables]
     return named_tables(ids[:NEAREST], graph)
+
+
+_IN_BRACKETS = re.compile(r"\(([^()]{1,500})\)(?=[.;,]|$)")
+
+
+def _with_titles(reason: str, graph: KnowledgeGraph) -> str:
+    """A reason with tables by their titles, where it names them by their ids in brackets."""
+
+    def told(found: re.Match[str]) -> str:
+        ids = found[1].split(", ")
+        if not all(id in graph.catalogue.tables for id in ids):
+            return found[0]
+        return f"({', '.join(title_of(id, graph) for id in ids)})"
+
+    return _IN_BRACKETS.sub(told, reason)
 
 
 _UNIT_NAME = re.compile(

@@ -208,8 +208,8 @@ async function show(answer) {
   else if (leads) await choose(0);
   else {
     text.textContent = answer.nearest?.length ? "I found no answer; the nearest tables are:" : "I found no answer in these tables.";
-    if (answer.nearest?.length) fill(nearest, tableCards(answer.nearest), reasons(answer));
-    else fill(nearest, reasons(answer), h("p", {}, h("a", { class: "button", href: "/tables" }, "All tables")));
+    if (answer.nearest?.length) fill(nearest, tableCards(answer.nearest), whyNot(answer));
+    else fill(nearest, whyNot(answer), h("p", {}, h("a", { class: "button", href: "/tables" }, "All tables")));
   }
   text.focus({ preventScroll: true });
   followUps(answer, readings[Math.max(0, chosen)], next);
@@ -308,6 +308,12 @@ function inEditor(query, words = "Open in the editor", id = null) {
 function reasons(answer) {
   if (!answer.reasons?.length) return null;
   return h("ul", { class: "quiet reasons" }, answer.reasons.map((reason) => h("li", { dir: "auto" }, reason)));
+}
+
+/** Why there is no answer, on demand where it takes more than a line. */
+function whyNot(answer) {
+  const list = reasons(answer);
+  return list && answer.reasons.length > 1 ? h("details", { class: "way" }, h("summary", {}, "Why there is none"), list) : list;
 }
 
 // ---- citations and their tables ----
