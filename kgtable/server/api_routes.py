@@ -161,13 +161,17 @@ class Api:
             json.dumps(given, ensure_ascii=False).encode("utf-8")  # no half characters
         except (ValueError, RecursionError):
             raise Problem("bad-request", "The body is not JSON.") from None
-        if not isinstance(given, dict) or not set(given) <= {"question", "method", "k"}:
-            raise Problem("bad-request", "The body must be an object: question, and optionally method and k.")
+        if not isinstance(given, dict) or not set(given) <= {"question", "method", "k", "after"}:
+            raise Problem(
+                "bad-request", "The body must be an object: question, and optionally method, k and after."
+            )
         k, method = given.get("k"), given.get("method")
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_TRIPLES):
             raise Problem("bad-request", f"k must be a whole number from 1 to {MOST_TRIPLES:,}.")
         method = _method(method)
+        after = None if given.get("after") is None else _question(given["after"])
         job = {"op": "ask", "question": _question(given.get("question")), "k": k, "method": method}
+        job["after"] = after
         if "text/event-stream" in request.headers.get("accept", ""):
             headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
             return StreamingResponse(
@@ -177,9 +181,10 @@ class Api:
         return Response(body, media_type=JSON, headers={"cache-control": "no-store"})
 
     async def _events(self, job: Head, request: Request) -> AsyncIterator[bytes]:
-        """Server-sent events: stages, what was found, text, then the answer or the error.
+        """Server-sent events: the question as it is understood, stages, what was found, text, then the answer.
 
-        In silence a comment is sent now and then, and the work ends where the client is gone.
+        An error takes the place of the answer. In silence a comment is sent now and then, and the work ends
+        where the client is gone.
         """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 

@@ -22,6 +22,7 @@ from kgtable.llm.stage_events import stages_told
 from kgtable.server import neighbourhood, overview, suggested_questions, table_list, table_windows
 from kgtable.server.answer_card import answer_card, found_tables
 from kgtable.server.execution import OPENING_PAUSES
+from kgtable.server.follow_ups import standalone
 from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
 from kgtable.server.row_order import forget_orders
@@ -38,15 +39,19 @@ def retrieve(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The answer to a question as ``kgtable ask --json`` prints it, plus what the page shows of it.
 
-    Emitted meanwhile: ``stage`` for each step, ``found`` with the tables that were retrieved, ``text`` with
-    what a language model says, as it arrives.
+    A question that follows another (`after`) is asked as the whole question that it stands for. Emitted
+    meanwhile: ``question`` where that is another one, ``stage`` for each step, ``found`` with the tables that
+    were retrieved, ``text`` with what a language model says, as it arrives.
     """
     options = {name: job[name] for name in ("method", "k") if job[name] is not None}
+    question = standalone(graph, job["question"], job["after"]) if job.get("after") else job["question"]
+    if question != job["question"]:
+        tell("question", {"question": question})
     count = len(graph.catalogue.tables)
     tell("stage", {"stage": "search", "text": f"Searching {count:,} table{'' if count == 1 else 's'}"})
     with stages_told(lambda stage, model: tell("stage", {"stage": stage, "text": _stage_text(stage, model)})):
         answer = graph.ask(
-            job["question"],
+            question,
             on_found=lambda found: tell("found", found_tables(found, graph)),
             on_text=lambda text: tell("text", {"text": text}),
             **options,

@@ -205,7 +205,12 @@ SCHEMAS: dict[str, Any] = {
         "type": "object",
         "required": ["question"],
         "additionalProperties": False,
-        "properties": {"question": _QUESTION, "method": _METHOD, "k": _range(1, 11_000, 300)},
+        "properties": {
+            "question": _QUESTION,
+            "method": _METHOD,
+            "k": _range(1, 11_000, 300),
+            "after": {**_QUESTION, "description": "The question before, which this one may follow."},
+        },
     },
     "Reading": _object(
         answer=_TEXT,
@@ -295,7 +300,7 @@ def _ask_path() -> dict[str, Any]:
     }
     responses = {
         "200": {
-            "description": "The answer; as events: stage, found, text, then answer or problem.",
+            "description": "The answer; as events: question, stage, found, text, then answer or problem.",
             "content": content,
         },
         **_problems(400, 403, 413, 415, 503),

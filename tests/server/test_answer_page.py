@@ -193,6 +193,18 @@ def test_back_leads_to_the_question_before(browser: Browser) -> None:
     assert browser.find("#suggestions button").is_displayed()
 
 
+def test_a_question_that_follows_is_asked_whole(browser: Browser) -> None:
+    ask(browser, LABORATORY, "€812.4 million")
+    browser.find("#question").clear()
+    browser.find("#question").send_keys("And in 2023?", Keys.ENTER)
+    browser.wait(lambda: said(browser) == "€760.1 million")
+    whole = "What was the revenue of Laboratory in 2023?"
+    assert browser.find("#question").get_attribute("value") == whole
+    assert browser.script("new URLSearchParams(location.search).get('q')") == whole
+    browser.driver.back()
+    browser.wait(lambda: said(browser) == "€812.4 million")
+
+
 def test_the_program_is_shown_and_opens_as_sparql(browser: Browser) -> None:
     ask(browser, AMBIGUOUS, "$1,562.0 million")
     next(part for part in browser.all("#reading summary") if part.text == "Program").click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -161,6 +162,29 @@ def test_a_question_that_nobody_waits_for_ends_its_process(
             assert pool.running == 0
             assert pool.counts.died == 1
             assert server.client.get("/api/info").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("question", "meant", "answer"),
+    [
+        ("And in 2023?", "What was the revenue of Laboratory in 2023?", "760,100"),
+        ("what about Calibration?", "What was the revenue of Calibration in 2024?", "251,600"),
+        ("Which planet has the largest diameter?", None, "Jupiter"),
+        ("and qwertz?", None, None),
+    ],
+)
+def test_a_question_may_follow_another(
+    exploring: Running, question: str, meant: str | None, answer: str | None
+) -> None:
+    headers = {"accept": "text/event-stream"}
+    asked = {"question": question, "after": QUESTION}
+    told = exploring.client.post("/api/ask", json=asked, headers=headers).text
+    understood = re.findall(r"^event: question\ndata: (.*)$", told, re.MULTILINE)
+    assert [json.loads(data)["question"] for data in understood] == ([meant] if meant else [])
+    found = exploring.client.post("/api/ask", json=asked).json()
+    assert found["question"] == (meant or question)
+    if answer:
+        assert found["answer"] == answer
 
 
 def test_retrieval(exploring: Running) -> None:

@@ -11,6 +11,7 @@ const suggestions = document.querySelector("#suggestions");
 const page = document.querySelector("main");
 const answered = new Map();
 let running = null;
+let before = null;
 
 // ---- asking, stopping, and the way back ----
 
@@ -35,7 +36,7 @@ function go(question) {
   else remember({ reading: "" });
   answered.delete(question);
   input.value = question;
-  ask(question);
+  ask(question, before);
 }
 
 /** Shows what the address says: a question with its answer, as it was where it was asked before. */
@@ -45,6 +46,7 @@ function visit() {
   input.value = question;
   if (question) ask(question);
   else {
+    before = null;
     page.classList.remove("asked");
     document.title = "Ask · kgtable";
     fill(output);
@@ -55,13 +57,15 @@ function stop() {
   running?.abort();
 }
 
-async function ask(question) {
+/** Asks; `after` is the question that was answered before, which this one may follow. */
+async function ask(question, after = null) {
   running?.abort();
   const mine = (running = new AbortController());
   page.classList.add("asked");
   document.title = `${question} · kgtable`;
   if (answered.has(question)) {
     finish(mine);
+    before = question;
     return show(answered.get(question));
   }
   const steps = h("ol", { class: "stages", "aria-label": "Stages", "aria-live": "polite" });
@@ -76,8 +80,15 @@ async function ask(question) {
   };
   stage("Reading the question");
   try {
-    for await (const [event, data] of events(question, mine.signal)) {
+    for await (const [event, data] of events({ question, ...(after ? { after } : {}) }, mine.signal)) {
       if (event === "stage") stage(data.text);
+      else if (event === "question") {
+        question = data.question;
+        remember({ q: question });
+        input.value = question;
+        document.title = `${question} · kgtable`;
+        stage(`Understood as: ${question}`);
+      }
       else if (event === "found") {
         stage(data.text);
         fill(found, ...retrieved(data));
@@ -87,6 +98,7 @@ async function ask(question) {
       } else if (event === "problem") throw new Error(data.detail);
       else if (event === "answer") {
         answered.set(question, data);
+        before = question;
         finish(mine);
         await show(data);
       }
@@ -119,12 +131,12 @@ function retrieved(data) {
 }
 
 /** The server-sent events of one question. */
-async function* events(question, signal) {
+async function* events(asked, signal) {
   const response = await fetch("/api/ask", {
     method: "POST",
     signal,
     headers: { "content-type": "application/json", accept: "text/event-stream" },
-    body: JSON.stringify({ question }),
+    body: JSON.stringify(asked),
   });
   if (!response.ok) throw new Error((await response.json().catch(() => ({}))).detail ?? "The server cannot answer now.");
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
