@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as MappingOf
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cached_property, partial
@@ -488,6 +488,7 @@ class KnowledgeGraph:
         llm: LLM | None = None,
         tables: Sequence[str] | None = None,
         on_text: OnText | None = None,
+        on_found: Callable[[Retrieval], None] | None = None,
         **options: Unpack[AskOptions],
     ) -> Answer:
         """The answer to a question, with the cells it rests on and whether they bear it out.
@@ -495,15 +496,16 @@ class KnowledgeGraph:
         `options` are those of `kgtable.config.AskOptions`: ``method``, ``k``, ``model`` and others; what is
         not given comes from ``kgtable.toml``, then the environment. `llm` is a model to ask; without one
         the options name it. Where no model is configured, or it is ``"none"``, the answer is computed by
-        rules. `tables` are the ids of the tables that are looked at, None for all. `on_text` receives the
-        reply as it arrives.
+        rules. `tables` are the ids of the tables that are looked at, None for all. `on_found` receives what
+        was retrieved, before it is answered from; `on_text` the reply as it arrives.
 
         Raises `UsageError` for an empty question (`ArgumentError` for a wrong name or type), `ConfigError`
         for an unknown presentation or a model without an endpoint, `GraphNotFoundError` for an unknown
         table, `RetrievalError`, a leaf of `LLMError`.
         """
         with self._index_faults():
-            return self._asker("ask", question, llm, tables, options).ask(question, on_text=on_text)
+            asker = self._asker("ask", question, llm, tables, options)
+            return asker.ask(question, on_text=on_text, on_found=on_found)
 
     def _index_faults(self) -> AbstractContextManager[None]:
         """What goes wrong within the block is told as damage where the index is damaged."""

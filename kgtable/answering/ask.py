@@ -73,6 +73,7 @@ LONGEST_QUESTION = 10_000
 """Characters a question may have."""
 
 Retrieve = Callable[[str, int, str], Retrieval]
+OnFound = Callable[[Retrieval], None]
 
 
 class Solver(Protocol):
@@ -107,16 +108,19 @@ class Asker:
         self._model = RULES if llm is None else llm.model
         self._llm, self._solver = llm, solver
 
-    def ask(self, question: str, *, on_text: OnText | None = None) -> Answer:
+    def ask(self, question: str, *, on_text: OnText | None = None, on_found: OnFound | None = None) -> Answer:
         """The answer; its text is empty where nothing was found.
 
-        `on_text` receives a model's answer as it arrives. Raises `UsageError` for an empty or overlong
+        `on_found` receives what was retrieved before anything is answered from it, `on_text` a model's
+        answer as it arrives. Raises `UsageError` for an empty or overlong
         question, a leaf of `LLMError` where the model cannot be used, `RetrievalError`. A reply that
         is of no use, twice, is no error but no answer, with the reason.
         """
         asked = check_question(question)
         with measured() as meter:
             evidence = self._evidence(asked)
+            if on_found is not None:
+                on_found(evidence.retrieval)
             if not evidence.tables and not evidence.retrieval.passages:
                 answer = nothing_found(evidence.retrieval, self._model)
             elif self._solver is not None:

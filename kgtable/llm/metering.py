@@ -8,6 +8,7 @@ from contextvars import ContextVar
 
 from kgtable.errors import LLMError
 from kgtable.llm.protocol import LLM, Completion, OnText, Request
+from kgtable.llm.stage_events import tell_stage
 from kgtable.llm.usage import Usage, UsageMeter
 
 _meter: ContextVar[UsageMeter | None] = ContextVar("kgtable_usage_meter", default=None)
@@ -33,11 +34,13 @@ class MeteredLLM:
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """See `LLM.complete`."""
+        tell_stage(request.stage, self.model)
         with self._counting_failures(request):
             return self._count(request, self._llm.complete(request, on_text=on_text))
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """See `LLM.complete_async`."""
+        tell_stage(request.stage, self.model)
         with self._counting_failures(request):
             return self._count(request, await self._llm.complete_async(request, on_text=on_text))
 

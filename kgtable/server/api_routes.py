@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
@@ -20,10 +21,15 @@ from kgtable.server.problems import Problem
 from kgtable.server.process import WorkerFrame
 from kgtable.server.requests import not_modified
 from kgtable.server.state import ServerState
+from kgtable.server.table_list import FACETS, SORTS
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 11_000
 JSON = "application/json"
+LISTENING = 0.5
+"""Seconds of silence after which a stream of events looks whether its client is still there."""
+COMMENTS_EVERY = 20
+"""Such looks after which a comment keeps the connection alive."""
 
 
 class Api:
@@ -49,6 +55,7 @@ class Api:
             Route("/api/resource", self.resource, methods=["GET"]),
             Route("/api/neighbours", self.neighbours, methods=["GET"]),
             Route("/api/search", self.search, methods=["GET"]),
+            Route("/api/suggestions", self.suggestions, methods=["GET"]),
             Route("/api/retrieve", self.retrieve, methods=["GET"]),
             Route("/api/ask", self.ask, methods=["POST"]),
         ]
@@ -78,8 +85,11 @@ class Api:
 
     async def tables(self, request: Request) -> Response:
         """Tables by search words."""
-        found = _known_parameters(request, ("q", "offset", "limit"))
-        return await self._give(request, {"op": "tables", **_page(found)})
+        names = ("q", "offset", "limit", "sort", "order", *FACETS)
+        found = _known_parameters(request, names)
+        sort = _one_of(found, "sort", ("", *SORTS))
+        job = {"op": "tables", **_page(found), "sort": sort, "descending": _descending(found)}
+        return await self._give(request, {**job, **{name: found.get(name, "")[:500] for name in FACETS}})
 
     async def ontology(self, request: Request) -> Response:
         """Predicates by search words."""
@@ -88,16 +98,11 @@ class Api:
 
     async def table(self, request: Request) -> Response:
         """A window of a table as JSON, or the whole table as CSV."""
-        names = ("row", "rows", "column", "columns", "around", "format")
+        names = ("row", "rows", "column", "columns", "around", "across", "sort", "order", "find", "format")
         found = _known_parameters(request, names)
         id = request.path_params["id"]
-        form = found.get("format", "json")
-        if form not in ("json", "csv"):
-            raise Problem("bad-request", "format must be json or csv.")
-        if form == "csv":
-            body = await self._state.explore({"op": "csv", "id": id})
-            headers = {"content-disposition": 'attachment; filename="table.csv"'}
-            return Response(body, headers=headers, media_type="text/csv; charset=utf-8")
+        if _one_of(found, "format", ("json", "csv")) == "csv":
+            return await whole_csv(self._state, id)
         job = {
             "op": "table",
             "id": id,
@@ -105,7 +110,23 @@ class Api:
             "rows": _integer(found, "rows", 200, 1, 500),
             "column": _integer(found, "column", 0, 0, 10**6),
             "columns": _integer(found, "columns", 60, 1, 200),
-            "around": _rows(found.get("around", "")),
+            "around": _numbers(found, "around"),
+            "across": _numbers(found, "across"),
+            "sort": _integer(found, "sort", 0, 0, 10**6) if "sort" in found else None,
+            "descending": _descending(found),
+            "find": found.get("find", "")[:500],
+        }
+        return await self._give(request, job)
+
+    async def suggestions(self, request: Request) -> Response:
+        """Questions that are answered, about the graph or near a cell of a table."""
+        found = _known_parameters(request, ("table", "row", "column", "question"))
+        job = {
+            "op": "suggestions",
+            "table": found.get("table", ""),
+            "question": found.get("question", "")[:LONGEST_QUESTION],
+            "row": _integer(found, "row", 0, 0, 10**9) if "row" in found else None,
+            "column": _integer(found, "column", 0, 0, 10**6) if "column" in found else None,
         }
         return await self._give(request, job)
 
@@ -159,22 +180,31 @@ class Api:
             json.dumps(given, ensure_ascii=False).encode("utf-8")  # no half characters
         except (ValueError, RecursionError):
             raise Problem("bad-request", "The body is not JSON.") from None
-        if not isinstance(given, dict) or not set(given) <= {"question", "method", "k"}:
-            raise Problem("bad-request", "The body must be an object: question, and optionally method and k.")
+        if not isinstance(given, dict) or not set(given) <= {"question", "method", "k", "after"}:
+            raise Problem(
+                "bad-request", "The body must be an object: question, and optionally method, k and after."
+            )
         k, method = given.get("k"), given.get("method")
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_TRIPLES):
             raise Problem("bad-request", f"k must be a whole number from 1 to {MOST_TRIPLES:,}.")
         method = _method(method)
+        after = None if given.get("after") is None else _question(given["after"])
         job = {"op": "ask", "question": _question(given.get("question")), "k": k, "method": method}
+        job["after"] = after
         if "text/event-stream" in request.headers.get("accept", ""):
+            headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
             return StreamingResponse(
-                self._events(job), media_type="text/event-stream", headers={"cache-control": "no-store"}
+                self._events(job, request), media_type="text/event-stream", headers=headers
             )
         body = await self._state.explore(job)
         return Response(body, media_type=JSON, headers={"cache-control": "no-store"})
 
-    async def _events(self, job: Head) -> AsyncIterator[bytes]:
-        """Server-sent events: progress, then the answer or the error."""
+    async def _events(self, job: Head, request: Request) -> AsyncIterator[bytes]:
+        """Server-sent events: the question as it is understood, stages, what was found, text, then the answer.
+
+        An error takes the place of the answer. In silence a comment is sent now and then, and the work ends
+        where the client is gone.
+        """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 
         def told(frame: WorkerFrame) -> None:
@@ -189,8 +219,21 @@ class Api:
                 queue.put_nowait(None)
 
         task = asyncio.create_task(work())
+        silent = 0
         try:
-            while (event := await queue.get()) is not None:
+            while True:
+                try:
+                    event = await asyncio.wait_for(queue.get(), LISTENING)
+                except TimeoutError:
+                    silent += 1
+                    if await request.is_disconnected():
+                        return
+                    if silent % COMMENTS_EVERY == 0:
+                        yield b": working\n\n"
+                    continue
+                if event is None:
+                    return
+                silent = 0
                 yield event
         finally:
             task.cancel()
@@ -241,11 +284,39 @@ def _integer(found: Mapping[str, str], name: str, default: int | None, low: int,
     return int(text)
 
 
-def _rows(text: str) -> list[int]:
+def _numbers(found: Mapping[str, str], name: str) -> list[int]:
+    text = found.get(name, "")
     parts = text.split(",") if text else []
     if len(parts) > 50 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise Problem("bad-request", "around takes at most 50 row numbers, separated by commas.")
+        raise Problem("bad-request", f"{name} takes at most 50 numbers, separated by commas.")
     return [int(part) for part in parts]
+
+
+def _one_of(found: Mapping[str, str], name: str, values: tuple[str, ...]) -> str:
+    """A parameter that takes one of these values, the first by default."""
+    value = found.get(name) or values[0]
+    if value not in values:
+        raise Problem("bad-request", f"{name} must be {' or '.join(filter(None, values))}.")
+    return value
+
+
+def _descending(found: Mapping[str, str]) -> bool:
+    return _one_of(found, "order", ("ascending", "descending")) == "descending"
+
+
+async def whole_csv(state: ServerState, id: str) -> Response:
+    """A whole table as a file of CSV whose name says the table. Raises `Problem` where there is none."""
+    named = json.loads(await state.explore({"op": "exists", "id": id}))
+    body = await state.explore({"op": "csv", "id": id})
+    headers = {"content-disposition": attachment(f"{named['name']}.csv"), "cache-control": "no-cache"}
+    return Response(body, headers=headers, media_type="text/csv; charset=utf-8")
+
+
+def attachment(name: str) -> str:
+    """The header that names a download, also in letters beyond ASCII (RFC 6266)."""
+    plain = name.encode("ascii", "ignore").decode("ascii")
+    told = plain if plain.partition(".")[0].strip("-_") else f"table{name[name.rindex('.') :]}"
+    return f"attachment; filename=\"{told}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def _method(name: object) -> str | None:

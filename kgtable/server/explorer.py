@@ -5,40 +5,30 @@ from __future__ import annotations
 import gc
 import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kgtable.answering.answer import Answer, with_measure
-from kgtable.answering.context import unit_word
-from kgtable.answering.program_answers import RULES
 from kgtable.api import KnowledgeGraph
 from kgtable.errors import (
     GraphNotFoundError,
     KgtableError,
     LLMError,
-    ProgramCompilationError,
     QueryError,
     RetrievalError,
     UsageError,
 )
-from kgtable.programs.algebra import Program, tables_of
-from kgtable.resources import read_shipped
-from kgtable.server import landmarks, neighbourhood, overview, table_windows
+from kgtable.llm.stage_events import stages_told
+from kgtable.server import landmarks, neighbourhood, overview, suggested_questions, table_list, table_windows
+from kgtable.server.answer_card import answer_card, found_tables
 from kgtable.server.execution import OPENING_PAUSES
+from kgtable.server.follow_ups import standalone
 from kgtable.server.frames import Emit, Head
 from kgtable.server.problems import Problem
+from kgtable.server.row_order import forget_orders
+from kgtable.server.table_titles import forget_titles
 
 Tell: TypeAlias = Callable[[str, Any], None]
-
-SHOWN_TRIPLES = 60
-"""Triples sent to the page with an answer."""
-MOST_CELLS_COMPILED = 200_000
-"""Cells of the tables that a program may read to be compiled to SPARQL while the reader waits."""
-
-SHOWN_TERMS = 60
-LONGEST_PROMPT = 200_000
 
 
 def retrieve(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -47,89 +37,38 @@ def retrieve(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 
 
 def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """The answer to a question as ``kgtable ask --json`` prints it, plus the steps shown on the page.
+    """The answer to a question as ``kgtable ask --json`` prints it, plus what the page shows of it.
 
-    The text of a language model is emitted as it arrives.
+    A question that follows another (`after`) is asked as the whole question that it stands for. Emitted
+    meanwhile: ``question`` where that is another one, ``stage`` for each step, ``found`` with the tables that
+    were retrieved, ``text`` with what a language model says, as it arrives.
     """
     options = {name: job[name] for name in ("method", "k") if job[name] is not None}
-    answer = graph.ask(job["question"], on_text=lambda text: tell("text", {"text": text}), **options)
-    for line in _steps(answer):
-        tell("step", {"text": line})
-    return {**answer.to_json(), **_details(answer, graph)}
+    question = standalone(graph, job["question"], job["after"]) if job.get("after") else job["question"]
+    if question != job["question"]:
+        tell("question", {"question": question})
+    count = len(graph.catalogue.tables)
+    tell("stage", {"stage": "search", "text": f"Searching {count:,} table{'' if count == 1 else 's'}"})
+    with stages_told(lambda stage, model: tell("stage", {"stage": stage, "text": _stage_text(stage, model)})):
+        answer = graph.ask(
+            question,
+            on_found=lambda found: tell("found", found_tables(found, graph)),
+            on_text=lambda text: tell("text", {"text": text}),
+            **options,
+        )
+    return {**answer.to_json(), **answer_card(answer, graph)}
 
 
-def _steps(answer: Answer) -> list[str]:
-    """A summary of the retrieval: its labels, and how many triples and tables it found."""
-    found = answer.retrieval
-    if found is None:
-        return []
-    labels = found.trace.get("labels") or ()
-    lines = [f"Labels: {', '.join(map(str, labels[:8]))}"] if labels else []
-    lines.append(f"{len(found.triples):,} triples in {len(found.tables):,} tables")
-    return lines
+_STAGES = {
+    "labels": "Asking {model} what the question names",
+    "rerank": "Asking {model} which tables fit best",
+    "answer": "Asking {model} for the answer",
+    "repair": "Asking {model} to mend its program",
+}
 
 
-def _details(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
-    """The details that the page shows beside an answer: units in words, prompt, triples, tables, queries."""
-    found = answer.retrieval
-    trace: Mapping[str, Any] = {} if found is None else found.trace
-    triples = () if found is None else found.triples[:SHOWN_TRIPLES]
-    return {
-        "offline": answer.model == RULES,
-        **_reading(answer.text, answer.value, answer.unit, answer.program, graph),
-        "cells_read": answer.cells_read,
-        "reasoning": answer.reasoning,
-        "prompt": answer.prompt[:LONGEST_PROMPT],
-        "alternatives": [
-            {**other.to_json(), **_reading(other.text, other.value, other.unit, other.program, graph)}
-            for other in answer.alternatives
-        ],
-        "triples": [triple._asdict() for triple in triples],
-        "tables": [] if found is None else [asdict(table) for table in found.tables[:20]],
-        "trace": {
-            "labels": [str(label) for label in trace.get("labels") or ()],
-            "expanded": list(_terms(trace.get("expanded") or ()))[:SHOWN_TERMS],
-            "queries": [*_cited_query(answer), *(() if found is None else found.queries)],
-        },
-    }
-
-
-def _reading(
-    text: str, value: str | None, unit: str | None, program: Program | None, graph: KnowledgeGraph
-) -> dict[str, Any]:
-    """An answer or alternative in words: with unit and scale, the unit's name, and its program as SPARQL."""
-    return {
-        "headline": with_measure(text, value, unit) or None,
-        "unit_label": unit_word(unit) or None,
-        "sparql": None if program is None else _sparql(program, graph),
-    }
-
-
-def _sparql(program: Program, graph: KnowledgeGraph) -> str | None:
-    """The query that a program becomes; None where SPARQL cannot say it, or its tables are long."""
-    if sum(graph.catalogue.tables[id].cells for id in tables_of(program)) > MOST_CELLS_COMPILED:
-        return None
-    try:
-        return graph.compile(program)
-    except ProgramCompilationError:
-        return None
-
-
-def _cited_query(answer: Answer) -> list[str]:
-    """A SPARQL query for the numbers an answer cites, or none if it cites no number."""
-    cells = [f"<{citation.cell}>" for citation in answer.citations if citation.unit is not None]
-    if not cells:
-        return []
-    return [read_shipped("queries/explorer/cited.rq").replace("{ }", f"{{ {' '.join(cells)} }}")]
-
-
-def _terms(expanded: Any) -> list[str]:
-    """The expanded terms as plain texts, whatever their kind."""
-    if isinstance(expanded, Mapping):
-        return [f"{kind}: {text}" for kind, texts in expanded.items() for text in _terms(texts)]
-    if isinstance(expanded, str):
-        return [expanded]
-    return [str(text) for text in expanded]
+def _stage_text(stage: str, model: str) -> str:
+    return _STAGES.get(stage, "Asking {model}: {stage}").format(model=model, stage=stage)
 
 
 ExplorerOperation: TypeAlias = Callable[[KnowledgeGraph, Head, Callable[[str, Any], None]], Any]
@@ -137,11 +76,13 @@ ExplorerOperation: TypeAlias = Callable[[KnowledgeGraph, Head, Callable[[str, An
 OPERATIONS: dict[str, ExplorerOperation] = {
     "info": overview.info,
     "dataset": overview.dataset,
-    "tables": overview.tables,
+    "tables": table_list.tables,
     "ontology": overview.ontology,
     "classes": overview.classes,
     "table": table_windows.table,
     "csv": table_windows.csv,
+    "whole": table_windows.whole,
+    "exists": table_windows.exists,
     "cell": table_windows.cell,
     "resource": neighbourhood.resource,
     "neighbours": neighbourhood.neighbours,
@@ -150,6 +91,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "units": landmarks.unit_list,
     "retrieve": retrieve,
     "ask": ask,
+    "suggestions": suggested_questions.suggestions,
 }
 
 _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
@@ -221,7 +163,10 @@ def _drop_caches() -> None:
     """Drop all caches of the previous graph."""
     overview.forget()
     landmarks.forget_landmarks()
+    forget_orders()
     table_windows.forget_cells()
+    forget_titles()
+    suggested_questions.forget_questions()
 
 
 def kind_of(error: KgtableError) -> str:

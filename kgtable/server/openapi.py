@@ -6,6 +6,7 @@ from typing import Any
 
 from kgtable.answering.answer import Status
 from kgtable.config import DEFAULT_K
+from kgtable.server.table_list import SORTS
 from kgtable.version import __version__
 
 _TEXT = {"type": "string"}
@@ -29,7 +30,24 @@ def _ref(name: str) -> dict[str, str]:
 _NUMBER = {"type": "number"}
 _NAMES = {"type": "object", "additionalProperties": _TEXT}
 _JOINED = _object(table=_TEXT, column=_WHOLE, name=_TEXT)
-_CITATIONS = _array(_object(cell=_TEXT, table=_TEXT, row=_WHOLE, column=_WHOLE, text=_TEXT, file=_TEXT))
+_CITATIONS = _array(
+    _object(
+        cell=_TEXT,
+        table=_TEXT,
+        row=_WHOLE,
+        column=_WHOLE,
+        text=_TEXT,
+        file=_TEXT,
+        title=_TEXT,
+        reference=_TEXT,
+        label=_TEXT,
+        header=_TEXT,
+    )
+)
+_NAMED_TABLES = _array(
+    _object(id=_TEXT, title=_TEXT, subtitle=_TEXT, file=_TEXT, rows=_WHOLE, columns=_TEXTS)
+)
+_FACET = _array(_object(value=_TEXT, label=_TEXT, tables=_WHOLE))
 _PROGRAM = {
     "type": ["object", "null"],
     "description": "The program that computed it, as `kgtable run` takes it; `calculation` says it in words, "
@@ -51,6 +69,22 @@ _PAGING = [
     _parameter("offset", _range(0, 10**9, 0), "Number of results to skip."),
     _parameter("limit", _range(1, 200, 50), "Maximum number of results."),
 ]
+_NUMBERS = {"type": "string", "pattern": r"^$|^[0-9]{1,9}(,[0-9]{1,9}){0,49}$"}
+_ORDER = _parameter("order", {"enum": ["ascending", "descending"], "default": "ascending"}, "The order.")
+_LISTING = [
+    *_PAGING,
+    _parameter("unit", _TEXT, "A QUDT unit that a column has, by its local name."),
+    _parameter("kind", _TEXT, "What a table is, one of the values of the facet."),
+    _parameter("folder", _TEXT, "The folder of its file."),
+    _parameter("sort", {"enum": list(SORTS)}, "What the list is ordered by; by default the best match."),
+    _ORDER,
+]
+_NEAR = [
+    _parameter("table", _TEXT, "A table that the questions are about; by default the whole graph."),
+    _parameter("row", _range(0, 10**9), "The row of a cell that they are near to."),
+    _parameter("column", _range(0, 10**6), "The column of that cell."),
+    _parameter("question", {"type": "string", "maxLength": 2_000}, "The question that was asked."),
+]
 _IRI = _parameter("iri", {"type": "string", "format": "iri"}, "An absolute IRI.", required=True)
 _ID = _parameter("id", {"type": "string", "minLength": 1}, "The table's id.", required=True, where="path")
 _QUESTION = {"type": "string", "minLength": 1, "maxLength": 2_000, "pattern": r"\S"}
@@ -64,7 +98,6 @@ SCHEMAS: dict[str, Any] = {
         cells=_WHOLE,
         model=_MAYBE_TEXT,
         summary=_TEXT,
-        questions=_TEXTS,
         start=_MAYBE_TEXT,
         base=_TEXT,
     ),
@@ -82,26 +115,35 @@ SCHEMAS: dict[str, Any] = {
             _object(
                 id=_TEXT,
                 title=_TEXT,
+                subtitle=_TEXT,
                 file=_TEXT,
                 sheet=_MAYBE_TEXT,
                 rows=_WHOLE,
                 width=_WHOLE,
                 cells=_WHOLE,
                 columns=_TEXTS,
+                units=_TEXTS,
+                hits=_array(_object(row=_WHOLE, column=_WHOLE, text=_TEXT)),
             )
         ),
+        facets=_object(unit=_FACET, kind=_FACET, folder=_FACET),
     ),
     "Table": _object(
         id=_TEXT,
         iri=_TEXT,
         title=_TEXT,
+        subtitle=_TEXT,
         file=_TEXT,
         sheet=_MAYBE_TEXT,
         rows_total=_WHOLE,
+        rows_shown=_WHOLE,
         width=_WHOLE,
         label_column=_WHOLE,
         body_start=_WHOLE,
-        columns=_array(_object(index=_WHOLE, title=_TEXT, predicate=_TEXT)),
+        head=_WHOLE,
+        direction={"enum": ["ltr", "rtl"]},
+        notes=_array(_object(mark=_TEXT, text=_TEXT)),
+        columns=_array(_object(index=_WHOLE, title=_TEXT, predicate=_TEXT, unit=_TEXT)),
         rows=_array(_object(index=_WHOLE, kind=_TEXT, depth=_WHOLE, cells=_TEXTS)),
     ),
     "Term": {"type": "object", "required": ["type", "value"], "properties": {"type": _TEXT, "value": _TEXT}},
@@ -199,15 +241,24 @@ SCHEMAS: dict[str, Any] = {
         tables=_array(_object(table=_TEXT, score={"type": "number"})),
         timings_ms={"type": "object", "additionalProperties": {"type": "number"}},
     ),
+    "Suggestions": _object(questions=_TEXTS),
     "Question": {
         "type": "object",
         "required": ["question"],
         "additionalProperties": False,
-        "properties": {"question": _QUESTION, "method": _METHOD, "k": _range(1, 11_000, 300)},
+        "properties": {
+            "question": _QUESTION,
+            "method": _METHOD,
+            "k": _range(1, 11_000, 300),
+            "after": {**_QUESTION, "description": "The question before, which this one may follow."},
+        },
     },
     "Reading": _object(
         answer=_TEXT,
         headline=_MAYBE_TEXT,
+        exact=_MAYBE_TEXT,
+        period=_MAYBE_TEXT,
+        words=_MAYBE_TEXT,
         table=_TEXT,
         value=_MAYBE_TEXT,
         unit=_MAYBE_TEXT,
@@ -227,6 +278,11 @@ SCHEMAS: dict[str, Any] = {
         confidence={"type": ["number", "null"], "minimum": 0, "maximum": 1},
         reasons=_TEXTS,
         headline=_MAYBE_TEXT,
+        exact=_MAYBE_TEXT,
+        period=_MAYBE_TEXT,
+        words=_MAYBE_TEXT,
+        weak={"type": "boolean"},
+        nearest=_NAMED_TABLES,
         unit_label=_MAYBE_TEXT,
         calculation=_MAYBE_TEXT,
         program=_PROGRAM,
@@ -263,11 +319,13 @@ def _table_path() -> dict[str, Any]:
         _ID,
         _parameter("row", _range(0, 10**9, 0), "The first row of the window."),
         _parameter("rows", _range(1, 500, 200), "Number of rows."),
-        _parameter("column", _range(0, 10**6, 0), "The first column."),
+        _parameter("column", _range(0, 10**6, 0), "The first column; the column of labels comes with all."),
         _parameter("columns", _range(1, 200, 60), "Number of columns."),
-        _parameter(
-            "around", {"type": "string", "pattern": r"^$|^[0-9]{1,9}(,[0-9]{1,9}){0,49}$"}, "Rows to show."
-        ),
+        _parameter("around", _NUMBERS, "Rows to show with those beside them."),
+        _parameter("across", _NUMBERS, "Columns to show with those beside them."),
+        _parameter("sort", _range(0, 10**6), "The column by whose values the rows of the body are ordered."),
+        _ORDER,
+        _parameter("find", _TEXT, "A text: only rows with a cell that holds it."),
         _parameter("format", {"enum": ["json", "csv"], "default": "json"}, "csv returns the whole table."),
     ]
     found = _get("A window of one table, as printed", "Table", parameters, statuses=(404,))
@@ -283,7 +341,7 @@ def _ask_path() -> dict[str, Any]:
     }
     responses = {
         "200": {
-            "description": "The answer; as events: step, text, then answer or problem.",
+            "description": "The answer; as events: question, stage, found, text, then answer or problem.",
             "content": content,
         },
         **_problems(400, 403, 413, 415, 503),
@@ -378,7 +436,8 @@ def document(server: str) -> dict[str, Any]:
             "/api/info": _get("Size of the graph and example questions", "Info", []),
             "/api/dataset": _get("Prefixes, example queries, properties and classes", "Dataset", []),
             "/api/classes": _get("The classes and how many entities each has", "Classes", []),
-            "/api/tables": _get("The tables, searched by words", "Tables", _PAGING),
+            "/api/tables": _get("The tables, searched by words and narrowed", "Tables", _LISTING),
+            "/api/suggestions": _get("Questions that are answered", "Suggestions", _NEAR, statuses=(404,)),
             "/api/tables/{id}": _table_path(),
             "/api/cells": _get(
                 "Value, unit, scale and provenance of one cell", "Cell", place, statuses=(404,)

@@ -1,4 +1,4 @@
-"""Overview of the dataset for the pages: size, tables, predicates, example questions."""
+"""Overview of the dataset for the pages: size, predicates, classes, example queries."""
 
 from __future__ import annotations
 
@@ -25,16 +25,14 @@ SHOWN_TABLES = 12
 
 
 def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Size of the graph, example questions and starting points for browsing."""
+    """Size of the graph, the model that answers, and where to start browsing."""
     tables = graph.catalogue.tables
     rows = sum(record.rows for record in tables.values())
     cells = sum(record.cells for record in tables.values())
     size = f"{len(tables):,} table{'s' if len(tables) != 1 else ''}, {rows:,} rows, {cells:,} cells."
     settings = load_settings()
     model = settings.model if settings.uses_llm else None
-    how = (
-        f"Answers are made by {model}." if model else "No language model is set: kgtable's own rules answer."
-    )
+    how = f"Answered by {model}." if model else "Answered by kgtable's own rules, without a language model."
     first = next(iter(tables), None)
     return {
         "tables": len(tables),
@@ -42,40 +40,9 @@ def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "cells": cells,
         "model": model,
         "summary": f"{size} {how}",
-        "questions": list(_questions(graph)),
         "start": None if first is None else graph.names.table_iri(first),
         "base": graph.names.base,
     }
-
-
-def _questions(graph: KnowledgeGraph, most: int = 3) -> Iterable[str]:
-    """Example questions made from the first rows that have a label and a number in a named column."""
-    found = 0
-    for id, record in graph.catalogue.tables.items():
-        if found == most:
-            return
-        numeric = next((fact for fact in record.facts if fact.units and not fact.name.startswith("[")), None)
-        if numeric is None or record.cells > 100_000:
-            continue
-        label = _first_label(graph, id, numeric)
-        if label:
-            found += 1
-            name = label.lstrip("-–—•· ")
-            if numeric.name.isdigit():
-                yield f"What is {name} in {numeric.name}?"
-            else:
-                yield f"What is the {numeric.name} of {name}?"
-
-
-def _first_label(graph: KnowledgeGraph, id: str, fact: ColumnFact) -> str | None:
-    iri = ox.NamedNode(graph.names.predicate_iri(fact.predicate))
-    table = ox.NamedNode(graph.names.table_iri(id))
-    found = graph.store.query(
-        read_shipped("queries/explorer/first-label.rq"), bindings={"table": table, "predicate": iri}
-    )
-    assert isinstance(found, ox.QuerySolutions)
-    labels = [row["label"] for row in found]
-    return str(getattr(labels[0], "value", "")) if labels else None
 
 
 def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -105,43 +72,6 @@ def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
 def _counted(record: TableRecord, name: str) -> Iterable[str]:
     counts = record.tally.get(name, {})
     return counts if isinstance(counts, dict) else ()
-
-
-def tables(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Tables that match all words of `q`, best matches first, from `offset` on."""
-    records = list(graph.catalogue.tables.values())
-    words = job["q"].lower().split()
-    if words:
-        scored = [(score, place) for place, record in enumerate(records) if (score := _score(record, words))]
-        records = [records[place] for _, place in sorted(scored, key=lambda pair: (-pair[0], pair[1]))]
-    shown = records[job["offset"] : job["offset"] + job["limit"]]
-    return {"total": len(records), "tables": [_table(record) for record in shown]}
-
-
-def _score(record: TableRecord, words: Iterable[str]) -> int:
-    """How well a table matches the words: title words weigh most; 0 if a word occurs nowhere."""
-    title = f"{record.title} {record.id}".lower()
-    columns = " ".join(fact.name for fact in record.facts).lower()
-    score = 0
-    for word in words:
-        points = 4 * (word in title) + 2 * (word in record.path.lower()) + (word in columns)
-        if not points:
-            return 0
-        score += points
-    return score
-
-
-def _table(record: TableRecord) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "title": record.title or record.id,
-        "file": record.path,
-        "sheet": record.sheet,
-        "rows": record.rows,
-        "width": record.width,
-        "cells": record.cells,
-        "columns": [fact.name[:80] for fact in record.facts[:20]],
-    }
 
 
 def ontology(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:

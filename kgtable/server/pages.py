@@ -19,7 +19,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from kgtable.building.generations import EVALUATION
+from kgtable.graph.terms import Namespaces
 from kgtable.server import negotiation, requests
+from kgtable.server.api_routes import attachment, whole_csv
 from kgtable.server.negotiation import GRAPH, HTML, Offer
 from kgtable.server.problems import KINDS, Problem
 from kgtable.server.security import COOKIE, same_secret
@@ -49,6 +51,7 @@ MOST_LEADING = 1_000
 
 _CURRENT = ' aria-current="page"'
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
+_TABLE_FORMATS = ("csv", "json", "ttl")
 _DEFAULT_GRAPHS = {
     "union": "the union of all tables and the description of the dataset",
     "own": "the description of the dataset; each table is a graph of its own",
@@ -141,8 +144,44 @@ class Pages:
         return _html(request, self._page(request.url.path.strip("/")))
 
     async def table(self, request: Request) -> Response:
-        """The page of one table."""
-        return _html(request, page("table"))
+        """One table: its page, or with a suffix or ``format`` the whole of it as CSV, JSON or Turtle.
+
+        Raises `Problem` (404) where there is no such table.
+        """
+        id = request.path_params["id"]
+        if await self._has_table(id):
+            form = request.query_params.get("format", "")
+        else:
+            id, _, form = id.rpartition(".")
+            if form not in _TABLE_FORMATS or not await self._has_table(id):
+                raise Problem("not-found", f"There is no table {request.path_params['id'][:200]!r} here.")
+        if form == "csv":
+            return await whole_csv(self._state, id)
+        if form in ("", "html"):
+            return _html(request, page("table"))
+        if form not in _TABLE_FORMATS:
+            raise Problem("not-acceptable", f"A table comes as {', '.join(_TABLE_FORMATS)}.")
+        named = json.loads(await self._state.explore({"op": "exists", "id": id}))
+        headers = {"content-disposition": attachment(f"{named['name']}.{form}"), "cache-control": "no-cache"}
+        if form == "json":
+            content = await self._state.explore({"op": "whole", "id": id})
+            return Response(content, headers=headers, media_type="application/json")
+        query = f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ GRAPH <{self._table_iri(id)}> {{ ?s ?p ?o }} }}"
+        offer = next(entry for entry in GRAPH if entry.media_type == _FORMATS["turtle"])
+        response = await self._rdf(query, offer, union=False)
+        response.headers.update(headers)
+        return response
+
+    def _table_iri(self, id: str) -> str:
+        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
+        return Namespaces(base).table_iri(id)
+
+    async def _has_table(self, id: str) -> bool:
+        iri = self._table_iri(id) if id else ""
+        if not iri:
+            return False
+        requests.check_iri(iri, "The address")
+        return await self._holds(f"ASK {{ GRAPH <{iri}> {{ ?s ?p ?o }} }}")
 
     async def query(self, request: Request) -> Response:
         """The query editor."""

@@ -120,11 +120,13 @@ class Pool:
         events: Callable[[WorkerFrame], None] | None = None,
         abandoned: Callable[[], Awaitable[None]] | None = None,
         stream: ResultStream | None = None,
+        stoppable: bool = False,
     ) -> WorkerFrame:
         """Execute a job. Raises `Problem` if it is refused, overruns, or its process dies.
 
         `abandoned` waits until the client is gone; it is only used for slow jobs. A long result begins with
-        the frame that is returned, and goes on in `stream`.
+        the frame that is returned, and goes on in `stream`. The process of a `stoppable` job is ended where
+        this call is cancelled and the job takes long.
         """
         if self._closing:
             raise busy("The server is shutting down.")
@@ -133,7 +135,7 @@ class Pool:
             raise busy(f"{len(self._queue)} requests are waiting already.")
         loop = asyncio.get_running_loop()
         job = WorkerJob(head, body, seconds, loop.create_future(), loop.time(), events, abandoned)
-        job.stream = stream
+        job.stream, job.stoppable = stream, stoppable
         if view is not None:
             job.version, job.opening = view.version, view.opening()
         self._queue.append(job)
@@ -269,6 +271,8 @@ class Pool:
             self.counts.timeouts += 1
             detail = f"The request was stopped after {job.seconds:g} seconds. Narrow it down or add a LIMIT."
             self._stop(worker, Problem("timeout", detail, {"seconds": job.seconds}))
+        elif seconds > self._lanes.slow_after and job.stoppable and job.answer.cancelled():
+            self._stop(worker, Problem("timeout", "The client went away."))
         elif seconds > self._lanes.slow_after and self._lanes.slow and not worker.slow:
             if not self._is_expensive(worker, job):
                 return

@@ -126,6 +126,7 @@ class WorkerJob:
 
     `seconds` is its time limit, `since` the loop's time when it was queued. `events` receives progress,
     `abandoned` waits until the client is gone. `copies` counts the processes and queues that hold the job.
+    `stoppable`: its process may be ended when nobody waits for the result any more.
     """
 
     head: Head
@@ -139,6 +140,7 @@ class WorkerJob:
     opening: Head | None = None
     stream: ResultStream | None = None
     copies: int = 1
+    stoppable: bool = False
 
     def finish(self, frame: WorkerFrame) -> None:
         """Set the result, or the end of one that came in parts, if it is still wanted."""

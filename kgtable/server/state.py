@@ -241,12 +241,17 @@ class ServerState:
         return answer, not head.get("volatile") and answer.stream is None and answer.status == 200
 
     async def explore(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
-        """The JSON result of an operation on the open graph. Raises `Problem`."""
+        """The JSON result of an operation on the open graph. Raises `Problem`.
+
+        Where the call is cancelled, the operation is stopped if it takes long.
+        """
         view = self.view()
         if view.directory is None:
             raise Problem("unavailable", "This server has a bare store: the API needs a graph directory.")
         _, body = _checked(
-            await self.explorers.run(job, self.settings.limits.api_seconds, view, events=events)
+            await self.explorers.run(
+                job, self.settings.limits.api_seconds, view, events=events, stoppable=True
+            )
         )
         return body
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -9,15 +11,19 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.api import KnowledgeGraph
-from kgtable.errors import GraphNotFoundError
+from kgtable.building.catalogue import TableRecord
+from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
 from kgtable.graph.terms import UNIT
 from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
 from kgtable.server.frames import Head
+from kgtable.server.row_order import LARGEST_SORTED, row_order
+from kgtable.server.table_titles import titled
 from kgtable.tables.column_profile import CellKind, type_cell
-from kgtable.values.units import units
+from kgtable.values.spoken import POWERS, spoken_period, unit_name, unit_symbol
 
 
 def ask(graph: KnowledgeGraph, name: str, **bindings: ox.NamedNode | ox.Literal) -> Iterable[Any]:
@@ -33,6 +39,14 @@ LONGEST_TEXT = 2_000
 """Characters of a cell that a window shows; the cell itself tells the rest."""
 AROUND = 2
 """Rows shown above and below a cited one."""
+BESIDE, FIRST_COLUMNS = 1, 2
+"""Columns shown left and right of a cited one, and those shown anyway."""
+FEW_ROWS, FEW_COLUMNS = 16, 9
+"""A table of no more is shown whole around its citations."""
+MOST_NOTES = 100
+"""Rows at the end of a table among which its printed footnotes are looked for."""
+MOST_HEAD_ROWS = 20
+"""Rows above the body that come with every window."""
 
 _KINDS = (
     ("Group", "group"),
@@ -44,45 +58,147 @@ _KINDS = (
 
 
 def table(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
-    """Some rows and columns of a table: a window from `row` and `column`, or the rows `around` some.
+    """Some rows and columns of a table, and what stands around it.
 
-    The rows above the body come with every window.
+    The rows are a window from `row` on, or those `around` some; the columns a window from `column` on, or
+    the column of labels and those `across` some. With `sort` (a column) or `find` (a text of a cell), `row`
+    counts the rows of the body in that order or with that text. The rows above the body come with every
+    window. Raises `GraphNotFoundError`.
     """
     id = job["id"]
-    if id not in graph.catalogue.tables:
-        raise GraphNotFoundError(f"The graph holds no table {id!r}.")
-    record = graph.catalogue.tables[id]
+    record = _record(graph, id)
     frame = graph.reader.frame(id)
     structure, context = frame.table.structure, frame.table.context
-    if job["around"]:
-        wanted = {row + step for row in job["around"] for step in range(-AROUND, AROUND + 1)}
+    head = min(structure.body_start, MOST_HEAD_ROWS)
+    order = None
+    if job.get("sort") is not None or job.get("find"):
+        order = row_order(graph, id, job.get("sort"), bool(job.get("descending")), job.get("find") or "")
+    if order is not None:
+        wanted = list(order[job["row"] : job["row"] + job["rows"]])
+    elif job["around"] and record.rows > FEW_ROWS:
+        steps = range(-AROUND, AROUND + 1)
+        wanted = sorted({row + step for row in job["around"] for step in steps} & set(range(record.rows)))
     else:
-        wanted = set(range(job["row"], job["row"] + job["rows"]))
-    numbers = sorted({*range(min(structure.body_start, 20)), *wanted} & set(range(record.rows)))
+        wanted = list(range(job["row"], min(record.rows, job["row"] + job["rows"])))
+    numbers = [*range(min(head, record.rows)), *(row for row in wanted if row >= head)]
     rows = graph.reader.rows(id, numbers)
-    columns = range(job["column"], min(record.width, job["column"] + job["columns"]))
+    columns = _columns(job, record.width, structure.label_column)
+    name = titled(graph, id)
     return {
         "id": id,
         "iri": graph.names.table_iri(id),
-        "title": record.title or id,
+        "title": name.title,
+        "subtitle": name.subtitle,
         "file": record.path,
         "sheet": record.sheet,
         "heading": context.heading,
         "before": context.before,
-        "after": context.after,
-        "paragraphs": context.paragraphs,
         "caption": context.caption,
-        "marks": dict(structure.marks),
+        "notes": _notes(graph, frame, id),
+        "around": _beside(frame),
+        "direction": direction(frame, rows.values()),
         "label_column": structure.label_column,
         "body_start": structure.body_start,
+        "head": head,
         "rows_total": record.rows,
+        "rows_shown": record.rows - head if order is None else len(order),
         "width": record.width,
-        "columns": [
-            {"index": index, "title": frame.table.columns[index].name, "predicate": frame.predicates[index]}
-            for index in columns
-        ],
+        "columns": [_column(frame, record, index) for index in columns],
         "rows": [_row(frame, index, rows.get(index, TableRow(())), columns) for index in numbers],
     }
+
+
+def _record(graph: KnowledgeGraph, id: str) -> TableRecord:
+    if id not in graph.catalogue.tables:
+        raise GraphNotFoundError(f"The graph holds no table {id!r}.")
+    return graph.catalogue.tables[id]
+
+
+def _columns(job: Head, width: int, label: int) -> Sequence[int]:
+    """The columns of a window; of the cited ones with those beside them and the first."""
+    if not job.get("across") or width <= FEW_COLUMNS:
+        window = range(job["column"], min(width, job["column"] + job["columns"]))
+        return window if label in window or not window else (label, *window)
+    wanted = {label, *range(FIRST_COLUMNS)}
+    for column in job["across"]:
+        wanted.update(range(column - BESIDE, column + BESIDE + 1))
+    return sorted(wanted & set(range(width)))[: job["columns"]]
+
+
+def _column(frame: TableFrame, record: TableRecord, index: int) -> dict[str, Any]:
+    fact = next((fact for fact in record.facts if fact.index == index), None)
+    return {
+        "index": index,
+        "title": frame.table.columns[index].name,
+        "predicate": frame.predicates[index],
+        "unit": "" if fact is None else unit_chip(fact),
+    }
+
+
+def unit_chip(fact: ColumnFact) -> str:
+    """Unit and scale of a column's numbers in a word or two; empty where they have none, or many."""
+    units = [unit for unit in fact.units if unit_symbol(unit)]
+    if not units:
+        return ""
+    if len(units) > 2:
+        return f"{len(units)} units"
+    one = len(units) == len(fact.scales) == 1
+    scale = POWERS.get(next(iter(fact.scales)), "") if one else ""
+    return " ".join(filter(None, (" / ".join(map(unit_symbol, units)), scale)))
+
+
+def _notes(graph: KnowledgeGraph, frame: TableFrame, id: str) -> list[dict[str, str]]:
+    """The explained footnote marks, without those that a row of the table prints anyway."""
+    structure = frame.table.structure
+    if not structure.marks:
+        return []
+    rows = graph.catalogue.tables[id].rows
+    last = graph.reader.rows(id, range(max(structure.body_start, rows - MOST_NOTES), rows))
+    notes = (row for row in last.values() if "FootnoteRow" in row.kinds)
+    printed = " ".join(_squeezed(" ".join(row.cells)) for row in notes)
+    marks = structure.marks.items()
+    return [{"mark": mark, "text": text} for mark, text in marks if _squeezed(text) not in printed]
+
+
+def _beside(frame: TableFrame) -> list[str]:
+    """The texts around the table, each once, without its footnotes."""
+    context, structure = frame.table.context, frame.table.structure
+    noted = {_squeezed(text) for text in structure.marks.values()}
+    shown = {_squeezed(text) for text in (*context.before, context.caption, context.title, *context.heading)}
+    texts = {_squeezed(text): text for text in (*context.after, *context.paragraphs)}
+    rest = {key: text for key, text in texts.items() if key and key not in shown and key not in noted}
+    return [text for key, text in rest.items() if not any(key.endswith(note) for note in noted if note)]
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def direction(frame: TableFrame, rows: Iterable[TableRow]) -> str:
+    """Whether a table runs ``ltr`` or ``rtl``: what most letters of its header and labels do."""
+    label = frame.table.structure.label_column
+    texts = [column.name for column in frame.table.columns]
+    texts += [row.cells[label] for row in rows if label < len(row.cells)]
+    kinds = [unicodedata.bidirectional(sign) for text in texts for sign in text[:200] if sign.isalpha()]
+    leftward = sum(kind in ("R", "AL") for kind in kinds)
+    return "rtl" if leftward > len(kinds) / 2 else "ltr"
+
+
+def exists(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The title and the name for downloads of a table. Raises `GraphNotFoundError`."""
+    record = _record(graph, job["id"])
+    title = titled(graph, record.id).title
+    return {"title": title, "name": file_name(title, record.id)}
+
+
+def file_name(title: str, id: str) -> str:
+    """A name for a download that says the table: its title in letters that every file system takes.
+
+    >>> file_name("Net revenue, by segment: 2019/20", "t1"), file_name("營收", "t1")
+    ('net-revenue-by-segment-2019-20', '營收')
+    """
+    words = re.findall(r"\w+", title)
+    return "-".join(words).lower()[:80].strip("-") or re.sub(r"\W+", "-", id).strip("-") or "table"
 
 
 def csv(graph: KnowledgeGraph, job: Head, tell: Tell) -> bytes:
@@ -90,7 +206,42 @@ def csv(graph: KnowledgeGraph, job: Head, tell: Tell) -> bytes:
     return graph.tables[job["id"]].to_csv().encode("utf-8", "surrogatepass")
 
 
-def _row(frame: TableFrame, index: int, row: TableRow, columns: range) -> dict[str, Any]:
+def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The whole table as printed, with the exact value, unit and period of each number.
+
+    Raises `GraphNotFoundError`, `UsageError` for a table that is too large for one answer.
+    """
+    id = job["id"]
+    record = _record(graph, id)
+    if record.cells > LARGEST_SORTED:
+        raise UsageError("This table is too large for one JSON document.", hint="Take the CSV.")
+    frame = graph.reader.frame(id)
+    rows = graph.reader.rows(id, range(record.rows))
+    everything = range(record.width)
+    name = titled(graph, id)
+    return {
+        "id": id,
+        "iri": graph.names.table_iri(id),
+        "title": name.title,
+        "subtitle": name.subtitle,
+        "file": record.path,
+        "sheet": record.sheet,
+        "columns": [_column(frame, record, index) for index in everything],
+        "rows": [
+            {**_row(frame, index, row, everything), "values": _values(row)} for index, row in rows.items()
+        ],
+    }
+
+
+def _values(row: TableRow) -> dict[str, dict[str, str | None]]:
+    """The numbers of a row by column: exact value, scale applied, unit and period."""
+    return {
+        str(column): {"value": f"{found.value:f}", "unit": found.unit, "period": found.period}
+        for column, found in row.quantities.items()
+    }
+
+
+def _row(frame: TableFrame, index: int, row: TableRow, columns: Sequence[int]) -> dict[str, Any]:
     """One row: its kind, how deep it is nested, and the texts of the wanted columns."""
     return {
         "index": index,
@@ -145,12 +296,13 @@ def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "datatype": literal.datatype.value if literal is not None and value is None else None,
         "unit": unit,
         "unit_iri": f"{UNIT}{unit}" if unit else None,
-        "unit_label": units()[unit].label if unit in units() else None,
+        "unit_label": unit_name(unit) or None,
+        "unit_symbol": unit_symbol(unit) or None,
         "unit_from": unit_from,
         "scale": scale,
         "scale_label": _SCALES.get(scale or ""),
         "scale_from": scale_from,
-        "period": quantity.period if quantity else None,
+        "period": spoken_period(quantity.period) if quantity and quantity.period else None,
         "header": frame.table.columns[column].name,
         "label": found.label,
         "groups": _labels(graph, id, group_path(frame, found)),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,11 @@ from kgtable.errors import (
     StorageError,
     UsageError,
 )
-from kgtable.llm.scripted_server import Fail, ScriptedServer
+from kgtable.llm.scripted_server import Fail, Hang, ScriptedServer
 from kgtable.resources import PACKAGE
-from kgtable.server import explorer
+from kgtable.server import answer_card, explorer
 from kgtable.server.explorer import OPERATIONS, Explorer, kind_of
-from kgtable.server.options import ServerSettings
+from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.refusals import refused
 from tests.server.serving import Running, running
@@ -76,14 +78,15 @@ def test_an_answer_carries_its_status_its_program_and_its_readings(exploring: Ru
     assert (found["status"], found["verified"]) == ("ambiguous", False)
     assert 0 < found["confidence"] < 1
     assert found["reasons"]
-    assert (found["headline"], found["unit_label"]) == ("1,562.0 (million USD)", "USD")
+    assert (found["headline"], found["exact"]) == ("$1,562.0\u00a0million", "1,562,000,000 US dollars")
+    assert (found["unit_label"], found["period"]) == ("US dollars", "year to 30 Sep 2023")
     assert found["program"]["op"]
     assert "Total revenue" in found["calculation"]
     rows = exploring.query(found["sparql"]).json()["results"]["bindings"]
     assert [next(iter(row.values()))["value"] for row in rows] == ["1562000000"]
     other = next(other for other in found["alternatives"] if other["table"] == "halden-segments")
-    assert (other["headline"], other["unit_label"]) == ("1431300 thousand (EUR)", "EUR")
-    assert other["calculation"] == "sum of 2023"
+    assert (other["headline"], other["exact"]) == ("€1,431.3\u00a0million", "1,431,300,000 euros")
+    assert other["words"] == "sum of 2023"
     assert [cell["text"] for cell in other["citations"]] == ["760,100", "330,700", "224,300", "116,200"]
     rows = exploring.query(other["sparql"]).json()["results"]["bindings"]
     assert [next(iter(row.values()))["value"] for row in rows] == ["1431300000"]
@@ -97,7 +100,7 @@ def test_programs_over_long_tables_are_not_compiled_on_the_way(
     job = {"question": "What was the total revenue in 2023?", "method": None, "k": None}
     with KnowledgeGraph(graph_folder) as graph:
         assert explorer.ask(graph, job, lambda *_: None)["sparql"]
-        monkeypatch.setattr(explorer, "MOST_CELLS_COMPILED", 10)
+        monkeypatch.setattr(answer_card, "MOST_CELLS_COMPILED", 10)
         found = explorer.ask(graph, job, lambda *_: None)
     assert found["program"]
     assert found["sparql"] is None
@@ -117,10 +120,71 @@ def test_rules_answer_without_a_model(exploring: Running) -> None:
     assert exploring.query(query).json()["results"]["bindings"][0]["value"]["value"] == "812400000"
 
 
-def test_steps_come_before_the_answer(exploring: Running) -> None:
+def test_stages_and_what_was_found_come_before_the_answer(exploring: Running) -> None:
     told = events(exploring, QUESTION)
-    assert [name for name, _ in told[-1:]] == ["answer"]
-    assert "step" in [name for name, _ in told[:-1]]
+    assert [name for name, _ in told] == ["stage", "found", "answer"]
+    assert told[0][1]["text"] == "Searching 6 tables"
+    found = told[1][1]
+    assert found["tables"][0]["id"] == "halden-segments"
+    assert found["text"].startswith("Found ")
+
+
+def test_the_steps_that_ask_a_model_are_told_before_its_words(
+    modelled: tuple[Running, ScriptedServer],
+) -> None:
+    server, _ = modelled
+    told = events(server, QUESTION)
+    names = [data.get("stage", name) for name, data in told]
+    assert names[:2] == ["search", "labels"]
+    assert names.index("found") < names.index("answer") < names.index("text")
+    assert "Asking scripted for the answer" in [data.get("text") for _, data in told]
+
+
+def test_a_question_that_nobody_waits_for_ends_its_process(
+    graph_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedServer([Hang(300)]) as model:
+        monkeypatch.setenv("KGTABLE_BASE_URL", model.base_url)
+        monkeypatch.setenv("KGTABLE_API_KEY", "a-test-key")
+        monkeypatch.setenv("KGTABLE_MODEL", "scripted")
+        settings = ServerSettings(port=0, lanes=Lanes(fast=1, slow=1, slow_after=0.3))
+        with running(settings, GraphFolder(graph_folder)) as server:
+            headers = {"accept": "text/event-stream"}
+            pool = server.state.explorers
+            with server.client.stream(
+                "POST", "/api/ask", json={"question": QUESTION}, headers=headers
+            ) as answer:
+                assert next(answer.iter_lines()) == "event: stage"
+                assert pool.running == 1
+            deadline = time.monotonic() + 60
+            while pool.running and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert pool.running == 0
+            assert pool.counts.died == 1
+            assert server.client.get("/api/info").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("question", "meant", "answer"),
+    [
+        ("And in 2023?", "What was the revenue of Laboratory in 2023?", "760,100"),
+        ("what about Calibration?", "What was the revenue of Calibration in 2024?", "251,600"),
+        ("Which planet has the largest diameter?", None, "Jupiter"),
+        ("and qwertz?", None, None),
+    ],
+)
+def test_a_question_may_follow_another(
+    exploring: Running, question: str, meant: str | None, answer: str | None
+) -> None:
+    headers = {"accept": "text/event-stream"}
+    asked = {"question": question, "after": QUESTION}
+    told = exploring.client.post("/api/ask", json=asked, headers=headers).text
+    understood = re.findall(r"^event: question\ndata: (.*)$", told, re.MULTILINE)
+    assert [json.loads(data)["question"] for data in understood] == ([meant] if meant else [])
+    found = exploring.client.post("/api/ask", json=asked).json()
+    assert found["question"] == (meant or question)
+    if answer:
+        assert found["answer"] == answer
 
 
 def test_retrieval(exploring: Running) -> None:

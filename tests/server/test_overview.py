@@ -8,7 +8,9 @@ import pytest
 import kgtable
 from kgtable.api import KnowledgeGraph
 from kgtable.building.pipeline import start_empty
-from kgtable.server import overview
+from kgtable.server import overview, table_list
+from kgtable.server.row_order import forget_orders
+from kgtable.server.suggested_questions import suggestions
 from tests.server.open_graph import silent
 
 
@@ -18,36 +20,38 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]:
     start_empty(folder)
     yield kgtable.open(folder)
     overview.forget()
+    forget_orders()
 
 
 def listed(q: str = "", offset: int = 0, limit: int = 100) -> dict[str, object]:
     return {"q": q, "offset": offset, "limit": limit}
 
 
-def test_counts_and_questions_of_the_graph(opened: KnowledgeGraph) -> None:
+def test_counts_of_the_graph(opened: KnowledgeGraph) -> None:
     found = overview.info(opened, {}, silent)
     assert found["tables"] == len(opened.tables)
     assert found["cells"] == opened.info()["cells"]
     assert found["start"] in {opened.names.table_iri(id) for id in opened.tables}
-    assert all(question.endswith("?") for question in found["questions"])
 
 
 def test_an_empty_graph_has_nothing_to_ask(empty: KnowledgeGraph) -> None:
     found = overview.info(empty, {}, silent)
-    assert (found["tables"], found["questions"], found["start"]) == (0, [], None)
+    assert (found["tables"], found["start"]) == (0, None)
+    assert suggestions(empty, {}, silent) == {"questions": []}
     assert found["summary"].startswith("0 tables, 0 rows")
-    assert overview.tables(empty, listed(), silent) == {"total": 0, "tables": []}
+    none: dict[str, list[object]] = {"unit": [], "kind": [], "folder": []}
+    assert table_list.tables(empty, listed(), silent) == {"total": 0, "tables": [], "facets": none}
     assert overview.ontology(empty, listed("x"), silent) == {"total": 0, "predicates": []}
     assert overview.classes(empty, {}, silent)["classes"] == []
 
 
 def test_tables_match_all_words_the_best_first(opened: KnowledgeGraph) -> None:
-    everything = overview.tables(opened, listed(), silent)
+    everything = table_list.tables(opened, listed(), silent)
     assert [table["id"] for table in everything["tables"]] == list(opened.tables)
-    assert overview.tables(opened, listed("halden nowhere"), silent)["total"] == 0
-    found = overview.tables(opened, listed("HALDEN"), silent)["tables"]
+    assert table_list.tables(opened, listed("halden nowhere"), silent)["total"] == 0
+    found = table_list.tables(opened, listed("HALDEN"), silent)["tables"]
     assert found[0]["id"] == "halden-segments"
-    pages = [overview.tables(opened, listed(offset=place, limit=1), silent)["tables"] for place in range(7)]
+    pages = [table_list.tables(opened, listed(offset=place, limit=1), silent)["tables"] for place in range(7)]
     assert [table for page in pages for table in page] == everything["tables"]
 
 
@@ -80,7 +84,7 @@ def test_an_editor_is_told_prefixes_examples_and_iris(opened: KnowledgeGraph) ->
 def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:
     for operation in (overview.info, overview.dataset, overview.classes):
         json.dumps(operation(hostile_graph, {}, silent))
-    assert overview.tables(hostile_graph, listed("a&b"), silent)["total"] == 1
+    assert table_list.tables(hostile_graph, listed("a&b"), silent)["total"] == 1
     labels = {entry["label"] for entry in overview.ontology(hostile_graph, listed(), silent)["predicates"]}
     assert '<b>"x"\u202e' in labels
     overview.forget()

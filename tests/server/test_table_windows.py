@@ -3,16 +3,19 @@ from __future__ import annotations
 import json
 import math
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
 
+import kgtable
 from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.table_decoder import TableStatements
 from kgtable.graph.terms import KGT, XSD
 from kgtable.server import table_windows
+from kgtable.server.row_order import IndexedColumns, StoredColumns
 from kgtable.server.table_windows import (
     AROUND,
     LONGEST_TEXT,
@@ -147,9 +150,9 @@ def test_a_window_over_all_holds_every_cell(opened: KnowledgeGraph, hostile_grap
 
 
 def test_rows_around_a_citation_come_with_those_above_the_body(opened: KnowledgeGraph) -> None:
-    found = table(opened, window("planets", around=(5,)), silent)
+    found = table(opened, window("norrvik-income-statement", around=(12,)), silent)
     start = found["body_start"]
-    expected = {*range(start), *range(5 - AROUND, 5 + AROUND + 1)}
+    expected = {*range(start), *range(12 - AROUND, 12 + AROUND + 1)}
     assert [row["index"] for row in found["rows"]] == sorted(expected & set(range(found["rows_total"])))
     assert found["rows"][0]["kind"] == "header"
 
@@ -158,6 +161,97 @@ def test_windows_beyond_the_table_are_empty_but_for_its_header(opened: Knowledge
     found = table(opened, window("planets", row=10**9, column=10**6), silent)
     assert [row["index"] for row in found["rows"]] == list(range(found["body_start"]))
     assert found["columns"] == []
+
+
+def test_a_cited_cell_far_to_the_right_is_shown_with_the_labels(wide: KnowledgeGraph) -> None:
+    found = table(wide, window("wide", around=(50,), across=(150,)), silent)
+    assert [column["index"] for column in found["columns"]] == [0, 1, 149, 150, 151]
+    row = next(row for row in found["rows"] if row["index"] == 50)
+    assert row["cells"] == ["Row 50", "50.1", "50.149", "50.150", "50.151"]
+
+
+def test_a_small_table_is_shown_whole_around_its_citations(opened: KnowledgeGraph) -> None:
+    found = table(opened, window("planets", around=(5,), across=(2,)), silent)
+    assert len(found["rows"]) == found["rows_total"]
+    assert len(found["columns"]) == found["width"]
+
+
+def test_rows_come_in_the_order_of_a_column(opened: KnowledgeGraph) -> None:
+    graph = opened
+    for column in range(opened.catalogue.tables["planets"].width):
+        found = table(graph, window("planets", sort=column), silent)
+        down = table(graph, window("planets", sort=column, descending=True), silent)
+        rows = [row["index"] for row in found["rows"] if row["kind"] == "body"]
+        assert sorted(rows) == sorted(row["index"] for row in down["rows"] if row["kind"] == "body")
+        read = graph.reader.rows("planets", rows)
+        values = [read[row].quantities[column].value for row in rows if column in read[row].quantities]
+        assert values == sorted(values)
+
+
+def test_the_index_and_the_graph_give_the_same_order(opened: KnowledgeGraph, wide: KnowledgeGraph) -> None:
+    for graph in (opened, wide):
+        for id in graph.tables:
+            indexed, stored = IndexedColumns.of(graph, id), StoredColumns(graph, id)
+            assert indexed is not None
+            start = graph.reader.frame(id).table.structure.body_start
+            for column in range(min(graph.catalogue.tables[id].width, 12)):
+                found, expected = indexed.keys(column), stored.keys(column)
+                below = {row: key for row, key in expected.items() if row >= start}
+                assert {row: key for row, key in found.items() if row >= start} == below, (id, column)
+            for text in ("total", "1", "LABORATORY"):
+                rows = [row for row in stored.holding(text) if row >= start]
+                assert set(rows) <= {row for row in indexed.holding(text) if row >= start}, (id, text)
+
+
+def test_rows_are_found_by_the_text_of_a_cell(opened: KnowledgeGraph) -> None:
+    found = table(opened, window("halden-segments", find="LABORATORY"), silent)
+    body = [row for row in found["rows"] if row["index"] >= found["head"]]
+    assert body
+    assert all(any("laboratory" in cell.lower() for cell in row["cells"]) for row in body)
+    assert found["rows_shown"] == len(body)
+    nothing = table(opened, window("halden-segments", find="nowhere"), silent)
+    assert nothing["rows_shown"] == 0
+
+
+def test_columns_say_unit_and_scale(opened: KnowledgeGraph) -> None:
+    found = table(opened, window("halden-segments"), silent)
+    assert [column["unit"] for column in found["columns"]] == ["", "€ thousand", "€ thousand", "%"]
+
+
+def test_footnotes_are_told_once(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(NOTED, encoding="utf-8")
+    with kgtable.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none") as graph:
+        found = table(graph, window("t"), silent)
+    printed = [row["cells"][0] for row in found["rows"] if row["kind"] == "footnote"]
+    assert printed == ["* Restated for the sale of the yard."]
+    assert found["notes"] == []
+    assert found["around"] == []
+
+
+def test_a_table_of_a_script_from_right_to_left_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("مدينة,سكان\nالقاهرة,9\nبيروت,2\n", encoding="utf-8")
+    with kgtable.build(tmp_path / "t.csv", tmp_path / "kg", embedding="none") as graph:
+        assert table(graph, window("t"), silent)["direction"] == "rtl"
+
+
+NOTED = """\
+Segment,2023,2024
+Ships*,120,130
+Docks,80,85
+* Restated for the sale of the yard.,,
+"""
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+    """A graph with a table of 160 columns and 60 rows."""
+    folder = tmp_path_factory.mktemp("wide")
+    lines = [",".join(["Name", *(f"Value {column}" for column in range(1, 160))])]
+    lines += [
+        ",".join([f"Row {row}", *(f"{row}.{column}" for column in range(1, 160))]) for row in range(1, 60)
+    ]
+    (folder / "wide.csv").write_text("\n".join(lines), encoding="utf-8")
+    return kgtable.build(folder / "wide.csv", folder / "kg", embedding="none")
 
 
 def test_groups_nest_their_rows(opened: KnowledgeGraph) -> None:

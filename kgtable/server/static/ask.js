@@ -1,51 +1,142 @@
-// The Ask page: a question, its answer as it arrives, the cells it rests on, and the way there.
+// The Ask page: a question, its answer as it arrives, the cells it rests on beside it, and what to ask next.
 
-import { count, empty, failure, fetchJson, fill, grouped, h, links, localName, parameters, reference, remember } from "./shell.js";
-import { tableView } from "./table-view.js";
+import { copyText, count, empty, failure, fetchJson, fill, h, links, localName, parameters, reference, remember } from "./shell.js";
+import { bringIntoSight, tableView } from "./table-view.js";
 
 const form = document.querySelector("#ask");
 const input = document.querySelector("#question");
 const button = form.querySelector("button");
 const output = document.querySelector("#answer");
+const suggestions = document.querySelector("#suggestions");
+const page = document.querySelector("main");
+const answered = new Map();
 let running = null;
+let before = null;
+
+// ---- asking, stopping, and the way back ----
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const question = input.value.trim();
-  if (question) ask(question);
+  if (question) go(question);
 });
 
-async function ask(question) {
+button.addEventListener("click", (event) => {
+  if (!running) return;
+  event.preventDefault();
+  stop();
+});
+
+addEventListener("popstate", () => visit());
+
+/** Asks a question as a new entry of the history. */
+function go(question) {
+  const search = new URLSearchParams({ q: question });
+  if (parameters().get("q") !== question) history.pushState(null, "", `/?${search}`);
+  else remember({ reading: "" });
+  answered.delete(question);
+  input.value = question;
+  ask(question, before);
+}
+
+/** Shows what the address says: a question with its answer, as it was where it was asked before. */
+function visit() {
+  const question = parameters().get("q") ?? "";
   running?.abort();
-  const stop = (running = new AbortController());
-  remember({ q: question });
-  const steps = h("ol", { class: "steps", "aria-label": "Steps" });
-  const text = h("p", { class: "answer-text", "aria-live": "polite" });
-  const waiting = h("p", { class: "busy", role: "status" }, "Searching the tables…");
-  fill(output, h("section", { class: "card" }, text, steps, waiting));
-  button.disabled = true;
-  try {
-    for await (const [event, data] of events(question, stop.signal)) {
-      if (event === "text") waiting.textContent = "Checking the answer against the cells…";
-      if (event === "step") steps.append(h("li", {}, data.text));
-      else if (event === "text") text.append(data.text);
-      else if (event === "problem") throw new Error(data.detail);
-      else if (event === "answer") await show(data);
-    }
-  } catch (error) {
-    if (error.name !== "AbortError") fill(output, failure(error));
-  } finally {
-    if (running === stop) button.disabled = false;
+  input.value = question;
+  if (question) ask(question);
+  else {
+    before = null;
+    page.classList.remove("asked");
+    document.title = "Ask · kgtable";
+    fill(output);
   }
 }
 
+function stop() {
+  running?.abort();
+}
+
+/** Asks; `after` is the question that was answered before, which this one may follow. */
+async function ask(question, after = null) {
+  running?.abort();
+  const mine = (running = new AbortController());
+  page.classList.add("asked");
+  document.title = `${question} · kgtable`;
+  if (answered.has(question)) {
+    finish(mine);
+    before = question;
+    return show(answered.get(question));
+  }
+  const steps = h("ol", { class: "stages", "aria-label": "Stages", "aria-live": "polite" });
+  const found = h("div", { class: "found" });
+  const text = h("p", { class: "answer-text partial", dir: "auto" });
+  fill(output, h("section", { class: "card running", "aria-busy": "true" }, steps, text, found));
+  button.textContent = "Stop";
+  button.classList.add("stop");
+  const stage = (words) => {
+    steps.querySelector(".now")?.classList.remove("now");
+    steps.append(h("li", { class: "now" }, words));
+  };
+  stage("Reading the question");
+  try {
+    for await (const [event, data] of events({ question, ...(after ? { after } : {}) }, mine.signal)) {
+      if (event === "stage") stage(data.text);
+      else if (event === "question") {
+        question = data.question;
+        remember({ q: question });
+        input.value = question;
+        document.title = `${question} · kgtable`;
+        stage(`Understood as: ${question}`);
+      }
+      else if (event === "found") {
+        stage(data.text);
+        fill(found, ...retrieved(data));
+      } else if (event === "text") {
+        if (!text.textContent) stage("Reading the model's answer");
+        text.append(data.text);
+      } else if (event === "problem") throw new Error(data.detail);
+      else if (event === "answer") {
+        answered.set(question, data);
+        before = question;
+        finish(mine);
+        await show(data);
+      }
+    }
+  } catch (error) {
+    if (error.name !== "AbortError") fill(output, h("section", { class: "card" }, failure(error), again(question)));
+    else if (running === mine) fill(output, h("section", { class: "card", id: "stopped" }, h("p", { role: "status" }, "Stopped."), found, again(question)));
+  } finally {
+    finish(mine);
+  }
+}
+
+function finish(mine) {
+  if (running !== mine) return;
+  running = null;
+  button.textContent = "Ask";
+  button.classList.remove("stop");
+}
+
+const again = (question) => h("p", {}, h("button", { type: "button", onclick: () => go(question) }, "Ask again"));
+
+/** What was retrieved, shown while the answer is made. */
+function retrieved(data) {
+  if (!data.tables.length) return [];
+  return [
+    data.labels.length ? h("p", { class: "quiet" }, "Looked for ", data.labels.map((label) => [h("span", { class: "chip" }, label), " "]).flat()) : null,
+    h("h2", { class: "minor" }, "Tables that may hold the answer"),
+    tableCards(data.tables),
+  ];
+}
+
 /** The server-sent events of one question. */
-async function* events(question, signal) {
+async function* events(asked, signal) {
   const response = await fetch("/api/ask", {
     method: "POST",
     signal,
     headers: { "content-type": "application/json", accept: "text/event-stream" },
-    body: JSON.stringify({ question }),
+    body: JSON.stringify(asked),
   });
   if (!response.ok) throw new Error((await response.json().catch(() => ({}))).detail ?? "The server cannot answer now.");
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -64,157 +155,272 @@ async function* events(question, signal) {
   }
 }
 
+// ---- the answer ----
+
 async function show(answer) {
   const readings = [...(answer.answer ? [answer] : []), ...(answer.alternatives ?? [])];
-  const text = h("p", { class: "answer-text", id: "answer-text", tabindex: "-1", dir: "auto" }, "Nothing in the tables answers this.");
+  const leads = Boolean(answer.answer) && !answer.weak;
+  const text = h("p", { class: "answer-text", id: "answer-text", tabindex: "-1", dir: "auto" });
   const body = h("div", { id: "reading" });
-  const around = h("div", { id: "tables" });
-  const buttons = readings.map((reading, index) => choice(reading, () => choose(index)));
+  const around = h("div", { id: "tables", class: "evidence" });
+  const buttons = readings.map((reading, index) => choice(reading, () => turnTo(index)));
   const status = h("p", { class: "status" }, said(answer));
-  const offered = choices(answer, buttons);
-  const below = answer.status === "verified" || answer.status === "grounded";
+  const offered = choices(answer, buttons, leads);
+  const sure = leads && answer.status !== "ambiguous";
+  const exact = h("div");
+  const nearest = h("div", { id: "nearest" });
+  const next = h("div", { id: "next" });
   const card = h(
     "section",
-    { class: "card", "aria-labelledby": "answer-text" },
+    { class: "card said", "aria-labelledby": "answer-text" },
     status,
     text,
-    reasons(answer),
-    below ? null : offered,
+    exact,
+    nearest,
+    sure ? null : offered,
     body,
-    below ? offered : null,
+    sure ? offered : null,
+    next,
   );
+  const whole = h("div", { class: "answer" }, card, around);
   let chosen = -1;
+
+  /** Shows a reading as a new entry of the history. */
+  function turnTo(index) {
+    const search = parameters();
+    search.set("reading", index);
+    history.pushState(null, "", `/?${search}`);
+    choose(index);
+  }
+
   async function choose(index) {
     if (index === chosen) return;
     chosen = index;
     const reading = readings[index];
     buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(place === index)));
-    fill(status, reading === answer ? said(answer) : h("span", { class: "badge", "data-status": "alternative" }, "Another reading"));
+    fill(status, reading === answer && leads ? said(answer) : h("span", { class: "badge", "data-status": "alternative" }, "Another reading"));
     text.textContent = reading.headline ?? reading.answer;
     text.classList.toggle("longer", text.textContent.length > 160);
-    fill(body, valueLine(reading), computed(reading), citations(reading));
-    const sections = await Promise.all(tables(reading));
-    if (chosen === index) fill(around, ...sections);
+    fill(nearest);
+    whole.classList.add("proven");
+    const cited = citations(reading);
+    fill(exact, exactly(reading));
+    fill(body, computed(reading), reading === answer ? reasons(answer) : null, cited.element, actions(answer, reading, index));
+    const sections = await Promise.all(evidence(reading, cited));
+    if (chosen === index) {
+      fill(around, ...sections);
+      around.querySelectorAll(".scroll").forEach((box) => box.querySelector(".lit") && bringIntoSight(box.querySelector(".lit")));
+      cited.connect(around);
+    }
   }
-  fill(output, card, around, way(answer));
-  if (answer.answer) await choose(0);
+
+  fill(output, whole, way(answer));
+  const wanted = Number.parseInt(parameters().get("reading") ?? "", 10);
+  if (readings[wanted]) await choose(wanted);
+  else if (leads) await choose(0);
+  else {
+    text.textContent = answer.nearest?.length ? "I found no answer; the nearest tables are:" : "I found no answer in these tables.";
+    if (answer.nearest?.length) fill(nearest, tableCards(answer.nearest), whyNot(answer));
+    else fill(nearest, whyNot(answer), h("p", {}, h("a", { class: "button", href: "/tables" }, "All tables")));
+  }
   text.focus({ preventScroll: true });
+  followUps(answer, readings[Math.max(0, chosen)], next);
+}
+
+/** Tables to open, each with what tells which it is. */
+function tableCards(tables) {
+  return h("ul", { class: "table-cards" }, tables.map((table) =>
+    h("li", {},
+      h("a", { href: links.table(table.id), dir: "auto" }, table.title),
+      table.subtitle ? h("small", { dir: "auto" }, table.subtitle) : null,
+      h("small", {}, `${table.file} · ${count(table.rows)} rows`),
+      table.columns.length ? h("small", { class: "columns", dir: "auto" }, table.columns.slice(0, 6).join(" · ")) : null)));
 }
 
 const STATUS = {
-  verified: ["good", "✓ Verified"],
-  grounded: ["", "Grounded, not verified"],
-  ambiguous: ["warn", "Ambiguous"],
-  unverified: ["warn", "Not verified"],
-  none: ["", "No answer"],
+  verified: ["good", "✓ Verified", "Every word of the question is accounted for, and nothing else fits as well."],
+  grounded: ["", "Grounded", "Every number and text stands in the cited cells or was computed from them; the reading of the question is not sure."],
+  ambiguous: ["warn", "Ambiguous", "Another reading of the question fits about as well."],
+  unverified: ["warn", "Not verified", "The answer could not be traced to the tables."],
+  none: ["", "No answer", "No cell or computation answers the question."],
 };
 
 /** What is known of the answer, and who found it. */
 function said(answer) {
-  const rules = answer.offline && answer.answer ? "Found by kgtable's own rules, without a language model." : null;
-  return [badge(answer), confidence(answer), rules ? h("small", {}, rules) : null].filter(Boolean);
+  const rules = answer.offline && answer.answer && !answer.weak ? "Found by kgtable's own rules, without a language model." : null;
+  const model = !answer.offline && answer.answer ? `Answered by ${answer.model}` : null;
+  return [badge(answer), confidence(answer), h("small", {}, rules ?? model ?? "")].filter(Boolean);
 }
 
 function badge(answer) {
-  const [kind, words] = STATUS[answer.status] ?? STATUS.unverified;
-  return h("span", { class: `badge ${kind}`.trim(), "data-status": answer.status }, words);
+  const [kind, words, meaning] = STATUS[answer.weak ? "none" : answer.status] ?? STATUS.unverified;
+  return h("span", { class: `badge ${kind}`.trim(), "data-status": answer.weak ? "none" : answer.status, title: meaning }, words);
 }
 
 function confidence(answer) {
-  if (!answer.answer || typeof answer.confidence !== "number") return null;
+  if (!answer.answer || answer.weak || typeof answer.confidence !== "number") return null;
   return h("small", { title: "How often answers of this kind are right" }, `Confidence ${Math.round(answer.confidence * 100)} %`);
 }
 
-/** A button that shows one reading of the question: its answer, and the file it comes from. */
+/** A button that shows one reading of the question: its answer, how it was computed, and its table. */
 function choice(reading, onclick) {
-  const file = reading.citations[0]?.file ?? reading.table ?? "";
+  const title = reading.citations[0]?.title ?? reading.table ?? "";
   return h(
     "button",
     { type: "button", class: "choice", "aria-pressed": "false", onclick },
     h("strong", { dir: "auto" }, shortened(reading.headline ?? reading.answer, 80)),
-    h("small", {}, shortened([reading.calculation, file].filter(Boolean).join(" · "), 140)),
+    h("small", { dir: "auto" }, shortened([reading.words, reading.period].filter(Boolean).join(" · "), 140)),
+    h("small", { dir: "auto" }, `in ${shortened(title, 80)}`),
   );
 }
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-const CHOICES = { ambiguous: "Readings that fit about as well", none: "The nearest readings" };
-const LESS = "Less likely readings";
-
-function choices(answer, buttons) {
-  if (buttons.length < 2 && answer.answer) return null;
-  if (!buttons.length) return null;
-  const title = CHOICES[answer.status] ?? LESS;
-  return h("div", { class: "choices", role: "group", "aria-label": title }, h("h3", {}, title), h("div", {}, buttons));
+function choices(answer, buttons, leads) {
+  if (!buttons.length || (leads && buttons.length < 2)) return null;
+  const title = !leads ? "The nearest readings, none of them sure" : answer.status === "ambiguous" ? "Which did you mean?" : "Less likely readings";
+  const group = h("div", { class: "choices", role: "group", "aria-label": title }, h("div", {}, buttons));
+  if (leads && answer.status !== "ambiguous") return h("details", { class: "way" }, h("summary", {}, title), group);
+  group.prepend(h("h2", { class: "minor" }, title));
+  return group;
 }
 
-function valueLine(reading) {
-  if (reading.value === null || reading.value === undefined) return null;
-  return h("p", { class: "quiet" }, "Exact value ", h("code", {}, grouped(String(reading.value))), reading.unit_label ? ` ${reading.unit_label}` : "");
+/** The whole number with its unit, and the period that it is of. */
+function exactly(reading) {
+  if (!reading.exact && !reading.period) return null;
+  return h(
+    "p",
+    { class: "exact" },
+    reading.exact ? h("span", { id: "exact" }, reading.exact) : null,
+    reading.exact && reading.period ? " · " : null,
+    reading.period ? h("span", { id: "period" }, reading.period) : null,
+  );
 }
 
-/** How a reading was computed: the program in words, as JSON, and as SPARQL for the editor. */
+/** How a reading was computed: the program in words, as SPARQL for the editor, and as JSON. */
 function computed(reading) {
-  if (!reading.calculation && !reading.program) return null;
+  if (!reading.words && !reading.program) return null;
   return h(
     "div",
     { class: "computed" },
-    reading.calculation ? h("p", {}, h("small", {}, "Computed as "), h("q", { id: "words" }, reading.calculation)) : null,
-    reading.sparql ? h("p", {}, inEditor(reading.sparql, "Open as SPARQL", "sparql")) : null,
-    reading.program && !reading.sparql ? h("p", { class: "quiet" }, "No SPARQL here: it cannot say this program, or the table is too long to write it while you wait.") : null,
+    reading.words ? h("p", {}, h("small", {}, "Computed as "), h("q", { id: "words", dir: "auto" }, reading.words)) : null,
     reading.program
-      ? h("details", { class: "way" }, h("summary", {}, "Program"), h("pre", { class: "code" }, JSON.stringify(reading.program, null, 2)))
+      ? h("details", { class: "way" },
+          h("summary", {}, "Program"),
+          reading.sparql ? h("p", {}, inEditor(reading.sparql, "Open as SPARQL", "sparql")) : h("p", { class: "quiet" }, "No SPARQL here: it cannot say this program, or the table is too long to write it while you wait."),
+          h("pre", { class: "code", tabindex: "0" }, JSON.stringify(reading.program, null, 2)))
       : null,
   );
 }
 
 function inEditor(query, words = "Open in the editor", id = null) {
-  return h("a", { class: "button", id, href: "/query", onclick: () => sessionStorage.setItem("kgtable-query", query) }, words);
+  return h("a", { class: "button", id, href: links.query(query) }, words);
 }
 
 function reasons(answer) {
   if (!answer.reasons?.length) return null;
-  return h("ul", { class: "quiet reasons" }, answer.reasons.map((reason) => h("li", {}, reason)));
+  return h("ul", { class: "quiet reasons" }, answer.reasons.map((reason) => h("li", { dir: "auto" }, reason)));
 }
 
-const CITED = 12;
+/** Why there is no answer, on demand where it takes more than a line. */
+function whyNot(answer) {
+  const list = reasons(answer);
+  return list && answer.reasons.length > 1 ? h("details", { class: "way" }, h("summary", {}, "Why there is none"), list) : list;
+}
 
+// ---- citations and their tables ----
+
+const CITED = 6;
+const MORE_CITED = 100;
+
+/** The cited cells, numbered; beyond the first few they open on demand. `connect` ties them to the lit cells. */
 function citations(reading) {
   const cited = reading.citations;
-  if (!cited.length) return null;
-  const items = cited.map((cell) =>
-    h(
-      "li",
-      {},
-      h("a", { href: links.table(cell.table, cell.row, cell.column) }, `${cell.file || cell.table} · ${reference(cell.row, cell.column)}`),
-      " ",
-      h("bdi", { dir: "auto" }, `“${cell.text}”`),
-    ),
-  );
-  const more = Math.max(cited.length, reading.cells_read ?? 0) - CITED;
-  return h(
-    "div",
-    {},
-    h("h3", {}, "Rests on"),
-    h("ul", { class: "cited" }, items.slice(0, CITED)),
-    more > 0 ? h("details", { class: "way" }, h("summary", {}, `${count(more)} more cells`), h("ul", { class: "cited" }, items.slice(CITED))) : null,
-  );
+  const numbers = new Map(cited.map((cell, place) => [`${cell.table} ${cell.row},${cell.column}`, place + 1]));
+  const several = new Set(cited.map((cell) => cell.table)).size > 1;
+  const item = (cell, place) =>
+    h("li", { value: place + 1, "data-cites": `${cell.table} ${cell.row},${cell.column}` },
+      h("a", { href: links.table(cell.table, cell.row, cell.column) },
+        h("bdi", { class: "cited-text", dir: "auto" }, shortened(cell.text, 120)),
+        h("small", { dir: "auto" }, [several ? cell.title : null, cell.label && cell.label !== cell.text ? cell.label : null, cell.header, cell.reference].filter(Boolean).join(" · "))));
+  const first = h("ol", { class: "cited" }, cited.slice(0, CITED).map(item));
+  const rest = cited.slice(CITED);
+  const unlisted = Math.max(cited.length, reading.cells_read ?? 0) - CITED;
+  let tie = () => {};
+  const more = unlisted > 0 ? h("details", { class: "way", id: "more-cited" }, h("summary", {}, `${count(unlisted)} more cells`)) : null;
+  more?.addEventListener("toggle", () => {
+    if (!more.open || more.querySelector("ol")) return;
+    const list = h("ol", { class: "cited" });
+    const button = h("button", { type: "button" }, "Show more");
+    const add = () => {
+      const start = list.children.length;
+      list.append(...rest.slice(start, start + MORE_CITED).map((cell, place) => item(cell, CITED + start + place)));
+      button.hidden = list.children.length >= rest.length;
+      tie(list);
+    };
+    button.addEventListener("click", add);
+    const unsaid = unlisted - rest.length;
+    more.append(list, button, unsaid > 0 ? h("p", { class: "quiet" }, `The other ${count(unsaid)} cells were read by the same program.`) : "");
+    add();
+  }, { once: false });
+  const element = cited.length ? h("div", { class: "rests" }, h("h2", { class: "minor" }, "Rests on"), first, more) : null;
+  const passages = reading.passages?.length
+    ? h("ul", { class: "passages" }, reading.passages.map((cited) => h("li", {}, h("q", {}, cited.words), h("small", {}, ` ${cited.file}${cited.page ? `, page ${cited.page}` : ""}`))))
+    : null;
+  return {
+    element: element || passages ? h("div", {}, element, passages) : null,
+    numbers,
+    connect(around) {
+      const cellOf = (key) => {
+        const [table, position] = [key.slice(0, key.lastIndexOf(" ")), key.slice(key.lastIndexOf(" ") + 1)];
+        const section = [...around.children].find((part) => part.dataset.table === table);
+        return section?.querySelector(`[data-cell="${position}"]`);
+      };
+      tie = (list) => list.querySelectorAll("li").forEach((line) => {
+        const light = (on) => {
+          const cell = cellOf(line.dataset.cites);
+          line.classList.toggle("hot", on);
+          cell?.classList.toggle("hot", on);
+          if (on && cell) bringIntoSight(cell);
+        };
+        line.addEventListener("pointerenter", () => light(true));
+        line.addEventListener("pointerleave", () => light(false));
+        line.addEventListener("focusin", () => light(true));
+        line.addEventListener("focusout", () => light(false));
+      });
+      tie(first);
+      for (const section of around.children) {
+        section.addEventListener("pointerover", (event) => {
+          const cell = event.target.closest?.(".lit");
+          output.querySelectorAll("li.hot").forEach((line) => line.classList.remove("hot"));
+          if (!cell) return;
+          const key = `${section.dataset.table} ${cell.dataset.cell}`;
+          [...output.querySelectorAll("[data-cites]")].find((line) => line.dataset.cites === key)?.classList.add("hot");
+        });
+      }
+    },
+  };
 }
 
-/** The cited tables as printed: header rows and the rows around each cited cell. */
-function tables(reading) {
+const SHOWN_TABLES = 3;
+
+/** The cited tables as printed: header rows, and the rows and columns around each cited cell. */
+function evidence(reading, cited) {
   const byTable = new Map();
   for (const cell of reading.citations) byTable.set(cell.table, [...(byTable.get(cell.table) ?? []), cell]);
-  return [...byTable].slice(0, 3).map(async ([id, cells]) => {
+  return [...byTable].slice(0, SHOWN_TABLES).map(async ([id, cells]) => {
     const section = h("section", { class: "card", "data-table": id });
     try {
-      const rows = cells.map((cell) => cell.row).slice(0, 40).join(",");
-      const table = await fetchJson(`/api/tables/${encodeURIComponent(id)}?around=${rows}`);
+      const distinct = (name) => [...new Set(cells.map((cell) => cell[name]))].slice(0, 40).join(",");
+      const table = await fetchJson(`/api/tables/${encodeURIComponent(id)}?around=${distinct("row")}&across=${distinct("column")}`);
       const lit = new Set(cells.map((cell) => `${cell.row},${cell.column}`));
+      const cites = new Map(cells.map((cell) => [`${cell.row},${cell.column}`, cited.numbers.get(`${id} ${cell.row},${cell.column}`)]));
       fill(
         section,
-        h("h2", {}, h("a", { href: links.table(id, cells[0].row, cells[0].column) }, table.title)),
-        tableView(table, { lit, onCell: (row, column) => location.assign(links.table(id, row, column)) }),
+        h("h2", { dir: "auto" }, h("a", { href: links.table(id, cells[0].row, cells[0].column) }, table.title)),
+        h("p", { class: "quiet source" }, [table.subtitle, table.file, table.sheet ? `sheet ${table.sheet}` : null].filter(Boolean).join(" · ")),
+        tableView(table, { lit, cites, onCell: (row, column) => location.assign(links.table(id, row, column)) }),
+        table.notes.length ? h("dl", { class: "facts notes" }, table.notes.map(({ mark, text }) => [h("dt", {}, mark), h("dd", { dir: "auto" }, text)]).flat()) : null,
       );
     } catch (error) {
       fill(section, failure(error));
@@ -223,14 +429,54 @@ function tables(reading) {
   });
 }
 
+// ---- what to do with it ----
+
+/** The answer as plain text, with its proof. */
+function asText(answer, reading) {
+  const cited = reading.citations.slice(0, CITED).map((cell, place) => `[${place + 1}] ${cell.text} – ${cell.file} ${cell.reference}`);
+  return [answer.question, reading.headline ?? reading.answer, [reading.exact, reading.period].filter(Boolean).join(" · "), reading.words, ...cited]
+    .filter(Boolean)
+    .join("\n");
+}
+
+function actions(answer, reading, index) {
+  const told = h("span", { class: "quiet", role: "status" });
+  const address = () => `${location.origin}/?${new URLSearchParams({ q: answer.question, ...(index ? { reading: index } : {}) })}`;
+  const copy = async (text, words) => {
+    told.textContent = (await copyText(text)) ? words : "The browser does not allow copying.";
+  };
+  const share = () =>
+    navigator.share && matchMedia("(pointer: coarse)").matches
+      ? navigator.share({ title: answer.question, text: reading.headline ?? reading.answer, url: address() }).catch(() => {})
+      : copy(address(), "Link copied");
+  return h("p", { class: "toolbar actions" },
+    h("button", { type: "button", id: "copy", onclick: () => copy(asText(answer, reading), "Copied") }, "Copy"),
+    h("button", { type: "button", id: "share", onclick: share }, "Share"),
+    told);
+}
+
+/** Questions near the answer that are answered too. */
+async function followUps(answer, reading, place) {
+  const cell = reading?.citations?.[0];
+  if (!cell) return;
+  const search = new URLSearchParams({ table: cell.table, row: cell.row, column: cell.column, question: answer.question });
+  const found = await fetchJson(`/api/suggestions?${search}`).catch(() => null);
+  if (!found?.questions.length || !place.isConnected) return;
+  fill(place, h("h2", { class: "minor" }, "Ask next"), questionChips(found.questions));
+}
+
+function questionChips(questions) {
+  return h("ul", { class: "chips" }, questions.map((question) =>
+    h("li", {}, h("button", { class: "chip", type: "button", dir: "auto", onclick: () => go(question) }, question))));
+}
+
 function way(answer) {
   const trace = answer.trace ?? {};
-  const part = (title, content) =>
-    content ? h("details", { class: "way" }, h("summary", {}, title), content) : null;
+  const part = (title, content) => (content ? h("details", { class: "way" }, h("summary", {}, title), content) : null);
   const chips = (values) =>
     values?.length ? h("ul", { class: "chips" }, values.map((value) => h("li", {}, h("span", { class: "chip" }, value)))) : null;
   const queries = trace.queries?.map((query) =>
-    h("div", {}, h("pre", { class: "code" }, query), h("p", {}, inEditor(query))),
+    h("div", {}, h("pre", { class: "code", tabindex: "0" }, query), h("p", {}, inEditor(query))),
   );
   const triples = answer.triples?.length
     ? h(
@@ -248,15 +494,14 @@ function way(answer) {
       )
     : null;
   const timings = Object.entries(answer.timings_ms ?? {});
-  return h(
-    "section",
-    { class: "card", id: "way" },
-    h("h2", {}, "The way there"),
+  const content = h(
+    "div",
+    {},
     part("Labels of the question", chips(trace.labels)),
     part("Expanded terms", chips(trace.expanded)),
     part("SPARQL", queries?.length ? h("div", {}, queries) : null),
     part(`Triples (${answer.triples?.length ?? 0} best)`, triples),
-    part("Prompt", answer.prompt ? h("pre", { class: "code" }, answer.prompt) : null),
+    part("Prompt", answer.prompt ? h("pre", { class: "code", tabindex: "0" }, answer.prompt) : null),
     part(
       "Time and cost",
       h("dl", { class: "facts" },
@@ -267,23 +512,24 @@ function way(answer) {
           .map(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, String(value))]).flat()),
     ),
   );
+  return h("section", { class: "card", id: "way" }, h("h2", {}, "The way there"), content);
+}
+
+// ---- the start ----
+
+async function suggest() {
+  const found = await fetchJson("/api/suggestions").catch(() => null);
+  if (found) fill(suggestions, ...questionChips(found.questions).children);
 }
 
 async function start() {
+  visit();
   const info = await fetchJson("/api/info").catch((error) => fill(output, failure(error)));
   if (info && !info.tables) {
     fill(output, empty(h("h2", {}, "There are no tables here yet"), h("p", {}, "Add some with ", h("code", {}, "kgtable build FOLDER --kg DIR"), ": they appear without a restart.")));
   } else if (info) {
     document.querySelector("#holds").textContent = info.summary;
-    const questions = info.questions.map((question) =>
-      h("li", {}, h("button", { class: "chip", type: "button", onclick: () => ((input.value = question), ask(question)) }, question)),
-    );
-    fill(document.querySelector("#suggestions"), questions);
-  }
-  const question = parameters().get("q");
-  if (question) {
-    input.value = question;
-    ask(question);
+    suggest();
   }
 }
 

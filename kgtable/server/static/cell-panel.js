@@ -36,8 +36,9 @@ function cellFacts(cell) {
   if (cell.value !== null) fact("Value", h("strong", {}, grouped(cell.value)));
   if (cell.upper !== null) fact("Up to", h("strong", {}, grouped(cell.upper)));
   if (cell.unit) {
-    const name = cell.unit_label ? `${cell.unit_label} (${cell.unit})` : cell.unit;
-    fact("Unit", h("a", { href: links.resource(cell.unit_iri) }, name), from(cell.unit_from));
+    const symbol = cell.unit_symbol && cell.unit_symbol !== cell.unit_label ? ` (${cell.unit_symbol})` : "";
+    const name = cell.unit_label ? `${cell.unit_label}${symbol}` : "a plain number";
+    fact("Unit", h("a", { href: links.resource(cell.unit_iri), title: cell.unit_iri }, name), from(cell.unit_from));
   }
   if (cell.scale) fact("Scale", cell.scale_label ?? cell.scale, from(cell.scale_from));
   if (cell.period) fact("Period", cell.period);
@@ -58,12 +59,16 @@ function cellFacts(cell) {
       h("a", { class: "button", href: links.graph(cell.row_iri) }, "Show in graph"),
       h("a", { class: "button", href: links.query(cell.query) }, "Query"),
     ),
-    h("h3", {}, "Triples"),
     h(
-      "ul",
-      { class: "triples" },
-      cell.triples.map((triple) =>
-        h("li", {}, h("span", { class: "predicate" }, localName(triple.predicate)), termView(triple.object)),
+      "details",
+      { class: "way" },
+      h("summary", {}, `${cell.triples.length} ${cell.triples.length === 1 ? "statement" : "statements"} in the graph`),
+      h(
+        "ul",
+        { class: "triples" },
+        cell.triples.map((triple) =>
+          h("li", {}, h("span", { class: "predicate" }, localName(triple.predicate)), termView(triple.object)),
+        ),
       ),
     ),
   );

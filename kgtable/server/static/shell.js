@@ -97,6 +97,22 @@ export function later(action, delay = 220) {
   };
 }
 
+/** Puts text on the clipboard; tells whether it could. */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = h("textarea", { class: "only-read", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
 export const parameters = () => new URLSearchParams(location.search);
 
 /** Notes the page's state in its address without leaving it. */

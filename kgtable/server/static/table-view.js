@@ -1,77 +1,148 @@
-// A table as it was printed: rulers as in a spreadsheet, headers, groups, totals, and cells to open.
+// A table as it was printed: rulers as in a spreadsheet, frozen headers and labels, groups, totals, cells to open.
 
-import { h, letters, reference } from "./shell.js";
+import { count, h, letters, reference } from "./shell.js";
 
 const NUMBER = /^[\s(+\-−–$€£¥~]*[\d.,\s  ']*\d[\d.,\s  '%)*†‡]*[a-zA-Z%]{0,3}\s*$/;
 const LONG = 300;
 
 /**
- * `table` is what /api/tables/{id} returns. `lit` holds the positions "row,column" to highlight;
- * `onCell(row, column, element)` is called when a cell is chosen by mouse or keyboard.
+ * The frame of a table: its element, the table in it, and what makes its rows.
+ *
+ * `table` is what /api/tables/{id} returns. `lit` holds the positions "row,column" to highlight, `cites` their
+ * numbers; `onCell(row, column, element)` is called when a cell is chosen by mouse or keyboard; `onSort(column)`
+ * when a column's ruler is; `sorted` is the column and order now; `find` the text whose cells are marked.
  */
-export function tableView(table, { lit = new Set(), onCell = null, label = "" } = {}) {
-  const columns = table.columns.map((column) => column.index);
-  const corner = h("td", { class: "ruler" });
-  const rulers = columns.map((index) => h("th", { class: "ruler", scope: "col" }, letters(index)));
-  const body = h("tbody");
-  let before = null;
-  for (const row of table.rows) {
-    if (before !== null && row.index > before + 1) {
-      const missing = row.index - before - 1;
-      const text = `${missing} more ${missing === 1 ? "row" : "rows"}`;
-      body.append(h("tr", {}, h("td", { class: "gap", colspan: columns.length + 1 }, text)));
-    }
-    before = row.index;
-    body.append(rowView(row, table, columns, lit));
-  }
+export function tableFrame(table, options = {}) {
+  const { lit = new Set(), cites = new Map(), onCell = null, onSort = null, sorted = null, find = "", label = "" } = options;
+  const layout = columnLayout(table.columns);
+  const span = layout.length + 1;
+  const make = { table, layout, lit, cites, find: find.toLowerCase(), span };
+  const head = table.rows.filter((row) => row.index < table.head);
+  const titles = head.filter((row) => row.kind === "title");
+  const headers = head.filter((row) => row.kind !== "title");
   const view = h(
     "table",
-    { class: "sheet", role: onCell ? "grid" : null, "aria-label": label || table.title },
-    h("thead", {}, h("tr", {}, corner, rulers)),
-    body,
+    {
+      class: "sheet",
+      role: onCell ? "grid" : null,
+      dir: table.direction,
+      "aria-label": label || table.title,
+      "aria-rowcount": table.rows_total,
+      "aria-colcount": table.width,
+    },
+    h("thead", {}, h("tr", {}, h("td", { class: "ruler" }), layout.map((part) => ruler(part, table, onSort, sorted)))),
+    titles.length ? h("tbody", { class: "titles" }, titles.map((row) => rowView(row, make))) : null,
+    headers.length ? h("tbody", { class: "head" }, headers.map((row) => rowView(row, make))) : null,
   );
+  view.style.setProperty("--ruler", `${1.4 + 0.46 * String(table.rows_total).length}rem`);
   if (onCell) listen(view, onCell);
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label || table.title }, view);
+  const element = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label || table.title }, view);
+  return { element, view, make };
 }
 
-function rowView(row, table, columns, lit) {
-  const cells = columns.map((column, place) => {
-    const text = row.cells[place] ?? "";
-    const classes = ["cell"];
-    if (column === table.label_column) classes.push("label");
-    else if (NUMBER.test(text) && text.length < 40) classes.push("number");
-    if (column === table.label_column && row.depth) classes.push(`indent-${Math.min(row.depth, 3)}`);
+/** Some rows of a table, with what is left out between them said in a row of its own. */
+export function tableView(table, options = {}) {
+  const { element, view, make } = tableFrame(table, options);
+  const body = h("tbody");
+  let before = table.head - 1;
+  for (const row of table.rows) {
+    if (row.index < table.head) continue;
+    if (row.index > before + 1) body.append(missing(row.index - before - 1, make.span));
+    before = row.index;
+    body.append(rowView(row, make));
+  }
+  const rest = table.rows_total - 1 - before;
+  if (rest > 0) body.append(missing(rest, make.span));
+  view.append(body);
+  if (options.onCell) focusFirst(view);
+  return element;
+}
+
+function missing(rows, span) {
+  return h("tr", { class: "between" }, h("td", { class: "gap", colspan: span }, h("span", {}, `${count(rows)} more ${rows === 1 ? "row" : "rows"}`)));
+}
+
+/** The columns in order; between those that do not stand beside each other the number of those left out. */
+function columnLayout(columns) {
+  const layout = [];
+  let before = null;
+  columns.forEach((column, place) => {
+    if (before !== null && column.index > before + 1) layout.push({ gap: column.index - before - 1 });
+    layout.push({ ...column, place });
+    before = column.index;
+  });
+  return layout;
+}
+
+function ruler(part, table, onSort, sorted) {
+  if (part.gap) {
+    const words = `${count(part.gap)} more ${part.gap === 1 ? "column" : "columns"}`;
+    return h("td", { class: "ruler gap", title: words }, h("span", { class: "only-read" }, words), "⋯");
+  }
+  const order = sorted?.column === part.index ? (sorted.descending ? "descending" : "ascending") : null;
+  const mark = order ? h("span", { "aria-hidden": "true" }, order === "ascending" ? "↑" : "↓") : null;
+  const unit = part.unit ? h("span", { class: "unit" }, part.unit) : null;
+  const name = letters(part.index);
+  const words = `Sort by ${part.title || `column ${name}`}`;
+  const content = onSort
+    ? h("button", { type: "button", class: "plain sort", title: words, "aria-label": `${name}. ${words}`, onclick: () => onSort(part.index) }, name, mark, unit)
+    : [name, unit];
+  const frozen = part.index === table.label_column ? "ruler frozen" : "ruler";
+  return h("th", { class: frozen, scope: "col", "aria-sort": order, "data-column": part.index }, content);
+}
+
+/** One row of the table as an element. */
+export function rowView(row, { table, layout, lit, cites, find }) {
+  const cells = layout.map((part) => {
+    if (part.gap) return h("td", { class: "gap" });
+    const column = part.index;
+    const text = row.cells[part.place] ?? "";
     const position = `${row.index},${column}`;
+    const isLabel = column === table.label_column;
     const isLit = lit.has(position);
+    const classes = ["cell"];
+    if (isLabel) classes.push("label");
+    else if (NUMBER.test(text) && text.length < 40) classes.push("number");
+    if (isLabel && row.depth) classes.push(`indent-${Math.min(row.depth, 3)}`);
     if (isLit) classes.push("lit");
+    if (find && text.toLowerCase().includes(find)) classes.push("match");
     const header = row.kind === "header";
-    const name = header || (column === table.label_column && row.kind !== "title") ? "th" : "td";
+    const name = header || (isLabel && row.kind !== "title") ? "th" : "td";
+    const cite = cites.get(position);
     return h(
       name,
       {
         class: classes.join(" "),
         scope: name === "th" ? (header ? "col" : "row") : null,
         dir: "auto",
+        tabindex: "-1",
         "data-cell": position,
-        "aria-description": isLit ? "cited by the answer" : null,
+        "data-cite": cite,
+        "aria-current": isLit ? "true" : null,
       },
       text.length > LONG ? `${text.slice(0, LONG)}…` : text,
     );
   });
-  return h("tr", { class: row.kind }, h("th", { class: "ruler", scope: "row" }, row.index + 1), cells);
+  return h("tr", { class: row.kind, "aria-rowindex": row.index + 1 }, h("th", { class: "ruler", scope: "row" }, row.index + 1), cells);
+}
+
+const tabbable = new WeakMap();
+
+function focusable(view, cell) {
+  const current = tabbable.get(view);
+  if (current) current.tabIndex = -1;
+  tabbable.set(view, cell);
+  cell.tabIndex = 0;
+}
+
+/** Makes the lit cell, or else the first one, the one that the keyboard reaches. */
+export function focusFirst(view) {
+  if (tabbable.get(view)?.isConnected) return;
+  const start = view.querySelector(".lit") ?? view.querySelector("[data-cell]");
+  if (start) focusable(view, start);
 }
 
 function listen(view, onCell) {
-  const cells = [...view.querySelectorAll("[data-cell]")];
-  let current = null;
-  const focusable = (cell) => {
-    if (current) current.tabIndex = -1;
-    current = cell;
-    cell.tabIndex = 0;
-  };
-  cells.forEach((cell) => (cell.tabIndex = -1));
-  const start = view.querySelector(".lit") ?? cells[0];
-  if (start) focusable(start);
   const choose = (cell) => {
     view.querySelector('[aria-selected="true"]')?.removeAttribute("aria-selected");
     cell.setAttribute("aria-selected", "true");
@@ -81,7 +152,7 @@ function listen(view, onCell) {
   view.addEventListener("click", (event) => {
     const cell = event.target.closest("[data-cell]");
     if (cell) {
-      focusable(cell);
+      focusable(view, cell);
       choose(cell);
     }
   });
@@ -93,34 +164,58 @@ function listen(view, onCell) {
       choose(cell);
       return;
     }
-    const next = neighbour(cell, event.key);
+    const next = neighbour(cell, event.key, view.dir === "rtl");
     if (next) {
       event.preventDefault();
-      focusable(next);
+      focusable(view, next);
       next.focus();
     }
   });
 }
 
-function neighbour(cell, key) {
+function neighbour(cell, key, leftward) {
   const line = cell.parentElement;
   const place = [...line.children].indexOf(cell);
-  const vertical = (direction) => {
+  const along = (direction) => {
+    let next = cell;
+    do next = next[direction];
+    while (next && !next.dataset.cell);
+    return next;
+  };
+  const vertical = (direction, edge) => {
     let row = line;
-    do row = row[direction];
+    do row = row[direction] ?? row.parentElement[direction]?.[edge];
     while (row && !row.querySelector("[data-cell]"));
     return row?.children[place];
   };
   const inLine = [...line.querySelectorAll("[data-cell]")];
+  const [right, left] = leftward ? ["previousElementSibling", "nextElementSibling"] : ["nextElementSibling", "previousElementSibling"];
   const moves = {
-    ArrowRight: () => cell.nextElementSibling,
-    ArrowLeft: () => (inLine[0] === cell ? null : cell.previousElementSibling),
-    ArrowDown: () => vertical("nextElementSibling"),
-    ArrowUp: () => vertical("previousElementSibling"),
+    ArrowRight: () => along(right),
+    ArrowLeft: () => along(left),
+    ArrowDown: () => vertical("nextElementSibling", "firstElementChild"),
+    ArrowUp: () => vertical("previousElementSibling", "lastElementChild"),
     Home: () => inLine[0],
     End: () => inLine.at(-1),
   };
   return moves[key]?.();
+}
+
+/** Scrolls a table, not the page, until the cell is in sight beside what is frozen. */
+export function bringIntoSight(cell) {
+  const box = cell.closest(".scroll");
+  const view = cell.closest("table");
+  if (!box || !view) return;
+  const [outer, inner] = [box.getBoundingClientRect(), cell.getBoundingClientRect()];
+  const frozen = view.querySelector("tbody.head") ?? view.tHead;
+  const top = Math.max(outer.top, Math.min(frozen.getBoundingClientRect().bottom, outer.top + outer.height / 2));
+  const label = cell.parentElement.querySelector(".cell.label");
+  const side = label && label !== cell && getComputedStyle(label).position === "sticky" ? label.getBoundingClientRect() : null;
+  const leftward = view.dir === "rtl";
+  const left = side && !leftward ? Math.min(side.right, outer.left + outer.width / 2) : outer.left;
+  const right = side && leftward ? Math.max(side.left, outer.left + outer.width / 2) : outer.right;
+  if (inner.top < top || inner.bottom > outer.bottom) box.scrollTop += inner.top - (top + outer.bottom - inner.height) / 2;
+  if (inner.left < left || inner.right > right) box.scrollLeft += inner.left - (left + right - inner.width) / 2;
 }
 
 export { reference };

@@ -1,95 +1,262 @@
-// One table as printed, a window of rows and columns at a time, with a panel for the chosen cell.
+// One table as printed: rows come as one scrolls, columns a window at a time, sorted and searched, with a panel
+// for the chosen cell.
 
-import { count, fetchJson, fill, h, letters, parameters, remember, showIn } from "./shell.js";
+import { count, empty, failure, fetchJson, fill, h, later, letters, parameters, remember } from "./shell.js";
 import { showCell } from "./cell-panel.js";
-import { tableView } from "./table-view.js";
+import { bringIntoSight, focusFirst, rowView, tableFrame } from "./table-view.js";
 
-const ROWS = 200;
-const COLUMNS = 60;
+const CHUNK = 100;
+const KEPT = 12;
+const COLUMNS = 40;
+const MOST_SCROLLED = 400_000;
+const ROW_HEIGHT = 33;
+const MOST_HEAD = 20;
+
 const id = decodeURIComponent(location.pathname.slice("/tables/".length));
+const address = `/tables/${encodeURIComponent(id)}`;
 const output = document.querySelector("#table");
 const panel = document.querySelector("#cell");
 const split = document.querySelector("#split");
 
-const wanted = /^(\d+),(\d+)$/.exec(parameters().get("cell") ?? "");
-const chosen = wanted ? [Number(wanted[1]), Number(wanted[2])] : null;
-let firstRow = chosen ? Math.max(0, chosen[0] - 40) : 0;
-let firstColumn = chosen && chosen[1] >= COLUMNS ? chosen[1] - (chosen[1] % COLUMNS) : 0;
+const given = parameters();
+const wanted = /^(\d+),(\d+)$/.exec(given.get("cell") ?? "");
+let chosen = wanted ? [Number(wanted[1]), Number(wanted[2])] : null;
+const linked = chosen;
+const sort = /^(\d+)(!?)$/.exec(given.get("sort") ?? "");
+const state = {
+  column: chosen && chosen[1] >= COLUMNS ? chosen[1] - 4 : 0,
+  sorted: sort ? { column: Number(sort[1]), descending: sort[2] === "!" } : null,
+  find: given.get("find") ?? "",
+};
 
 function close() {
   panel.hidden = true;
   split.classList.remove("open");
   remember({ cell: "" });
-  output.querySelector('[aria-selected="true"]')?.focus();
+  chosen = null;
+  output.querySelector('[aria-selected="true"]')?.focus({ preventScroll: true });
 }
 
-function open(row, column) {
+function open(row, column, cell) {
+  chosen = [row, column];
   split.classList.add("open");
   remember({ cell: `${row},${column}` });
   showCell(panel, id, row, column, close);
+  if (cell) keepInSight(cell);
+}
+
+/** Moves table and page so that the panel, a sheet from below on a phone, leaves the cell in sight. */
+function keepInSight(cell) {
+  bringIntoSight(cell);
+  const top = document.querySelector(".top").getBoundingClientRect().bottom;
+  const isSheet = getComputedStyle(panel).position === "fixed";
+  const bottom = isSheet ? panel.getBoundingClientRect().top : innerHeight;
+  const place = cell.getBoundingClientRect();
+  if (place.top < top || place.bottom > bottom) scrollBy(0, place.top - (top + bottom - place.height) / 2);
+  const box = cell.closest(".scroll").getBoundingClientRect();
+  if (isSheet && box.top > bottom - 120) scrollBy(0, box.top - top - 8);
+  bringIntoSight(cell);
 }
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !panel.hidden) close();
 });
 
-function pager(table) {
-  const buttons = [];
-  const add = (text, action) => buttons.push(h("button", { type: "button", onclick: () => (action(), load()) }, text));
-  if (firstRow > 0) add("↑ Earlier rows", () => (firstRow = Math.max(0, firstRow - ROWS)));
-  if (firstRow + ROWS < table.rows_total) add("↓ Later rows", () => (firstRow += ROWS));
-  if (firstColumn > 0) add("← Columns", () => (firstColumn = Math.max(0, firstColumn - COLUMNS)));
-  if (firstColumn + COLUMNS < table.width) add("Columns →", () => (firstColumn += COLUMNS));
-  const last = table.rows.at(-1)?.index ?? 0;
-  const place = buttons.length
-    ? `rows ${count(firstRow + 1)}–${count(last + 1)} of ${count(table.rows_total)}, columns ${letters(firstColumn)}–${letters(table.columns.at(-1)?.index ?? 0)} of ${count(table.width)}`
-    : `${count(table.rows_total)} rows, ${count(table.width)} columns`;
-  return h("p", { class: "toolbar" }, h("span", { class: "quiet" }, place), buttons);
+function fetchRows(position, rows, head) {
+  const search = new URLSearchParams({ rows, column: state.column, columns: COLUMNS });
+  const ordered = state.sorted || state.find;
+  search.set("row", ordered ? position : position + head);
+  if (state.sorted) {
+    search.set("sort", state.sorted.column);
+    if (state.sorted.descending) search.set("order", "descending");
+  }
+  if (state.find) search.set("find", state.find);
+  return fetchJson(`/api/tables/${encodeURIComponent(id)}?${search}`);
+}
+
+/** The body in parts of some rows: those near what is in sight are there, the others are as high as they would be. */
+function chunks(view, make, table, first) {
+  const total = Math.min(table.rows_shown, MOST_SCROLLED);
+  const parts = [];
+  const box = view.parentElement;
+  for (let start = 0; start < total; start += CHUNK) {
+    const body = h("tbody", { "data-start": start });
+    parts.push({ start, body, size: Math.min(CHUNK, total - start), loaded: false, height: 0 });
+    view.append(body);
+    vacate(parts.at(-1));
+  }
+  function vacate(part) {
+    const cell = h("td", { colspan: make.span, class: "spacer" });
+    cell.style.height = `${part.height || part.size * ROW_HEIGHT}px`;
+    part.loaded = false;
+    fill(part.body, h("tr", { "aria-hidden": "true" }, cell));
+  }
+  function put(part, rows) {
+    part.loaded = true;
+    const body = rows.filter((row) => row.index >= table.head).slice(0, part.size);
+    fill(part.body, body.map((row) => rowView(row, make)));
+  }
+  async function load(part) {
+    if (part.loaded || part.loading) return;
+    part.loading = true;
+    try {
+      put(part, (await fetchRows(part.start, part.size, table.head)).rows);
+    } catch (error) {
+      fill(part.body, h("tr", {}, h("td", { colspan: make.span }, failure(error))));
+    }
+    part.loading = false;
+    tidy(part);
+  }
+  function tidy(latest) {
+    const there = parts.filter((part) => part.loaded && !part.inSight && part !== latest);
+    const far = (part) => Math.abs(part.start - latest.start);
+    there.sort((one, other) => far(other) - far(one));
+    for (const part of there.slice(0, Math.max(0, there.length - KEPT))) {
+      if (part.body.contains(document.activeElement)) continue;
+      part.height = part.body.offsetHeight;
+      vacate(part);
+    }
+  }
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        const part = parts[Number(entry.target.dataset.start) / CHUNK];
+        part.inSight = entry.isIntersecting;
+        if (part.inSight) load(part);
+      }
+    },
+    { root: box, rootMargin: "900px 0px" },
+  );
+  const start = Math.floor(first / CHUNK);
+  if (parts[start]) put(parts[start], table.rows);
+  for (const ruler of view.tHead.querySelectorAll("th")) ruler.style.minWidth = `${ruler.offsetWidth}px`;
+  parts.forEach((part) => watcher.observe(part.body));
+  return {
+    async goTo(position) {
+      const part = parts[Math.min(parts.length - 1, Math.floor(position / CHUNK))];
+      if (!part) return null;
+      await load(part);
+      const row = part.body.rows[Math.min(part.body.rows.length - 1, position - part.start)];
+      const cell = row?.querySelector("[data-cell]");
+      if (cell) bringIntoSight(cell);
+      return cell;
+    },
+  };
+}
+
+const found = h("span", { class: "quiet", role: "status", id: "place" });
+const search = h("input", { type: "search", id: "find", placeholder: "Find in this table", autocomplete: "off", value: state.find });
+const columnButtons = h("span", { class: "pair" });
+const jump = h("input", { type: "text", inputmode: "numeric", id: "row", class: "short", placeholder: "row", autocomplete: "off" });
+let shown = null;
+
+function toolbar() {
+  const field = h("form", { class: "find", role: "search" }, h("label", { class: "only-read", for: "find" }, "Find in this table"), search);
+  field.addEventListener("submit", (event) => event.preventDefault());
+  const go = h("form", { class: "jump", id: "jump" }, h("label", { class: "quiet", for: "row" }, "Go to row"), jump);
+  go.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const number = Number.parseInt(jump.value, 10);
+    if (number > 0 && shown) (await shown.goTo(number - 1 - shown.head))?.focus({ preventScroll: true });
+  });
+  search.addEventListener("input", later(() => {
+    state.find = search.value.trim();
+    remember({ find: state.find });
+    load();
+  }));
+  return h("div", { class: "toolbar", id: "tools" }, field, found, columnButtons, go);
+}
+
+function sortBy(column) {
+  const now = state.sorted;
+  if (now?.column !== column) state.sorted = { column, descending: false };
+  else state.sorted = now.descending ? null : { column, descending: true };
+  remember({ sort: state.sorted ? `${column}${state.sorted.descending ? "!" : ""}` : "" });
+  load(column);
+}
+
+function place(table) {
+  const rows = state.find
+    ? `${count(table.rows_shown)} of ${count(table.rows_total)} rows`
+    : `${count(table.rows_total)} ${table.rows_total === 1 ? "row" : "rows"}`;
+  const last = table.columns.at(-1)?.index ?? 0;
+  const some = table.columns.length < table.width;
+  const first = table.columns.find((column) => column.index >= state.column)?.index ?? 0;
+  const columns = some ? `columns ${letters(first)}–${letters(last)} of ${count(table.width)}` : `${count(table.width)} ${table.width === 1 ? "column" : "columns"}`;
+  found.textContent = `${rows}, ${columns}`;
+  const move = (text, words, column) =>
+    h("button", { type: "button", "aria-label": words, title: words, onclick: () => ((state.column = column), load()) }, text);
+  fill(
+    columnButtons,
+    state.column > 0 ? move("← Columns", "Earlier columns", Math.max(0, state.column - COLUMNS)) : null,
+    state.column + COLUMNS < table.width ? move("Columns →", "Later columns", state.column + COLUMNS) : null,
+  );
+  document.querySelector("#jump").hidden = Boolean(state.find || state.sorted) || table.rows_total <= CHUNK;
 }
 
 function heading(table) {
-  const context = [...table.heading, table.caption].filter(Boolean);
+  const context = table.caption && table.caption !== table.title ? [table.caption] : [];
+  const path = [table.file, table.sheet ? `sheet ${table.sheet}` : null].filter(Boolean).join(" · ");
   return [
     h("h1", { dir: "auto" }, table.title),
-    h("p", { class: "quiet" }, table.file, table.sheet ? ` · sheet ${table.sheet}` : "", table.title === table.id ? "" : ` · ${table.id}`),
-    context.length ? h("p", { dir: "auto" }, context.join(" · ")) : null,
-    table.before.map((text) => h("p", { dir: "auto" }, text)),
+    h("p", { class: "quiet" }, table.subtitle ? h("span", { dir: "auto" }, `${table.subtitle} · `) : null, path),
+    [...context, ...table.before].filter((text) => text !== table.title).map((text) => h("p", { dir: "auto", class: "beside" }, text)),
   ];
 }
 
 function below(table) {
-  const texts = [...table.after, ...table.paragraphs];
-  const marks = Object.entries(table.marks);
-  const encoded = encodeURIComponent(table.iri);
+  const iri = encodeURIComponent(table.iri);
   return [
-    marks.length ? h("dl", { class: "facts" }, marks.map(([mark, text]) => [h("dt", {}, mark), h("dd", {}, text)]).flat()) : null,
-    texts.length ? h("details", {}, h("summary", {}, "Text around the table"), texts.map((text) => h("p", { dir: "auto" }, text))) : null,
+    table.notes.length
+      ? h("dl", { class: "facts notes" }, table.notes.map(({ mark, text }) => [h("dt", {}, mark), h("dd", { dir: "auto" }, text)]).flat())
+      : null,
+    table.around.length
+      ? h("details", { class: "beside" }, h("summary", {}, "Text around the table"), table.around.map((text) => h("p", { dir: "auto" }, text)))
+      : null,
     h("p", { class: "toolbar" },
-      h("a", { class: "button", href: `/store?graph=${encoded}` }, "Turtle"),
-      h("a", { class: "button", href: `/api/tables/${encodeURIComponent(id)}?format=csv`, download: "" }, "CSV"),
-      h("a", { class: "button", href: `/graph?iri=${encoded}` }, "Graph")),
-  ];
+      h("a", { class: "button", href: `${address}.csv`, download: "" }, "CSV"),
+      h("a", { class: "button", href: `${address}.json`, download: "" }, "JSON"),
+      h("a", { class: "button", href: `${address}.ttl`, download: "" }, "Turtle"),
+      h("a", { class: "button", href: `/graph?iri=${iri}` }, "Graph")),
+  ].filter(Boolean);
 }
 
-async function load() {
-  await showIn(output, "Reading the table…", async () => {
-    const search = new URLSearchParams({ row: firstRow, rows: ROWS, column: firstColumn, columns: COLUMNS });
-    const table = await fetchJson(`/api/tables/${encodeURIComponent(id)}?${search}`);
-    document.title = `${table.title} · kgtable`;
+const holder = h("div", { id: "holder" });
+let turn = 0;
+
+/** Reads the table anew, as it is sorted and searched now; `refocus` is the column whose ruler was used. */
+async function load(refocus = null) {
+  const mine = ++turn;
+  const ordered = state.sorted || state.find;
+  const head = shown?.head ?? (linked ? (await fetchRows(0, 1, 0)).head : 0);
+  const position = linked && !ordered && chosen ? Math.max(0, Math.floor((linked[0] - head) / CHUNK) * CHUNK) : 0;
+  const table = await fetchRows(position, CHUNK + MOST_HEAD, head);
+  if (mine !== turn) return;
+  document.title = `${table.title} · kgtable`;
+  const lit = new Set(linked ? [linked.join()] : []);
+  const { element, view, make } = tableFrame(table, { lit, onCell: open, onSort: sortBy, sorted: state.sorted, find: state.find });
+  fill(holder, element);
+  const body = chunks(view, make, table, position);
+  shown = { head: table.head, goTo: body.goTo };
+  if (!output.contains(holder)) {
     fill(document.querySelector("#heading"), ...heading(table).flat().filter(Boolean));
-    const lit = new Set(chosen ? [chosen.join()] : []);
-    return [pager(table), tableView(table, { lit, onCell: open }), ...below(table).filter(Boolean)];
-  });
-  if (!document.querySelector("h1")) {
-    fill(document.querySelector("#heading"), h("h1", {}, "This table cannot be shown"));
-    output.append(h("p", {}, h("a", { class: "button", href: "/tables" }, "All tables")));
+    fill(output, toolbar(), holder, ...below(table));
   }
-  const cell = output.querySelector(".lit");
-  if (cell) {
-    cell.scrollIntoView({ block: "center", inline: "center" });
+  place(table);
+  for (const ruler of view.tHead.querySelectorAll("th")) ruler.style.minWidth = `${ruler.offsetWidth}px`;
+  if (!table.rows_shown && state.find) element.after(empty(h("p", {}, "No cell holds this text.")));
+  focusFirst(view);
+  if (refocus !== null && document.activeElement === document.body) view.querySelector(`[data-column="${refocus}"] button`)?.focus();
+  const cell = view.querySelector(".lit");
+  if (cell && chosen) {
     cell.setAttribute("aria-selected", "true");
+    open(...chosen, cell);
   }
 }
 
-await load();
-if (chosen) open(...chosen);
+try {
+  await load();
+} catch (error) {
+  fill(document.querySelector("#heading"), h("h1", {}, "This table cannot be shown"));
+  fill(output, failure(error), h("p", {}, h("a", { class: "button", href: "/tables" }, "All tables")));
+}

@@ -1,0 +1,226 @@
+"""Numbers, units and periods as people say them: "$198.0 million", "198,000,000 US dollars", "year to 30 Sep 2024"."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Final
+
+from kgtable.values.units import units
+
+MINUS: Final = "\N{MINUS SIGN}"
+JOINT: Final = "\N{NO-BREAK SPACE}"
+"""Between a number and what belongs to it."""
+
+_UNNAMED = frozenset({"", "UNITLESS", "NUM"})
+_SIGNS = {
+    "CCY_USD": "$", "CCY_EUR": "€", "CCY_GBP": "£", "CCY_JPY": "¥", "CCY_INR": "₹", "CCY_KRW": "₩",
+    "CCY_ILS": "₪", "CCY_TRY": "₺", "CCY_UAH": "₴", "CCY_PHP": "₱", "CCY_THB": "฿", "CCY_GEL": "₾",
+}  # fmt: skip
+"""Currencies whose sign no other currency has; of those called dollar, the one that is meant without more."""
+
+_LABELS = {
+    "CCY_USD": "US dollar", "CCY_GBP": "pound sterling", "CCY_CNY": "yuan renminbi", "MI": "mile", "NUM": "",
+    "UNITLESS": "", "DECADE": "decade", "PERCENT": "percent",
+}  # fmt: skip
+_PLURALS = {"pound sterling": "pounds sterling", "foot": "feet", "inch": "inches", "euro": "euros"}
+_SAME = re.compile(r"(?:yen|yuan|renminbi|won|baht|rand|ringgit|dong|hertz|siemens|lux|percent|s)$")
+_SPOKEN_IN_FULL = frozenset({"YR", "MO", "WK", "DAY", "HR", "MIN", "SEC", "DECADE"})
+_NAMES = frozenset({"Celsius", "Fahrenheit", "Rankine", "Reaumur"})
+
+POWERS: Final = {3: "thousand", 6: "million", 9: "billion", 12: "trillion"}
+_LARGEST_MANTISSA = 10_000
+_SAID_DECIMALS = 3
+_IN_FULL = 6
+"""Up to this power of ten, a number that cannot be said by a scale's name without rounding is said in full."""
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def unit_name(unit: str | None, *, plural: bool = False) -> str:
+    """A unit's English name; empty where it has none to say, the name itself where QUDT does not know it.
+
+    >>> unit_name("CCY_USD", plural=True), unit_name("KiloM"), unit_name("DEG_C", plural=True)
+    ('US dollars', 'kilometre', 'degrees Celsius')
+    >>> unit_name("UNITLESS"), unit_name("KiloM-PER-HR", plural=True), unit_name("CCY_JPY", plural=True)
+    ('', 'kilometres per hour', 'Japanese yen')
+    """
+    if unit is None or unit in _UNNAMED:
+        return ""
+    known = units().get(unit)
+    if unit in _LABELS:
+        name = _LABELS[unit]
+    elif known is None:
+        return unit
+    elif known.currency:
+        words = known.label.split()
+        name = " ".join([*words[:-1], words[-1].lower()])
+    else:
+        name = " ".join(word if word in _NAMES else word.lower() for word in known.label.split())
+    return _plural(name) if plural else name
+
+
+def _plural(name: str) -> str:
+    if name in _PLURALS:
+        return _PLURALS[name]
+    for divider in (" per ", " (", ", "):
+        head, found, rest = name.partition(divider)
+        if found:
+            return f"{_plural(head)}{found}{rest}"
+    if name.startswith("degree "):
+        return f"degrees {name.removeprefix('degree ')}"
+    return name if _SAME.search(name) else f"{name}s"
+
+
+def unit_symbol(unit: str | None) -> str:
+    """The sign or short word that stands beside a number; empty where there is none to say.
+
+    >>> unit_symbol("CCY_EUR"), unit_symbol("CCY_CAD"), unit_symbol("KiloW-HR"), unit_symbol("MIN")
+    ('€', 'CAD', 'kWh', 'minutes')
+    """
+    if unit is None or unit in _UNNAMED:
+        return ""
+    if unit in _SIGNS:
+        return _SIGNS[unit]
+    if unit.startswith("CCY_"):
+        return unit.removeprefix("CCY_")
+    if unit in _SPOKEN_IN_FULL:
+        return unit_name(unit, plural=True)
+    known = units().get(unit)
+    if known is None:
+        return unit
+    return known.symbol.replace("W·h", "Wh").strip() or unit_name(unit, plural=True)
+
+
+def spoken_number(
+    value: Decimal, unit: str | None = None, *, power: int = 0, decimals: int | None = None
+) -> str:
+    """A number with unit and scale as one says it.
+
+    Args:
+        value: exact, with the scale applied.
+        unit: its QUDT local name.
+        power: the scale it is printed in; kept where that gives a number people say.
+        decimals: as many as are printed, for a number said in that scale.
+
+    Returns:
+        The text; it begins with "about" where digits were left out.
+
+    >>> spoken_number(Decimal(198000000), "CCY_USD", power=6, decimals=1).replace(JOINT, " ")
+    '$198.0 million'
+    >>> spoken_number(Decimal(812400000), "CCY_EUR", power=3, decimals=0).replace(JOINT, " ")
+    '€812.4 million'
+    >>> spoken_number(Decimal("12.5"), "PERCENT"), spoken_number(Decimal(-3776), "M").replace(JOINT, " ")
+    ('12.5%', '−3,776 m')
+    >>> spoken_number(Decimal("43.3333333333")), spoken_number(Decimal(1), "HR").replace(JOINT, " ")
+    ('about 43.33', '1 hour')
+    >>> spoken_number(Decimal("7496012"), "CCY_USD"), spoken_number(Decimal("1431300000")).replace(JOINT, " ")
+    ('$7,496,012', '1,431.3 million')
+    """
+    size = abs(value)
+    is_said = power and size and 1 <= size.scaleb(-power) < _LARGEST_MANTISSA
+    chosen = power if is_said else _power_of(size)
+    mantissa = size.scaleb(-chosen)
+    rounded = _rounded(mantissa, scaled=bool(chosen))
+    kept = decimals if decimals is not None and chosen == power else None
+    if kept is not None and kept >= _decimals(mantissa):
+        digits = f"{mantissa:,.{kept}f}"
+    else:
+        digits = f"{rounded:,f}" if rounded != mantissa else f"{_plain(mantissa):,f}"
+    about = "" if rounded == mantissa or kept == _decimals(mantissa) else "about "
+    words = digits if not chosen else f"{digits}{JOINT}{POWERS[chosen]}"
+    return f"{about}{_with_unit(words, unit, negative=value < 0, one=size == 1)}"
+
+
+def _with_unit(digits: str, unit: str | None, *, negative: bool, one: bool) -> str:
+    sign = MINUS if negative else ""
+    symbol = unit_symbol(unit)
+    if not symbol:
+        return f"{sign}{digits}"
+    if unit is not None and unit.startswith("CCY_"):
+        return f"{sign}{symbol}{digits}" if unit in _SIGNS else f"{sign}{symbol}{JOINT}{digits}"
+    if symbol in ("%", "°", "′", "″"):
+        return f"{sign}{digits}{symbol}"
+    return f"{sign}{digits}{JOINT}{unit_name(unit) if one and unit in _SPOKEN_IN_FULL else symbol}"
+
+
+def exact_number(value: Decimal, unit: str | None = None) -> str:
+    """The whole number with the unit's full name.
+
+    >>> exact_number(Decimal("198000000"), "CCY_USD"), exact_number(Decimal(1), "KiloM")
+    ('198,000,000 US dollars', '1 kilometre')
+    """
+    sign = MINUS if value < 0 else ""
+    name = unit_name(unit, plural=abs(value) != 1)
+    return f"{sign}{_plain(abs(value)):,f} {name}".rstrip()
+
+
+def _power_of(size: Decimal) -> int:
+    """The power of ten by which a number is said: millions and more by name, where that leaves few decimals."""
+    fitting = [power for power in (12, 9, 6) if size >= Decimal(10) ** power]
+    for power in fitting:
+        mantissa = size.scaleb(-power)
+        if mantissa < _LARGEST_MANTISSA and _decimals(mantissa) <= _SAID_DECIMALS:
+            return power
+    return fitting[0] if fitting and fitting[0] > _IN_FULL else 0
+
+
+def _rounded(mantissa: Decimal, *, scaled: bool) -> Decimal:
+    """At most three decimals beside a scale, else four; longer ones are cut to what one says."""
+    if _decimals(mantissa) <= (_SAID_DECIMALS if scaled else 4):
+        return mantissa
+    if mantissa >= 1:
+        return mantissa.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
+    return mantissa.quantize(Decimal(1).scaleb(mantissa.adjusted() - 2), ROUND_HALF_EVEN)
+
+
+def _decimals(number: Decimal) -> int:
+    exponent = _plain(number).as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def _plain(number: Decimal) -> Decimal:
+    """The number without zeros at its end, and without an exponent."""
+    short = number.normalize()
+    exponent = short.as_tuple().exponent
+    return short.quantize(Decimal(1)) if isinstance(exponent, int) and 0 < exponent < 28 else short
+
+
+_DURATION = re.compile(r"P(\d+)([YMW])")
+_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_PART = re.compile(r"(\d{4})-([QH])([1-4])")
+_MONTH = re.compile(r"(\d{4})-(\d\d)")
+
+
+def spoken_period(period: str) -> str:
+    """A period of the graph (see `kgtable.values.periods.find_period`) in words.
+
+    >>> spoken_period("P1Y/2024-09-30"), spoken_period("P3M/2020-06-30"), spoken_period("2019-Q3")
+    ('year to 30 Sep 2024', '3 months to 30 Jun 2020', 'Q3 2019')
+    >>> spoken_period("2019-12-31"), spoken_period("FY2019/2020"), spoken_period("2019-09")
+    ('31 Dec 2019', 'fiscal year 2019/20', 'Sep 2019')
+    """
+    length, slash, end = period.partition("/")
+    if slash and (duration := _DURATION.fullmatch(length)):
+        number, kind = int(duration[1]), {"Y": "year", "M": "month", "W": "week"}[duration[2]]
+        span = kind if number == 1 else f"{number} {kind}s"
+        return f"{span} to {spoken_period(end)}"
+    if period.startswith("FY"):
+        return f"fiscal year {_years(period.removeprefix('FY'))}"
+    if match := _DAY.fullmatch(period):
+        return f"{int(match[3])} {_month(match[2])} {match[1]}"
+    if match := _PART.fullmatch(period):
+        return f"{match[2]}{match[3]} {match[1]}"
+    if match := _MONTH.fullmatch(period):
+        return f"{_month(match[2])} {match[1]}"
+    return _years(period)
+
+
+def _years(text: str) -> str:
+    first, slash, last = text.partition("/")
+    if slash and first.isdigit() and last.isdigit() and len(first) == len(last) == 4:
+        return f"{first}/{last[2:]}" if int(last) == int(first) + 1 else f"{first}–{last}"
+    return text
+
+
+def _month(number: str) -> str:
+    return _MONTHS[int(number) - 1] if 1 <= int(number) <= 12 else number
