@@ -19,6 +19,7 @@ from kgtable.errors import (
     KgtableError,
     LLMError,
     ProgramCompilationError,
+    ProgramError,
     QueryError,
     RetrievalError,
     UsageError,
@@ -56,6 +57,12 @@ def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     for line in _steps(answer):
         tell("step", {"text": line})
     return {**answer.to_json(), **_details(answer, graph)}
+
+
+def run(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The result of a program as ``kgtable run --json`` prints it, and as ``shown`` the same for people."""
+    result = graph.run(job["program"], most=job["most"])
+    return {**result.to_json(), "shown": str(result)}
 
 
 def _steps(answer: Answer) -> list[str]:
@@ -148,6 +155,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "search": neighbourhood.search,
     "retrieve": retrieve,
     "ask": ask,
+    "run": run,
 }
 
 _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
@@ -155,6 +163,7 @@ _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
     (UsageError, "bad-request"),
     (RetrievalError, "bad-request"),
     (QueryError, "bad-request"),
+    (ProgramError, "bad-request"),
     (LLMError, "unavailable"),
 )
 
