@@ -23,16 +23,9 @@ from mcp.types import CallToolResult, ResourceLink, TextContent, TextResourceCon
 
 from kgtable.integrations.mcp_server import graph_server, http_app
 from kgtable.server.options import ServerSettings
+from tests.integrations.conftest import SAMPLES
 
-SAMPLES = Path(kgtable.__file__).parent / "samples"
 QUESTION = "Which port had the highest fees in 2023?"
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("mcp") / "graph"
-    kgtable.build(SAMPLES, path, embedding="none").close()
-    return path
 
 
 class Caller:
@@ -56,14 +49,14 @@ class Caller:
 
 
 @pytest.fixture(scope="module")
-def caller(place: Path) -> Iterator[Caller]:
+def caller(samples_path: Path) -> Iterator[Caller]:
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         started: asyncio.Queue[Client] = asyncio.Queue()
         ended = asyncio.Event()
 
         async def keep() -> None:
-            async with graph_server(place, timeout=1) as server, Client(server) as client:
+            async with graph_server(samples_path, timeout=1) as server, Client(server) as client:
                 started.put_nowait(client)
                 await ended.wait()
 
@@ -189,11 +182,11 @@ def test_what_is_no_resource_is_refused(caller: Caller, uri: str) -> None:
         caller.resource(uri)
 
 
-def test_a_client_on_standard_input_and_output(place: Path) -> None:
+def test_a_client_on_standard_input_and_output(samples_path: Path) -> None:
     async def converse() -> tuple[list[str], str]:
         server = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "kgtable", "mcp", "--kg", str(place)],
+            args=["-m", "kgtable", "mcp", "--kg", str(samples_path)],
             env={**os.environ, "PYTHONPATH": str(Path(kgtable.__file__).parents[1])},
         )
         async with Client(server) as client:
@@ -207,11 +200,11 @@ def test_a_client_on_standard_input_and_output(place: Path) -> None:
     assert text.startswith("Norrvik\nstatus: verified")
 
 
-def test_clients_over_http_need_the_name_and_the_token(place: Path) -> None:
+def test_clients_over_http_need_the_name_and_the_token(samples_path: Path) -> None:
     settings = ServerSettings(token="secret-token", hosts=("tables.example",))
 
     async def converse() -> tuple[int, ...]:
-        async with graph_server(place) as server:
+        async with graph_server(samples_path) as server:
             app = http_app(server, settings)
             transport = httpx.ASGITransport(app)
 
@@ -248,10 +241,10 @@ PING = {
 
 
 def test_without_the_package_the_command_says_what_to_install(
-    place: Path, monkeypatch: pytest.MonkeyPatch
+    samples_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "kgtable.integrations.mcp_server")
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
-    done = CliRunner().invoke(main, ["mcp", "--kg", str(place)])
+    done = CliRunner().invoke(main, ["mcp", "--kg", str(samples_path)])
     assert done.exit_code == 2
     assert "pip install 'kgtable[mcp]'" in done.output
