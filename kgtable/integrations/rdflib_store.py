@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NAMES = ("s", "p", "o")
 
 
-class GraphStore(Store):
+class RdflibStore(Store):
     """A `kgtable.KnowledgeGraph` as an rdflib store.
 
     `configuration` is the directory of a graph or an open graph, given here or to ``open``. The default graph is

@@ -9,7 +9,7 @@ import pytest
 import rdflib
 
 import kgtable
-from kgtable.integrations.rdflib_store import GraphStore
+from kgtable.integrations.rdflib_store import RdflibStore
 
 QUDT = rdflib.Namespace("http://qudt.org/schema/qudt/")
 RDFS = rdflib.RDFS
@@ -17,7 +17,7 @@ RDFS = rdflib.RDFS
 
 def dataset(path: Path, *, default_union: bool = False) -> rdflib.Dataset:
     """The graph as a dataset of rdflib, opened by the name of the plugin."""
-    rdflib.plugin.register("kgtable", rdflib.store.Store, "kgtable.integrations.rdflib_store", "GraphStore")
+    rdflib.plugin.register("kgtable", rdflib.store.Store, "kgtable.integrations.rdflib_store", "RdflibStore")
     found = rdflib.Dataset("kgtable", default_union=default_union)
     found.open(str(path))
     return found
@@ -94,14 +94,14 @@ def test_sparql_runs_in_the_engine_of_the_graph(samples_path: Path) -> None:
 
 
 def test_an_open_graph_can_be_given_and_stays_open(samples_graph: kgtable.KnowledgeGraph) -> None:
-    live = rdflib.Dataset(GraphStore(samples_graph))
+    live = rdflib.Dataset(RdflibStore(samples_graph))
     assert "planets" in " ".join(str(graph.identifier) for graph in live.graphs())
     live.close()
     assert not samples_graph.closed
 
 
 def test_writing_is_refused(samples_graph: kgtable.KnowledgeGraph) -> None:
-    live = rdflib.Dataset(GraphStore(samples_graph))
+    live = rdflib.Dataset(RdflibStore(samples_graph))
     triple = (rdflib.URIRef("http://a/"), RDFS.label, rdflib.Literal("x"))
     for attempt in (live.add, live.remove):
         with pytest.raises(kgtable.GraphError, match="read-only"):
@@ -118,5 +118,5 @@ def test_the_plugin_is_declared() -> None:
     ]
     assert (
         project["entry-points"]["rdf.plugins.store"]["kgtable"]
-        == f"{GraphStore.__module__}:{GraphStore.__name__}"
+        == f"{RdflibStore.__module__}:{RdflibStore.__name__}"
     )
