@@ -66,6 +66,7 @@ _MODULES = {
     "ProgramRun": "kgtable.answering.program_runs",
     **dict.fromkeys(("Retrieval", "ScoredTable", "ScoredTriple"), "kgtable.retrieval.result"),
     "serve": "kgtable.server.running",
+    "load_ipython_extension": "kgtable.integrations.notebook",
 }
 """Where the names are that are imported at their first use: the package itself imports in milliseconds."""
 

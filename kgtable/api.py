@@ -46,6 +46,7 @@ from kgtable.storage import whole_file
 from kgtable.version import __version__
 
 if TYPE_CHECKING:
+    import owlready2
     import pandas as pd
     import rdflib
 
@@ -373,6 +374,19 @@ class KnowledgeGraph:
         graph = rdflib.Graph()
         graph.parse(self.generation.path / "ontology.ttl", format="turtle")
         return graph
+
+    def owl(self, *, accept_equivalents: bool = False) -> owlready2.World:
+        """The generated ontology as a world of owlready2, to walk classes, properties and their annotations.
+
+        Predicates that are proposed as equivalents are named by the annotation ``proposedEquivalent``; with
+        `accept_equivalents` they are ``equivalent_to`` each other as well, where both are properties of one kind.
+        """
+        self._check_open()
+        check_arguments("owl", {"accept_equivalents": accept_equivalents})
+        from kgtable.ontology.owl import owl_world
+
+        described = self.ontology.serialize(format="nt", encoding="utf-8")
+        return owl_world(described, self.names.ex, accept_equivalents=accept_equivalents)
 
     def sparql(
         self, query: str, *, bindings: MappingOf[str, Bindable] | None = None

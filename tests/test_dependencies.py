@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -76,3 +78,37 @@ def _pinned(name: str) -> str:
     match = re.search(rf"^{name}=(\S+)$", text, re.MULTILINE)
     assert match is not None
     return match[1]
+
+
+def test_the_base_installation_reads_asks_and_serves_without_pyarrow_and_torch(tmp_path: Path) -> None:
+    absent = tmp_path / "absent"
+    absent.mkdir()
+    for name in ("pyarrow", "torch", "sentence_transformers", "duckdb", "sklearn", "mcp"):
+        (absent / f"{name}.py").write_text("raise ImportError", encoding="utf-8")
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "ports.csv").write_text(
+        "Port,Fees (EUR million)\nNorrvik,198.75\nTern Bay,61\n", encoding="utf-8"
+    )
+    (folder / "old.parquet").write_bytes(b"PAR1")
+    code = (
+        "import kgtable, kgtable.server.explorer, kgtable.systems.methods\n"
+        f"with kgtable.build({str(folder)!r}, {str(tmp_path / 'graph')!r}) as graph:\n"
+        "    print(graph.info()['errors'])\n"
+        "    print(graph.ask('Which port had the highest fees?', model='none').text)\n"
+        "    try: graph.run({'op': 'sum', 'argument': {'column': 1}, 'rows': 'ports'}, engine='sql')\n"
+        "    except kgtable.MissingExtraError as error: print(error)\n"
+    )
+    paths = os.pathsep.join((str(absent), str(ROOT)))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    errors, answer, sql = done.stdout.splitlines()
+    assert "pip install 'kgtable[parquet]'" in errors
+    assert answer == "Norrvik"
+    assert "pip install 'kgtable[sql]'" in sql
+    assert "lexical" not in done.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.machinery
+import importlib.util
 import pkgutil
 import re
 import shutil
@@ -49,7 +51,11 @@ def test_python_examples_of_the_document_run(
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    try:
+        module = importlib.import_module(name)
+    except kgtable.MissingExtraError as error:
+        pytest.skip(str(error))
+    failed, _ = doctest.testmod(module, optionflags=FLAGS)
     assert failed == 0
 
 
@@ -90,3 +96,28 @@ def test_the_architecture_page_names_every_room_and_only_existing_paths() -> Non
         path for path in re.findall(r"`((?:kgtable|queries)/[^`]+)`", page) if not (ROOT / path).exists()
     ]
     assert (absent, broken) == ([], [])
+
+
+def test_every_page_is_in_the_site_and_its_links_lead_to_pages(tmp_path: Path) -> None:
+    loader = importlib.machinery.SourceFileLoader("build_site", str(ROOT / "scripts" / "build_site"))
+    spec = importlib.util.spec_from_loader("build_site", loader)
+    assert spec is not None
+    site = importlib.util.module_from_spec(spec)
+    loader.exec_module(site)
+    site.write_pages(tmp_path)
+    menu = set(
+        re.findall(r": ([a-z-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert menu == {path.name for path in tmp_path.glob("*.md")}
+    broken = [
+        f"{page.name}: {target}"
+        for page in tmp_path.glob("*.md")
+        for target, _ in site.LINK.findall(page.read_text(encoding="utf-8"))
+        if not (tmp_path / target).exists()
+    ]
+    assert broken == []
+
+
+def test_the_citation_names_the_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {kgtable.__version__}\n" in citation

@@ -32,7 +32,6 @@ from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, format_decimal, quantity, text_of
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.to_sparql import SparqlQuery, compile_sparql
-from kgtable.programs.to_sql import compile_sql, run_sql
 from kgtable.programs.types import check
 from kgtable.retrieval.result import Retrieval
 from kgtable.values.text import harmless_text
@@ -226,6 +225,8 @@ class GraphPrograms:
             rows, size, text = *self._solutions(query, most), query.text
             names = query.names
         elif engine is Engine.SQL:
+            from kgtable.programs.to_sql import compile_sql, run_sql  # with packages of the extra sql
+
             found = run_sql(program, self._relations)
             rows = [_row(row, found.units) for row in found.rows[:most]]
             names, size, text = found.names, len(found.rows), compile_sql(program, self._relations).text
@@ -245,6 +246,8 @@ class GraphPrograms:
         if engine is Engine.SPARQL:
             return self._sparql(program).text
         if engine is Engine.SQL:
+            from kgtable.programs.to_sql import compile_sql
+
             query = compile_sql(program, self._relations)
             constants = (f"-- ${name} = {value!r}\n" for name, value in query.parameters.items())
             return "".join((*constants, query.text))

@@ -25,6 +25,7 @@ MODULES = {
     "export": "graph_commands",
     "hypergraph": "graph_commands",
     "info": "graph_commands",
+    "mcp": "mcp_command",
     "push": "graph_commands",
     "retrieve": "ask_commands",
     "run": "run_command",

@@ -12,6 +12,8 @@ from kgtable.errors import EmbeddingError, MissingExtraError
 from kgtable.index.embedding import Embedder, Matrix, normalise
 
 DEFAULT = "minilm"
+_ALSO = {"minilm-int8": "minilm"}
+"""Names that indexes record, and the name that loads the same model."""
 
 log = logging.getLogger("kgtable")
 
@@ -49,14 +51,14 @@ class SentenceModel:
 def load_embedder(name: str = DEFAULT) -> Embedder | None:
     """The model of that name; None for ``none``, which stands for lexical retrieval only.
 
-    ``minilm`` is all-MiniLM-L6-v2, local and offline; ``st:<model>`` any sentence-transformers model;
-    ``openai:<model>`` OpenAI's embedding API. Raises `MissingExtraError` where the packages of the
-    ``embeddings`` extra are needed and absent, `EmbeddingError` for a name that means nothing.
+    ``minilm`` (indexes call it ``minilm-int8``) is all-MiniLM-L6-v2, local and offline; ``st:<model>`` any
+    sentence-transformers model; ``openai:<model>`` OpenAI's embedding API. Raises `MissingExtraError` where the
+    packages of the ``embeddings`` extra are needed and absent, `EmbeddingError` for a name that means nothing.
 
     >>> load_embedder("none") is None
     True
     """
-    kind, _, model = name.partition(":")
+    kind, _, model = _ALSO.get(name, name).partition(":")
     if kind == "none" and not model:
         return None
     if kind == "minilm" and not model:
@@ -77,12 +79,16 @@ def load_embedder(name: str = DEFAULT) -> Embedder | None:
 
 def release_embedders() -> None:
     """Forget the models that are loaded; who holds one keeps it, the next graph loads it again."""
-    embedder_or_lexical.cache_clear()
+    _loaded.cache_clear()
+
+
+def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
+    """As `load_embedder`, but where the extra is missing it says so once and goes on without vectors."""
+    return _loaded(_ALSO.get(name, name))
 
 
 @cache
-def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
-    """As `load_embedder`, but where the extra is missing it says so once and goes on without vectors."""
+def _loaded(name: str) -> Embedder | None:
     try:
         return load_embedder(name)
     except MissingExtraError as error:

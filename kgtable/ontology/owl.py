@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyoxigraph
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
@@ -24,6 +24,9 @@ from kgtable.errors import OntologyError
 from kgtable.ontology.column_stats import QUANTITY, ColumnFact, Summary, by_predicate, clean_text
 from kgtable.ontology.naming import base_name
 from kgtable.resources import read_shipped
+
+if TYPE_CHECKING:
+    import owlready2
 
 RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -144,6 +147,29 @@ def generate(
         )
     predicates = _Predicates(namespace, by_predicate(facts), equivalents or {})
     return _serialized([*_vocabulary(namespace), *predicates], namespace)
+
+
+def owl_world(ntriples: bytes, namespace: str, *, accept_equivalents: bool = False) -> owlready2.World:
+    """A generated ontology, given as N-Triples, as a world of owlready2 of its own.
+
+    With `accept_equivalents` predicates that are proposed as equivalents become so, where both are object
+    properties or both datatype properties. Raises `OntologyError` where owlready2 cannot read it.
+    """
+    import owlready2
+
+    world = owlready2.World()
+    try:
+        ontology = world.get_ontology(namespace).load(fileobj=io.BytesIO(ntriples), format="ntriples")
+        kinds = owlready2.ObjectProperty, owlready2.DataProperty
+        with ontology:
+            for one in list(world.properties()) if accept_equivalents else ():
+                for other in one.proposedEquivalent:
+                    if any(issubclass(one, kind) and issubclass(other, kind) for kind in kinds):
+                        one.equivalent_to.append(other)
+    except (ValueError, TypeError, AttributeError, owlready2.OwlReadyError) as error:
+        world.close()
+        raise OntologyError(f"owlready2 cannot read the ontology of {namespace}: {error}") from error
+    return world
 
 
 def _vocabulary(namespace: str) -> list[Triple]:

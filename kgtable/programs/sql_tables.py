@@ -15,10 +15,9 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from kgtable.errors import EvaluationError, MissingExtraError, QueryError
 from kgtable.programs.algebra import ValueKind
+from kgtable.programs.arrow_columns import arrow
 from kgtable.programs.relation import MemberKind, Relation
 from kgtable.programs.scalars import TimeSpan
 from kgtable.programs.sql_values import MOST_DIGITS, quoted
@@ -27,6 +26,7 @@ from kgtable.values.text import sound_text
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 SECONDS = 30.0
 """How long a query may run."""
@@ -208,6 +208,7 @@ class _SqlTable:
 
     @cached_property
     def _columns(self) -> list[tuple[SchemaColumn, pa.Array]]:
+        pa = arrow()
         naming = SqlNaming(prefix="c_")
         kinds = [MemberKind(int(self._relation.kinds[row])).name.lower() for row in self._rows]
         places = [self._relation.place(row)[1] for row in self._rows]
@@ -236,6 +237,7 @@ class _SqlTable:
     def _column(
         self, index: int, header: str, name: str, take: Callable[[str], str]
     ) -> list[tuple[SchemaColumn, pa.Array]]:
+        pa = arrow()
         kind, _ = self._relation.typing(index)
         data = self._relation.data(index)
         values = [data[row] for row in self._rows]
@@ -275,6 +277,7 @@ class _SqlTable:
         return SchemaCard(self.name, self._relation.id, self._relation.title, len(self._rows), columns)
 
     def data(self) -> pa.Table:
+        pa = arrow()
         return pa.table({column.name: array for column, array in self._columns})
 
     def comments(self) -> Iterable[str]:
@@ -287,6 +290,7 @@ class _SqlTable:
 
 def _numbers(numbers: Sequence[Decimal | None]) -> tuple[pa.Array, str]:
     """The numbers as exact decimals, as doubles where these would need more than 38 figures."""
+    pa = arrow()
     known = [number.normalize() for number in numbers if number is not None]
     places = max((max(-int(number.as_tuple().exponent), 0) for number in known), default=0)
     whole = max((number.adjusted() + 1 for number in known), default=1)
@@ -298,6 +302,7 @@ def _numbers(numbers: Sequence[Decimal | None]) -> tuple[pa.Array, str]:
 
 
 def _catalogue(cards: Sequence[SchemaCard]) -> dict[str, pa.Table]:
+    pa = arrow()
     columns = [(card, column) for card in cards for column in card.columns]
     return {
         "kgtable_tables": pa.table(

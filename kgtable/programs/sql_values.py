@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from kgtable.errors import ProgramCompilationError
 from kgtable.programs.algebra import (
@@ -25,6 +24,7 @@ from kgtable.programs.algebra import (
     RowChoice,
     ValueKind,
 )
+from kgtable.programs.arrow_columns import arrow
 from kgtable.programs.column_math import BareNumber, map_values
 from kgtable.programs.dimensions import (
     COUNTS,
@@ -50,6 +50,8 @@ from kgtable.programs.scalars import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     pass
 
 Cell: TypeAlias = Decimal | float | int | str | bool | None
@@ -212,6 +214,7 @@ class KnownValue(SqlValue):
 
     def array(self, facet: str, cells: Sequence[Cell]) -> pa.Array:
         """The cells of a facet as a column."""
+        pa = arrow()
         if facet in ("value", "loose") and self.kind != "truth":
             known = [cell for cell in cells if isinstance(cell, Decimal)]
             whole, places = _width(known)
@@ -220,7 +223,7 @@ class KnownValue(SqlValue):
             return pa.array(cells, pa.decimal128(max(whole + places, 1), places))
         if facet == "factor":
             return pa.array(cells, pa.decimal128(14, 0))
-        return pa.array(cells, _TYPES.get(facet, pa.string() if facet != "value" else pa.bool_()))
+        return pa.array(cells, _column_type(facet))
 
     def _numbers(self) -> list[Decimal]:
         return [number for value in self.values if isinstance(number := self._number(value), Decimal)]
@@ -260,7 +263,10 @@ _READERS: dict[str, Callable[[Datum], Cell]] = {
 }
 
 
-_TYPES = {"rank": pa.int64(), "year": pa.int64(), "test": pa.bool_()}
+def _column_type(facet: str) -> pa.DataType:
+    pa = arrow()
+    kinds = {"rank": pa.int64(), "year": pa.int64(), "test": pa.bool_(), "value": pa.bool_()}
+    return kinds.get(facet, pa.string())
 
 
 _FACETS = {
@@ -334,6 +340,7 @@ class ColumnValue(KnownValue):
         rows = [members.get(code) for code in self.data.codes.tolist()]
 
         def make() -> pa.Array:
+            pa = arrow()
             flat = inner.array(facet, [cell for row in rows for cell in row or ()])
             offsets = np.cumsum([0, *(len(row or ()) for row in rows)])
             return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)
@@ -558,6 +565,7 @@ class SqlRows:
         return f"SELECT\n    {columns}\n  FROM {quoted(self._builder.name)}\n  WHERE {quoted(taking)}"
 
     def _mask(self) -> pa.Array:
+        pa = arrow()
         mask = np.zeros(len(self.relation), dtype=np.bool_)
         mask[self.relation.select(self.choice)] = True
         return pa.array(mask)

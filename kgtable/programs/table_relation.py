@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, Protocol, overload
+from typing import Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.relation import (
@@ -454,6 +452,19 @@ class _PlainNumbers(Sequence[Datum]):
         return Datum(ValueKind.QUANTITY, value, self._unit, self._scale, text)
 
 
+_PLAIN_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
+
+
+def _mantissa(text: str, digits: int) -> int:
+    """A plain number as a whole number of units of the last of so many decimal places; 0 for no text.
+
+    >>> _mantissa("-1.5", 3)
+    -1500
+    """
+    whole, _, part = text.partition(".")
+    return int(f"{whole}{part:0<{digits}}" or 0)
+
+
 def _read_bulk(
     texts: list[str], unit_and_scale: tuple[str | None, str | None], style: ColumnStyle
 ) -> ColumnData | None:
@@ -461,28 +472,23 @@ def _read_bulk(
     if style.is_identifier or style.is_year or style.numbers.decimal_comma:
         return None
     unit, scale = unit_and_scale
-    cells = pc.utf8_trim_whitespace(pa.array(texts, pa.string()))
-    plain = pc.match_substring_regex(cells, r"^-?\d{1,15}(\.\d{1,9})?$")
-    empty = pc.equal(cells, "")
-    if not pc.all(pc.or_(plain, empty)).as_py():
+    known: dict[str, int] = {}
+    codes = np.zeros(len(texts), dtype=np.int32)
+    for place, text in enumerate(texts):
+        plain = text.strip()
+        code = known.get(plain)
+        if code is None:
+            if plain and _PLAIN_NUMBER.fullmatch(plain) is None:
+                return None
+            code = known[plain] = len(known)
+        codes[place] = code
+    uniques = list(known)
+    digits = max((len(text.partition(".")[2]) for text in uniques), default=0)
+    whole = [_mantissa(text, digits) for text in uniques]
+    if max(map(abs, whole), default=0) >= 2**62:
         return None
-    coded = cells.dictionary_encode()
-    uniques = coded.dictionary
-    point = pc.find_substring(uniques, ".")
-    decimals = pc.if_else(pc.less(point, 0), 0, pc.subtract(pc.subtract(pc.utf8_length(uniques), point), 1))
-    digits = int(pc.max(decimals).as_py() or 0)
-    filled = pc.if_else(pc.equal(uniques, ""), "0", uniques)
-    numbers = pc.cast(filled, pa.decimal128(38, digits))
-    if isinstance(numbers, pa.ChunkedArray):
-        numbers = numbers.combine_chunks()
-    words = np.frombuffer(numbers.buffers()[1], dtype="<i8").reshape(-1, 2)
-    mantissas: npt.NDArray[Any] = words[numbers.offset : numbers.offset + len(numbers), 0]
-    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-    valid = ~empty.to_numpy(zero_copy_only=False)
-    if int(np.abs(mantissas).max(initial=0)) >= 2**62:
-        return None
-    integers = Integers(
-        mantissas[codes].astype(np.int64), _SCALES.get(scale or "", 0) - digits, valid, unit, scale
-    )
+    mantissas = np.array(whole, dtype=np.int64)
+    valid = np.array([bool(text) for text in uniques])[codes]
+    integers = Integers(mantissas[codes], _SCALES.get(scale or "", 0) - digits, valid, unit, scale)
     codes = np.where(valid, codes, -1).astype(np.int32)
-    return ColumnData(codes, _PlainNumbers(uniques.to_pylist(), unit, scale), integers)
+    return ColumnData(codes, _PlainNumbers(uniques, unit, scale), integers)

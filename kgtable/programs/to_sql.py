@@ -17,8 +17,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from kgtable.errors import EvaluationError, MissingExtraError, ProgramCompilationError, ProgramTypeError
 from kgtable.programs.algebra import (
     Aggregate,
@@ -56,6 +54,7 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
+from kgtable.programs.arrow_columns import arrow
 from kgtable.programs.column_math import settle
 from kgtable.programs.dimensions import (
     COUNTS,
@@ -186,6 +185,7 @@ def run_sql(program: Program, relations: Mapping[str, Relation]) -> SqlResult:
 
 def load_tables(connection: duckdb.DuckDBPyConnection, tables: Iterable[SqlTable]) -> None:
     """Make the tables in a fresh connection, then lock it: no files, no extensions, no settings."""
+    pa = arrow()
     for table in tables:
         connection.register("incoming", pa.table(dict(table.columns)))
         connection.execute(f"CREATE TABLE {quoted(table.name)} AS SELECT * FROM incoming")

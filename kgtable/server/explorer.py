@@ -14,6 +14,7 @@ from kgtable.errors import (
     GraphNotFoundError,
     KgtableError,
     LLMError,
+    ProgramError,
     QueryError,
     RetrievalError,
     UsageError,
@@ -67,6 +68,12 @@ _STAGES = {
 }
 
 
+def run(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The result of a program as ``kgtable run --json`` prints it, and as ``shown`` the same for people."""
+    result = graph.run(job["program"], most=job["most"])
+    return {**result.to_json(), "shown": str(result)}
+
+
 def _stage_text(stage: str, model: str) -> str:
     return _STAGES.get(stage, "Asking {model}: {stage}").format(model=model, stage=stage)
 
@@ -92,6 +99,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "retrieve": retrieve,
     "ask": ask,
     "suggestions": suggested_questions.suggestions,
+    "run": run,
 }
 
 _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
@@ -99,6 +107,7 @@ _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
     (UsageError, "bad-request"),
     (RetrievalError, "bad-request"),
     (QueryError, "bad-request"),
+    (ProgramError, "bad-request"),
     (LLMError, "unavailable"),
 )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kgtable.errors import NoTableError, TableError
+from kgtable.errors import MissingExtraError, NoTableError, TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
 from kgtable.tables.documents import ReadContent, text_beside
 from kgtable.tables.layout.regions import split_regions
@@ -142,10 +142,16 @@ def _read_here_or_apart(file: TableFile, limits: ReadLimits) -> ReadContent:
 
 
 def reader_of(file: TableFile) -> ContentReader:
-    """The function that reads files of this kind: what it gives has neither ids nor the sidecar's context."""
+    """The function that reads files of this kind: what it gives has neither ids nor the sidecar's context.
+
+    Raises `UnreadableTableError` where the packages for it are not installed.
+    """
     with_text = file.suffix in _DOCUMENT_READERS
     module, function = (_DOCUMENT_READERS if with_text else _READERS)[file.suffix].split(":")
-    read = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
+    try:
+        read = getattr(import_module(f"kgtable.tables.readers.{module}"), function)
+    except MissingExtraError as error:
+        raise UnreadableTableError(error.message, path=file.relative, hint=error.hint) from error
     if with_text:
         reader: ContentReader = read
         return reader

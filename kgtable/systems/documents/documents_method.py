@@ -11,7 +11,6 @@ from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.index.open import GraphIndex
 from kgtable.index.passage_index import PassageIndex
-from kgtable.programs.sql_tables import SqlDatabase
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
 from kgtable.systems.documents.passage_retrieval import DocumentOptions, DocumentRetriever
@@ -33,6 +32,8 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
     """The solver of ``documents``."""
     chosen = options if isinstance(options, DocumentOptions) else DocumentOptions()
+    from kgtable.programs.sql_tables import SqlDatabase  # with packages of the extra sql
+
     database = SqlDatabase(relations_of(source), list(retrievers.material.tables()))
     return DocumentSolver(retrievers.get("documents"), source, database, chosen)
 

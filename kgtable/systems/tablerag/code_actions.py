@@ -13,18 +13,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import relations_of
 from kgtable.errors import MissingExtraError
+from kgtable.programs.arrow_columns import arrow
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text
 from kgtable.systems.tablerag.bounded_process import BoundedProcess, ProcessEndedError, SandboxError
 from kgtable.systems.tablerag.plain_tables import PlainTable, result_datum
 from kgtable.systems.tablerag.vocabulary import cut
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SECONDS = 10.0
 """Seconds that an action may take."""
@@ -308,6 +310,7 @@ def _package(name: str) -> list[Path]:
 
 
 def _arrow(table: pa.Table) -> str:
+    pa = arrow()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

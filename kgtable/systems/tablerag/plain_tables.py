@@ -6,14 +6,16 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from kgtable.programs.algebra import RowChoice, ValueKind
+from kgtable.programs.arrow_columns import arrow
 from kgtable.programs.relation import ColumnRole, Relation
 from kgtable.programs.scalars import Datum, TimeSpan, quantity, text_of, time_in
 from kgtable.systems.tablerag.vocabulary import cut
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROW = "row_number"
 MOST_FIGURES = 30
@@ -59,6 +61,7 @@ class PlainTable:
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table, the row's number first."""
+        pa = arrow()
         arrays: dict[str, Any] = {ROW: pa.array(self.rows, pa.int32())}
         for name, kind, values in zip(self.names, self.kinds, self.values, strict=True):
             arrays[name] = _array(kind, values)
@@ -157,6 +160,7 @@ def _date(value: Datum) -> datetime.date | None:
 
 
 def _array(kind: str, values: Sequence[Any]) -> Any:
+    pa = arrow()
     if kind == "number":
         figures = [value for value in values if value is not None]
         places = max((-int(value.as_tuple().exponent) for value in figures), default=0)

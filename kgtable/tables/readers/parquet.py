@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError, UsageError
+from kgtable.errors import EmptyTableError, MissingExtraError, NoTableError, UnreadableTableError, UsageError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits, check_extent, unreadable
 from kgtable.tables.model import Context, Grid, Row, Source
 from kgtable.values.text import number_text, sound_text, value_text
+
+try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+except ImportError as error:
+    raise MissingExtraError("Reading Parquet, Feather and Arrow files", "parquet") from error
 
 BATCH = 8_192
 _CELL_BYTES = 8

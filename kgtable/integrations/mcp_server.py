@@ -1,0 +1,474 @@
+"""A Model Context Protocol server over one graph: tools that ask, look and compute, and cells as resources.
+
+Questions, queries and programs run in the worker processes of `kgtable.server`, under its limits of time, memory
+and size; a graph that is built anew is served from its next state on. Protocol:
+https://modelcontextprotocol.io/specification (the official SDK, package ``mcp``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+import uvicorn
+from pydantic import Field
+
+from kgtable.errors import MissingExtraError
+from kgtable.programs.syntax import program_schema
+from kgtable.server.frames import Head
+from kgtable.server.options import Lanes, ServerSettings
+from kgtable.server.problems import Problem
+from kgtable.server.running import address, bind, with_token
+from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
+from kgtable.server.state import GraphFolder, ServerState
+from kgtable.tables.model import spreadsheet_reference
+from kgtable.version import __version__
+
+try:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+    from mcp.server.mcpserver.resources import ResourceSecurity
+    from mcp.server.transport_security import TransportSecuritySettings
+    from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent, ToolAnnotations
+except ImportError as error:
+    raise MissingExtraError("The MCP server", "mcp") from error
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+LONGEST_QUESTION = 2_000
+MOST_TRIPLES = 1_000
+MOST_RESULT_ROWS = 1_000
+MOST_LINKS = 20
+"""Citations that an answer links to as resources; the structured content has all."""
+SHOWN_VALUE = 200
+PATH = "/mcp"
+"""Where the server is over HTTP."""
+
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_RESULTS = "application/sparql-results+json, text/turtle;q=0.5"
+_READ_ONLY = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_DETAILS = frozenset({"prompt", "triples", "trace", "tables", "reasoning", "usage", "timings_ms"})
+"""What the page is told beside an answer, and a model has no use for."""
+
+TableId = Annotated[str, Field(description="The id of a table, as `tables` lists it.")]
+Question = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_QUESTION, description="A question in plain words.")
+]
+Method = Annotated[
+    str, Field(pattern=r"^[a-z0-9-]+$", description="The retrieval method; the default is hybrid.")
+]
+GridRow = Annotated[int, Field(ge=0, le=10**9, description="A row of the grid, from 0: the first line.")]
+GridColumn = Annotated[int, Field(ge=0, le=10**6, description="A column of the grid, from 0.")]
+
+
+@cache
+def instructions() -> str:
+    """What the server tells a model about itself."""
+    return (Path(__file__).parent / "prompts" / "mcp_instructions.txt").read_text(encoding="utf-8")
+
+
+def cell_uri(table: str, row: int, column: int) -> str:
+    """The address of a cell as a resource.
+
+    >>> cell_uri("reports/2024", 4, 2)
+    'kgtable://cell/reports%2F2024/4/2'
+    """
+    return f"kgtable://cell/{quote(table, safe='')}/{row}/{column}"
+
+
+def table_uri(table: str) -> str:
+    """The address of a table as a resource."""
+    return f"kgtable://table/{quote(table, safe='')}"
+
+
+class GraphTools:
+    """The tools of the server. Each raises `ToolError` with what kgtable says of a wrong argument or a limit."""
+
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+
+    async def ask(
+        self,
+        question: Question,
+        method: Method | None = None,
+        k: Annotated[int, Field(ge=1, le=MOST_TRIPLES, description="How many triples to retrieve.")]
+        | None = None,
+    ) -> CallToolResult:
+        """Answer a question from the tables, with status, calculation and the cells that the answer rests on."""
+        job: Head = {"op": "ask", "question": question.strip(), "method": method, "k": k}
+        found = await self._explored(job)
+        answer = {name: value for name, value in found.items() if name not in _DETAILS}
+        return _result(_answer_text(answer), answer, answer["citations"])
+
+    async def retrieve(
+        self,
+        question: Question,
+        k: Annotated[int, Field(ge=1, le=MOST_TRIPLES, description="How many triples to give.")] = 20,
+        method: Method = "hybrid",
+    ) -> CallToolResult:
+        """Find the cells and tables that a question is about, the best first, without answering it."""
+        job: Head = {"op": "retrieve", "question": question.strip(), "k": k, "method": method}
+        found = await self._explored(job)
+        lines = [_triple_line(triple) for triple in found["triples"]]
+        tables = ", ".join(scored["table"] for scored in found["tables"][:10])
+        text = "\n".join([f"tables: {tables or 'none'}", *lines])
+        return _result(text, {name: found[name] for name in ("question", "triples", "tables")}, ())
+
+    async def sparql(
+        self,
+        query: Annotated[str, Field(min_length=1, max_length=1 << 20, description="A SPARQL 1.1 query.")],
+        limit: Annotated[int, Field(ge=1, le=MOST_RESULT_ROWS, description="Rows that are given.")] = 100,
+    ) -> CallToolResult:
+        """Run a SPARQL query (SELECT, ASK, CONSTRUCT, DESCRIBE) over the graph.
+
+        kgtable's prefixes (kgt, ex, data, qudt, unit, rdfs, xsd …) need no declaration; every table is a named
+        graph, and the default graph is their union. A number is a node with qudt:numericValue and qudt:hasUnit;
+        a row has rdfs:label.
+        """
+        settings = self._state.settings
+        job: Head = {
+            "op": "query",
+            "query": query,
+            "union": True,
+            "base": "kgtable://sparql",
+            "accept": _RESULTS,
+            "result_limit": settings.limits.result,
+        }
+        try:
+            found, _ = await self._state.read(job, self._state.view())
+        except Problem as problem:
+            raise ToolError(problem.detail) from problem
+        if b"json" not in found.content_type:
+            turtle = found.body.decode("utf-8")
+            return _result(turtle, {"turtle": turtle}, ())
+        results = _results(json.loads(found.body), limit, self._state.view().prefixes)
+        return _result(_results_text(results), results, ())
+
+    async def run_program(
+        self,
+        program: Annotated[
+            dict[str, Any],
+            Field(description="The program as JSON; the resource kgtable://program-schema has its schema."),
+        ],
+        most: Annotated[int, Field(ge=1, le=MOST_RESULT_ROWS, description="Rows that are given.")] = 100,
+    ) -> CallToolResult:
+        """Compute exactly over tables: filter, sort, group, sum, count, compare, convert; every cell read is cited.
+
+        For example {"op": "sum", "argument": {"column": "2024 Fees"}, "rows": "harbour-cargo"}, where
+        harbour-cargo is the id of a table.
+        """
+        found = await self._explored({"op": "run", "program": program, "most": most})
+        return _result(found.pop("shown"), found, found["citations"])
+
+    async def tables(
+        self,
+        search: Annotated[str, Field(max_length=500, description="Words of titles, files and columns.")] = "",
+        offset: Annotated[int, Field(ge=0, le=10**9)] = 0,
+        limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    ) -> CallToolResult:
+        """List the tables of the graph with title, file and size; all of them, or those that match all words."""
+        job: Head = {"op": "tables", "q": search, "offset": offset, "limit": limit}
+        found = await self._explored(job)
+        lines = [
+            f"{table['id']}: {table['title']} ({table['file']}, {table['rows']:,} rows)"
+            for table in found["tables"]
+        ]
+        links = [_table_link(table) for table in found["tables"][:MOST_LINKS]]
+        return CallToolResult(
+            content=[_text("\n".join([f"{found['total']:,} tables", *lines])), *links],
+            structured_content=found,
+        )
+
+    async def table(
+        self,
+        id: TableId,
+        row: GridRow = 0,
+        rows: Annotated[int, Field(ge=1, le=500)] = 50,
+        column: GridColumn = 0,
+        columns: Annotated[int, Field(ge=1, le=200)] = 30,
+    ) -> CallToolResult:
+        """Read a window of a table as it was printed, with title, caption, notes, and the header rows always."""
+        job: Head = {"op": "table", "id": id, "row": row, "rows": rows, "column": column, "columns": columns}
+        found = await self._explored({**job, "around": []})
+        return _result(_window_text(found), found, ())
+
+    async def cell(self, table: TableId, row: GridRow, column: GridColumn) -> CallToolResult:
+        """Everything known of one cell: text, exact value, unit, scale, period, and where unit and scale come from."""
+        found = await self._cell(table, row, column)
+        return _result(_cell_text(found), found, (found,))
+
+    async def cell_resource(self, table: str, row: str, column: str) -> str:
+        """One cell as JSON, as the tool `cell` gives it."""
+        if not (row.isascii() and row.isdigit() and column.isascii() and column.isdigit()):
+            raise ResourceError("Row and column are whole numbers.")
+        try:
+            return _json(await self._cell(table, int(row), int(column)))
+        except ToolError as error:
+            raise ResourceError(str(error)) from error
+
+    async def table_resource(self, table: str) -> str:
+        """A whole table as CSV, every cell as it was read."""
+        try:
+            return (await self._state.explore({"op": "csv", "id": table})).decode("utf-8", "replace")
+        except Problem as problem:
+            raise ResourceError(problem.detail) from problem
+
+    async def program_schema(self) -> str:
+        """The JSON schema of the programs that `run_program` takes."""
+        return _json(program_schema())
+
+    async def _cell(self, table: str, row: int, column: int) -> dict[str, Any]:
+        found = await self._explored({"op": "cell", "id": table, "row": row, "column": column})
+        return {name: value for name, value in found.items() if name not in ("triples", "query")}
+
+    async def _explored(self, job: Head) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(await self._state.explore(job))
+        except Problem as problem:
+            raise ToolError(problem.detail) from problem
+        return found
+
+
+def make_server(state: ServerState) -> MCPServer[Any]:
+    """The MCP server with its tools and resources over a state that was started."""
+    server: MCPServer[Any] = MCPServer(
+        "kgtable",
+        title="kgtable",
+        description="Tables as a knowledge graph: answers that cite their cells.",
+        instructions=instructions(),
+        version=__version__,
+        log_level="WARNING",
+        subscriptions=False,
+    )
+    tools = GraphTools(state)
+    for tool in (
+        tools.ask, tools.retrieve, tools.sparql, tools.run_program, tools.tables, tools.table, tools.cell
+    ):  # fmt: skip
+        server.add_tool(tool, annotations=_READ_ONLY)
+    # Ids of tables may look like paths; they are looked up in the catalogue and never opened.
+    ids = ResourceSecurity(exempt_params={"table"})
+    server.resource(
+        "kgtable://cell/{table}/{row}/{column}", name="cell", mime_type="application/json", security=ids
+    )(tools.cell_resource)
+    server.resource("kgtable://table/{table}", name="table", mime_type="text/csv", security=ids)(
+        tools.table_resource
+    )
+    server.resource("kgtable://program-schema", name="program-schema", mime_type="application/schema+json")(
+        tools.program_schema
+    )
+    return server
+
+
+@asynccontextmanager
+async def graph_server(directory: Path | str, *, timeout: float = 30.0) -> AsyncIterator[MCPServer[Any]]:
+    """The MCP server over the graph in a directory, with its worker processes, for as long as the block lasts.
+
+    A query may take `timeout` seconds. Raises `GraphNotFoundError`, `GraphVersionError`, `ServerError` for a
+    directory that stands for an endpoint.
+    """
+    settings = ServerSettings(lanes=Lanes(fast=1, slow=1))
+    settings = replace(settings, limits=replace(settings.limits, query_seconds=timeout))
+    state = ServerState(settings, GraphFolder(Path(directory)))
+    await state.start()
+    try:
+        yield make_server(state)
+    finally:
+        await state.close()
+
+
+async def serve_stdio(directory: Path | str, *, timeout: float = 30.0) -> None:
+    """Serve one client on standard input and output until it closes them; raises as `graph_server`."""
+    async with graph_server(directory, timeout=timeout) as server:
+        await server.run_stdio_async()
+
+
+async def serve_http(
+    directory: Path | str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7879,
+    token: str | None = None,
+    allow_hosts: Sequence[str] = (),
+    timeout: float = 30.0,
+    say: Callable[[str], object] = lambda line: None,
+) -> None:
+    """Serve clients over streamable HTTP at ``/mcp`` until the process is told to stop.
+
+    Beyond loopback a bearer token is needed; one is generated where `token` is None. `allow_hosts` are further
+    names that the server answers to; `say` gets lines for the person who started it. Raises as `graph_server`.
+    """
+    settings = with_token(ServerSettings(host=host, port=port, token=token, hosts=tuple(allow_hosts)))
+    async with graph_server(directory, timeout=timeout) as server:
+        with bind(settings) as listener:
+            web = uvicorn.Server(
+                uvicorn.Config(http_app(server, settings), access_log=False, log_level="error", ws="none")
+            )
+            say(
+                f"kgtable serves {directory} by MCP at {address(listener).rstrip('/')}{PATH}. Ctrl+C ends it."
+            )
+            if settings.token is not None and token is None:
+                say(f"Token: {settings.token}")
+            await web.serve(sockets=[listener])
+
+
+def http_app(server: MCPServer[Any], settings: ServerSettings) -> ASGIApp:
+    """The server as an ASGI application that answers to known host names and, with a token, to its bearer."""
+    security = _transport_security(settings)
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, host=settings.host, transport_security=security
+    )
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = dict(scope["headers"])
+            try:
+                require_known_host(settings, headers)
+                if settings.token is not None and not same_secret(bearer(headers), settings.token):
+                    refusal = {"www-authenticate": 'Bearer realm="kgtable"'}
+                    raise Problem("unauthorized", "This server needs its bearer token.", {}, refusal)
+            except Problem as problem:
+                await problem.response()(scope, receive, send)
+                return
+        await app(scope, receive, send)
+
+    return guarded
+
+
+def _transport_security(settings: ServerSettings) -> TransportSecuritySettings:
+    """Names and web origins the SDK lets pass: those `require_known_host` knows; all where it knows none."""
+    if not is_loopback(settings.host) and not settings.hosts:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    names = [f"{name}{port}" for name in (*_LOCAL, settings.host, *settings.hosts) for port in ("", ":*")]
+    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
+    return TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins)
+
+
+def _result(text: str, content: dict[str, Any], citations: Sequence[Mapping[str, Any]]) -> CallToolResult:
+    """A result as text for the model, as data for the program, with the cited cells as links to resources."""
+    links = [_cell_link(cited) for cited in citations[:MOST_LINKS]]
+    blocks: list[ContentBlock] = [_text(text), *links]
+    return CallToolResult(content=blocks, structured_content=content)
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+def _cell_link(cited: Mapping[str, Any]) -> ResourceLink:
+    table, row, column = cited["table"], cited["row"], cited["column"]
+    return ResourceLink(
+        type="resource_link",
+        name=f"{cited.get('file') or table} {spreadsheet_reference(row, column)}",
+        uri=cell_uri(table, row, column),
+        description=str(cited["text"])[:SHOWN_VALUE],
+        mime_type="application/json",
+    )
+
+
+def _table_link(table: Mapping[str, Any]) -> ResourceLink:
+    return ResourceLink(
+        type="resource_link",
+        name=table["id"],
+        uri=table_uri(table["id"]),
+        description=str(table["title"])[:SHOWN_VALUE],
+        mime_type="text/csv",
+    )
+
+
+def _answer_text(answer: Mapping[str, Any]) -> str:
+    """An answer in words: value, status with its reasons, calculation, cited cells, other readings."""
+    if answer["answer"] is None:
+        return "\n".join(["No answer was found.", *answer["reasons"]])
+    lines = [str(answer["headline"] or answer["answer"]), f"status: {answer['status']}"]
+    lines += [f"= {answer['calculation']}"] if answer["calculation"] else []
+    lines += [_citation_line(cited) for cited in answer["citations"][:MOST_LINKS]]
+    lines += [f"document {cited['file']}: {cited['words']}" for cited in answer.get("passages", ())]
+    lines += [f"note: {reason}" for reason in answer["reasons"]]
+    lines += [f"also possible: {other['answer']} ({other['table']})" for other in answer["alternatives"]]
+    return "\n".join(lines)
+
+
+def _citation_line(cited: Mapping[str, Any]) -> str:
+    place = spreadsheet_reference(cited["row"], cited["column"])
+    return f"cell {cited['table']} {place}: {str(cited['text'])[:SHOWN_VALUE]}"
+
+
+def _triple_line(triple: Mapping[str, Any]) -> str:
+    place = f"{triple['table']} {spreadsheet_reference(triple['row'], triple['column'])}"
+    parts = [place, triple["subject"], triple["predicate"].rpartition("#")[2], triple["object"]]
+    measured = [f"{name}={triple[name]}" for name in ("value", "unit", "period", "group") if triple[name]]
+    return " | ".join([*(str(part)[:SHOWN_VALUE] for part in parts), *measured])
+
+
+def _cell_text(cell: Mapping[str, Any]) -> str:
+    names = (
+        "text",
+        "value",
+        "unit",
+        "unit_from",
+        "scale",
+        "scale_from",
+        "period",
+        "header",
+        "label",
+        "groups",
+    )
+    place = f"{cell['table']} {spreadsheet_reference(cell['row'], cell['column'])}"
+    return "\n".join([place, *(f"{name}: {cell[name]}" for name in names if cell[name])])
+
+
+def _window_text(window: Mapping[str, Any]) -> str:
+    """A window as lines of cells, each after the number of its row and its kind where it is no plain one."""
+    around = [window["title"], window["caption"], *window["heading"]]
+    shown, total = len(window["rows"]), window["rows_total"]
+    lines = [" / ".join(filter(None, around)), f"{shown:,} of {total:,} rows, {window['width']:,} columns"]
+    for row in window["rows"]:
+        kind = "" if row["kind"] == "body" else f" ({row['kind']})"
+        lines.append(f"{row['index']}{kind}: " + " | ".join(cell[:SHOWN_VALUE] for cell in row["cells"]))
+    return "\n".join(lines)
+
+
+def _results(found: Mapping[str, Any], limit: int, prefixes: Mapping[str, str]) -> dict[str, Any]:
+    """SPARQL results as plain values: texts, and IRIs with a prefix where there is one."""
+    if "boolean" in found:
+        return {"boolean": found["boolean"]}
+    names = found["head"]["vars"]
+    rows = found["results"]["bindings"]
+    shown = [[_term(row.get(name), prefixes) for name in names] for row in rows[:limit]]
+    return {"variables": names, "rows": shown, "row_count": len(rows), "cut": len(rows) > limit}
+
+
+def _term(term: Mapping[str, str] | None, prefixes: Mapping[str, str]) -> str | None:
+    if term is None:
+        return None
+    value = term["value"]
+    if term["type"] != "uri":
+        return value if isinstance(value, str) else _json(value)
+    for prefix, base in prefixes.items():
+        local = value.removeprefix(base)
+        if local != value and local.replace("_", "").replace("-", "").isalnum():
+            return f"{prefix}:{local}"
+    return f"<{value}>"
+
+
+def _results_text(results: Mapping[str, Any]) -> str:
+    if "boolean" in results:
+        return str(results["boolean"]).lower()
+    lines = [" | ".join(results["variables"])]
+    lines += [" | ".join("" if value is None else value for value in row) for row in results["rows"]]
+    shown, total = len(results["rows"]), results["row_count"]
+    lines.append(f"({total:,} rows)" if shown == total else f"(the first {shown:,} of {total:,} rows)")
+    return "\n".join(lines)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+import kgtable
+from kgtable.cli.main import main
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters
+from mcp.types import CallToolResult, ResourceLink, TextContent, TextResourceContents
+
+from kgtable.integrations.mcp_server import graph_server, http_app
+from kgtable.server.options import ServerSettings
+from tests.integrations.conftest import SAMPLES
+
+QUESTION = "Which port had the highest fees in 2023?"
+
+
+class Caller:
+    """A client in this process, used from tests that are not asynchronous."""
+
+    def __init__(self, client: Client, loop: asyncio.AbstractEventLoop) -> None:
+        self.client, self._loop = client, loop
+
+    def run(self, work: Awaitable[Any]) -> Any:
+        return self._loop.run_until_complete(work)
+
+    def tool(self, name: str, **arguments: Any) -> CallToolResult:
+        result = self.run(self.client.call_tool(name, arguments))
+        assert isinstance(result, CallToolResult)
+        return result
+
+    def resource(self, uri: str) -> str:
+        (content,) = self.run(self.client.read_resource(uri)).contents
+        assert isinstance(content, TextResourceContents)
+        return content.text
+
+
+@pytest.fixture(scope="module")
+def caller(samples_path: Path) -> Iterator[Caller]:
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        started: asyncio.Queue[Client] = asyncio.Queue()
+        ended = asyncio.Event()
+
+        async def keep() -> None:
+            async with graph_server(samples_path, timeout=1) as server, Client(server) as client:
+                started.put_nowait(client)
+                await ended.wait()
+
+        task = loop.create_task(keep())
+        yield Caller(loop.run_until_complete(asyncio.wait_for(started.get(), 60)), loop)
+        ended.set()
+        loop.run_until_complete(task)
+
+
+def said(result: CallToolResult) -> str:
+    assert isinstance(result.content[0], TextContent)
+    return result.content[0].text
+
+
+def data(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+def test_the_tools_describe_themselves(caller: Caller) -> None:
+    tools = {tool.name: tool for tool in caller.run(caller.client.list_tools()).tools}
+    assert set(tools) == {"ask", "retrieve", "sparql", "run_program", "tables", "table", "cell"}
+    for tool in tools.values():
+        assert tool.description
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is True
+    assert tools["ask"].input_schema["required"] == ["question"]
+    assert "data written by strangers" in (caller.client.instructions or "")
+
+
+def test_an_answer_links_its_citations_as_resources(caller: Caller) -> None:
+    result = caller.tool("ask", question=QUESTION)
+    answer = data(result)
+    assert (answer["answer"], answer["status"]) == ("Norrvik", "verified")
+    assert said(result).startswith("Norrvik\nstatus: verified\n= Port with the highest 2023 Fees (1 row)\n")
+    links = [block for block in result.content if isinstance(block, ResourceLink)]
+    assert [link.name for link in links][:2] == ["harbour-cargo.xlsx A3", "harbour-cargo.xlsx E3"]
+    cell = json.loads(caller.resource(str(links[1].uri)))
+    assert (cell["text"], cell["value"], cell["unit"]) == ("198.75", "198750000", "CCY_EUR")
+    assert cell["iri"] == answer["citations"][1]["cell"]
+
+
+def test_nothing_found_is_said(caller: Caller) -> None:
+    result = caller.tool("ask", question="Who wrote the national anthem of Peru?")
+    assert data(result)["status"] == "none"
+    assert said(result).startswith("No answer was found.")
+
+
+def test_retrieval_gives_triples_and_tables(caller: Caller) -> None:
+    found = data(caller.tool("retrieve", question=QUESTION, k=5))
+    assert len(found["triples"]) == 5
+    assert found["tables"][0]["table"] == "harbour-cargo"
+    assert found["triples"][0]["value"] == "198750000"
+
+
+def test_sparql_rows_are_cut_and_shortened(caller: Caller) -> None:
+    query = "SELECT ?unit (COUNT(*) AS ?n) WHERE { ?c qudt:hasUnit ?unit } GROUP BY ?unit ORDER BY DESC(?n)"
+    result = caller.tool("sparql", query=query, limit=2)
+    found = data(result)
+    assert found["variables"] == ["unit", "n"]
+    assert (len(found["rows"]), found["cut"]) == (2, True)
+    assert found["row_count"] > 2
+    assert found["rows"][0][0].startswith("unit:")
+    assert f"(the first 2 of {found['row_count']} rows)" in said(result)
+    assert data(caller.tool("sparql", query="ASK { ?c qudt:hasUnit unit:CCY_EUR }")) == {"boolean": True}
+    graph = caller.tool(
+        "sparql", query="CONSTRUCT { ?r rdfs:label ?l } WHERE { ?r a kgt:Group ; rdfs:label ?l }"
+    )
+    assert "Operating expenses" in data(graph)["turtle"]
+
+
+def test_faults_are_told_to_the_model(caller: Caller) -> None:
+    for name, arguments, words in (
+        ("sparql", {"query": "SELEKT"}, "expected"),
+        ("table", {"id": "nowhere"}, "no table 'nowhere'"),
+        ("cell", {"table": "planets", "row": 999, "column": 0}, "no cell in row 999"),
+        ("run_program", {"program": {"op": "explode"}}, "explode"),
+        ("ask", {"question": ""}, "at least 1 character"),
+        ("retrieve", {"question": "x", "method": "nothing"}, "nothing"),
+        ("retrieve", {"question": "x", "method": "hybrid:a=b"}, "pattern"),
+    ):
+        result = caller.tool(name, **arguments)
+        assert result.is_error, name
+        assert words in said(result), said(result)
+
+
+def test_an_endless_query_is_ended(caller: Caller) -> None:
+    result = caller.tool(
+        "sparql", query="SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+    )
+    assert result.is_error
+    assert data(caller.tool("sparql", query="ASK {}")) == {"boolean": True}
+
+
+def test_a_program_cites_what_it_reads(caller: Caller) -> None:
+    program = {"op": "sum", "argument": {"column": "2024 Fees"}, "rows": "harbour-cargo"}
+    result = caller.tool("run_program", program=program)
+    found = data(result)
+    assert (found["value"], found["unit"]) == ("289250000", "CCY_EUR")
+    assert [cited["text"] for cited in found["citations"]] == ["212.25", "64.5", "12.5"]
+    assert sum(isinstance(block, ResourceLink) for block in result.content) == 3
+    assert "filter" in json.loads(caller.resource("kgtable://program-schema"))["$defs"]
+
+
+def test_tables_are_listed_searched_and_read(caller: Caller) -> None:
+    assert data(caller.tool("tables"))["total"] == 6
+    found = data(caller.tool("tables", search="planet"))
+    assert [table["id"] for table in found["tables"]] == ["planets"]
+    result = caller.tool("table", id="planets", rows=2, columns=3)
+    assert data(result)["rows_total"] > 2
+    assert "Mercury" in said(result)
+    assert caller.resource("kgtable://table/planets") == (SAMPLES / "planets.csv").read_text(encoding="utf-8")
+    cell = caller.tool("cell", table="planets", row=3, column=1)
+    assert f"text: {data(cell)['text']}" in said(cell)
+
+
+@pytest.mark.parametrize(
+    "uri", ["kgtable://table/..%2Fsecret", "kgtable://cell/planets/x/1", "kgtable://no/1"]
+)
+def test_what_is_no_resource_is_refused(caller: Caller, uri: str) -> None:
+    with pytest.raises(MCPError):
+        caller.resource(uri)
+
+
+def test_a_client_on_standard_input_and_output(samples_path: Path) -> None:
+    async def converse() -> tuple[list[str], str]:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "kgtable", "mcp", "--kg", str(samples_path)],
+            env={**os.environ, "PYTHONPATH": str(Path(kgtable.__file__).parents[1])},
+        )
+        async with Client(server) as client:
+            tools = await client.list_tools()
+            answer = await client.call_tool("ask", {"question": QUESTION})
+            assert isinstance(answer, CallToolResult)
+            return [tool.name for tool in tools.tools], said(answer)
+
+    names, text = asyncio.run(converse())
+    assert "ask" in names
+    assert text.startswith("Norrvik\nstatus: verified")
+
+
+def test_clients_over_http_need_the_name_and_the_token(samples_path: Path) -> None:
+    settings = ServerSettings(token="secret-token", hosts=("tables.example",))
+
+    async def converse() -> tuple[int, ...]:
+        async with graph_server(samples_path) as server:
+            app = http_app(server, settings)
+            transport = httpx.ASGITransport(app)
+
+            async def status(host: str, token: str) -> int:
+                url = f"http://{host}/mcp"
+                async with httpx.AsyncClient(transport=transport) as client:
+                    headers = {
+                        "authorization": f"Bearer {token}",
+                        "accept": "application/json, text/event-stream",
+                    }
+                    return (await client.post(url, json=PING, headers=headers)).status_code
+
+            async with server.session_manager.run():
+                return (
+                    await status("localhost", "secret-token"),
+                    await status("localhost", "other-token"),
+                    await status("tables.example:7879", "secret-token"),
+                    await status("evil.example", "secret-token"),
+                )
+
+    assert asyncio.run(converse()) == (200, 401, 200, 421)
+
+
+PING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+def test_without_the_package_the_command_says_what_to_install(
+    samples_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "kgtable.integrations.mcp_server")
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    done = CliRunner().invoke(main, ["mcp", "--kg", str(samples_path)])
+    assert done.exit_code == 2
+    assert "pip install 'kgtable[mcp]'" in done.output
