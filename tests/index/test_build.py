@@ -12,8 +12,9 @@ from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
-from kgtable.index.build import VERSION, TableText, assemble, ensure_index, index_step, read_about
+from kgtable.index.build import VERSION, ensure_index, index_step, read_about
 from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.corpus_assembly import TableText, assemble
 from kgtable.index.embedding import Embedder
 from kgtable.index.open import GraphIndex
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
