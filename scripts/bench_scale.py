@@ -93,7 +93,7 @@ class Recombination:
     def _rows(self, one: Donor, other: Donor) -> list[list[str]]:
         width = len(one.rows[0])
         body = [row for row in one.rows[1:] if len(row) == width]
-        count = min(MOST_ROWS, max(3, round(len(body) * self._random.uniform(0.8, 1.8))))
+        count = min(MOST_ROWS, max(3, round(len(body) * self._random.uniform(1.0, 2.6))))
         drawn = [list(self._random.choice(body)) for _ in range(count)] if body else []
         for column in range(1, width):
             if self._random.random() < 0.5:

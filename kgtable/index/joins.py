@@ -28,6 +28,9 @@ from kgtable.resources import PACKAGE
 UNIQUE = 0.95
 """The share of distinct values from which a column can be the key of a join."""
 
+LEAST_FUZZY = 0.2
+"""The share of equal values from which columns whose headers have no word in common are compared by spelling."""
+
 LEAST_SHARE = 0.5
 """The share of the referring column's values that the key has to have, by fuzzy matches as well."""
 
@@ -128,26 +131,43 @@ class JoinFinder:
         found = np.unique(np.concatenate(brought))
         for start in range(0, len(found), PAIRS_COMPARED):
             left, right = np.divmod(found[start : start + PAIRS_COMPARED], count)
-            likely = self._likely(left, right)
-            for one, other in zip(left[likely].tolist(), right[likely].tolist(), strict=True):
-                candidate = self._compared(columns[one], columns[other])
+            for one, other, common in zip(*map(np.ndarray.tolist, self._likely(left, right)), strict=True):
+                candidate = self._compared(columns[one], columns[other], common)
                 if candidate is not None:
                     yield candidate
 
-    def _likely(self, left: Integers, right: Integers) -> Flags:
-        """Whether pairs of columns may share enough values; the few that may are compared one by one."""
+    def _likely(self, left: Integers, right: Integers) -> tuple[Integers, Integers, Integers]:
+        """The pairs of columns that may share enough values, with the number of equal ones.
+
+        The few that may are compared one by one.
+        """
         table, is_number, is_text = self._kinds
         cluster = self._cluster[table]
         apart = (table[left] != table[right]) & (cluster[left] != cluster[right])
-        chosen = np.flatnonzero(apart & (is_number[left] == is_number[right]))
-        left, right = left[chosen], right[chosen]
+        apart &= is_number[left] == is_number[right]
+        left, right = left[apart], right[apart]
         common = self._common(left, right)
         smaller = np.minimum(self._sizes[left], self._sizes[right])
-        enough = (common >= 2) & (common >= LEAST_SHARE * smaller)
-        enough |= is_text[left] & is_text[right] & (common < smaller)
-        likely = np.zeros(len(apart), dtype=np.bool_)
-        likely[chosen[enough]] = True
-        return likely
+        likely = (common >= 2) & (common >= LEAST_SHARE * smaller)
+        spelt = np.flatnonzero(is_text[left] & is_text[right] & (common < smaller) & ~likely)
+        alike = (common[spelt] >= LEAST_FUZZY * smaller[spelt]) | self._share_words(left[spelt], right[spelt])
+        likely[spelt[alike]] = True
+        return left[likely], right[likely], common[likely]
+
+    def _share_words(self, left: Integers, right: Integers) -> Flags:
+        """Whether the headers of each pair have a word in common; looked at once for equal headers."""
+        numbers, abouts = self._headers
+        pairs, place = np.unique(numbers[left] * len(abouts) + numbers[right], return_inverse=True)
+        shared = (not abouts[one].isdisjoint(abouts[other]) for one, other in (divmod(p, len(abouts)) for p in pairs.tolist()))  # noqa: E501  # fmt: skip
+        return np.fromiter(shared, np.bool_, len(pairs))[place]
+
+    @cached_property
+    def _headers(self) -> tuple[Integers, list[frozenset[str]]]:
+        """Of each column the number of its header's words, and the words."""
+        known: dict[frozenset[str], int] = {}
+        columns = self._profiles.columns
+        numbers = (known.setdefault(column.about, len(known)) for column in columns)
+        return np.fromiter(numbers, np.int64, len(columns)), list(known)
 
     @cached_property
     def _kinds(self) -> tuple[Integers, Flags, Flags]:
@@ -258,15 +278,12 @@ class JoinFinder:
                         if left.table != right.table and _comparable(left, right):
                             yield left.number, right.number
 
-    def _compared(self, left: ColumnProfile, right: ColumnProfile) -> JoinCandidate | None:
-        if not _comparable(left, right):
-            return None
-        common = len(np.intersect1d(left.values, right.values, assume_unique=True))
+    def _compared(self, left: ColumnProfile, right: ColumnProfile, common: int) -> JoinCandidate | None:
         smaller = min(len(left.values), len(right.values))
         fuzzy = 0
         if common < smaller and left.form is ValueForm.TEXT and right.form is ValueForm.TEXT:
             named = not left.about.isdisjoint(right.about)
-            if named or common >= 0.2 * smaller:
+            if named or common >= LEAST_FUZZY * smaller:
                 fuzzy = len(self.fuzzy_matches(left, right))
         share = (common + fuzzy) / smaller
         if share < LEAST_SHARE or common + fuzzy < 2:
