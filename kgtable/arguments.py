@@ -44,7 +44,7 @@ RULES: Mapping[str, ArgumentRule] = {
     **dict.fromkeys(("rerank", "defuse"), _FLAG),
     **dict.fromkeys(
         ("api_key", "base", "base_url", "dialect", "embedding", "format", "format_in", "llm_cache", "method",
-         "model", "presentation", "prompt", "store", "structured", "table"),
+         "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),
         _TEXT,
     ),
 }  # fmt: skip

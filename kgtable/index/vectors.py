@@ -24,12 +24,12 @@ BATCH = 2_048
 LOOKED_AT_AGAIN = 100
 """Vectors of those found among shortened ones that are compared exactly."""
 
-MOST_CLUSTERS = 64
+MOST_CLUSTERS = 128
 """Clusters looked into at most."""
 
 ADDED_AT_ONCE = 1 << 16
 
-ALL_LOOKED_AT = 5_000
+ALL_LOOKED_AT = 20_000
 """Terms of a vocabulary up to which a search looks at each: one or two milliseconds."""
 
 
