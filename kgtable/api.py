@@ -756,18 +756,23 @@ class KnowledgeGraph:
             about["relations"] = self.relations.to_json()
         return about
 
-    def push(self, url: str, *, dialect: str = "generic", progress: Progress = silent) -> int:
+    def push(
+        self, url: str, *, dialect: str = "generic", again: bool = False, progress: Progress = silent
+    ) -> int:
         """Copy the graph to a Graph Store Protocol address; gives the number of triples sent.
 
+        What was sent is remembered beside the graph: a push that broke off goes on, and one after a build sends what
+        changed and deletes what is gone. With `again` everything is sent.
         Raises `UsageError`, `RemoteStoreError`.
         """
-        check_arguments("push", {"url": url, "dialect": dialect})
-        from kgtable.building.connect import push as push_graph
+        check_arguments("push", {"url": url, "dialect": dialect, "again": again})
+        from kgtable.building.push import push as push_graph
         from kgtable.graph.remote.endpoint import RemoteStore
         from kgtable.graph.remote.http import checked_url
 
         target = RemoteStore(StoreEndpoint(url, dialect, self.names.base, checked_url(url)))
-        return push_graph(self.store, self.catalogue.graphs(self.names), target, progress)
+        graphs = self.catalogue.graphs(self.names)
+        return push_graph(self.store, graphs, target, self.path, again=again, progress=progress)
 
     def __repr__(self) -> str:
         if self._closed:

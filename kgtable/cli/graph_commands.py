@@ -360,14 +360,15 @@ def connect(url: str, kg: Path, store: str | None, dialect: str, base: str | Non
 @click.argument("url")
 @kg_option
 @dialect_option
-def push(url: str, kg: Path, dialect: str) -> None:
+@click.option("--again", is_flag=True, help="Send everything, whatever was sent before.")
+def push(url: str, kg: Path, dialect: str, again: bool) -> None:
     """Copy a graph to another engine.
 
     URL is its Graph Store Protocol address. Each table's graph and the description replace what is there
-    under their names. A push that was interrupted is run again.
+    under their names. A push that was interrupted goes on when it is run again; one after a build sends what changed.
     """
     with kgtable.open(kg) as graph, ProgressLine() as progress:
-        sent = graph.push(url, dialect=dialect, progress=progress)
+        sent = graph.push(url, dialect=dialect, again=again, progress=progress)
         note(f"{url}: {len(graph.tables):,} tables and the description, {sent:,} triples.")
 
 
