@@ -19,15 +19,19 @@ _PIECE = 1 << 20
 LOADED_AT_ONCE = 80_000_000
 """Bytes of N-Quads, about half a million quads, that Oxigraph is given at a time.
 
-It sorts what it is given a million quads at a time in two threads, which holds 1.8 GB; with less to sort it holds
-0.6 GB, at nearly the same speed. Much smaller parts would leave many small files to be merged.
+It sorts what it is given a million quads at a time in two threads, which holds 2 GB; with half a million it holds
+0.6 GB. But what is loaded in many parts is merged again and again on disk, so the parts grow after the first.
 """
+
+EQUAL_PARTS = 4
+"""Parts of a load before each is twice as large as the one before."""
 
 
 class JoinedFiles(RawIOBase):
     """One stream over files that are still being written: each is read in its turn, then deleted.
 
-    With `part_size` it ends after about so many bytes, at the end of a line; `next_part` goes on from there.
+    With `part_size` it ends after about so many bytes, at the end of a line; `next_part` goes on from there, and
+    parts after the first `EQUAL_PARTS` are each twice as large as the one before.
     """
 
     def __init__(self, paths: Iterable[Path], part_size: int | None = None) -> None:
@@ -37,10 +41,13 @@ class JoinedFiles(RawIOBase):
         self._part_size = part_size
         self._left = part_size
         self._held = b""
+        self._parts = 0
 
     def next_part(self) -> bool:
         """Whether there is more to read after the end of a part; if so, reading goes on with it."""
         if self._part_size is not None:
+            self._parts += 1
+            self._part_size *= 2 if self._parts > EQUAL_PARTS else 1
             self._rest, self._held, self._left = self._held, b"", self._part_size
         if not self._rest:
             self._rest = self._next_piece()
