@@ -4,6 +4,7 @@
     python scripts/bench_scale.py build /tmp/scale --tables 10000 --embedding none
     python scripts/bench_scale.py ask /tmp/scale --tables 10000 --embedding none
     python scripts/bench_scale.py change /tmp/scale --tables 10000 --embedding none
+    python scripts/bench_scale.py big /tmp/scale --rows 1000000 --suffix parquet
     python scripts/bench_scale.py plot /tmp/scale docs/scale.svg
 
 `make` writes one corpus for each size; a smaller one is part of every larger one, and the questions and their
@@ -336,8 +337,157 @@ def ask(out: Path, tables: int, embedding: str, k: int, answers: int) -> dict[st
     }  # fmt: skip
 
 
+BIG_HEADER = (
+    "Order", "City", "Status", "Product", "Supplier", "Remark", "Region", "Grade", "Contact", "Ordered on",
+    "Quantity", "Price (EUR)", "Weight (kg)", "Discount (%)", "Revenue (million USD)", "Year", "Height (m)", "Score",
+    "Stock", "Change",
+)  # fmt: skip
+
+
+def _column(name: str, rows: int, chosen: np.random.Generator) -> list[str]:
+    """Cells of one column of the big table."""
+    if name == "Order":
+        return [f"A-{number:08}" for number in range(rows)]
+    if name == "Ordered on":
+        return [
+            f"{2015 + d // 336}-{1 + d % 336 // 28:02}-{1 + d % 28:02}"
+            for d in chosen.integers(0, 3360, rows)
+        ]
+    if name == "Year":
+        return [str(year) for year in chosen.integers(1990, 2026, rows)]
+    if BIG_HEADER.index(name) >= BIG_HEADER.index("Quantity"):
+        return [f"{cents / 100:,.2f}" for cents in chosen.integers(1, 10**7, rows)]
+    return [f"{name} {number}" for number in chosen.integers(0, 50 if name != "Remark" else rows, rows)]
+
+
+def big(out: Path, rows: int, suffix: str, workers: int) -> dict[str, Any]:
+    """Build a graph of one table of so many rows and 20 columns, and run programs over it by each engine."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    from kgtable import api
+
+    folder, graph = out / f"big-{rows}-{suffix}", out / f"graph-big-{rows}-{suffix}"
+    shutil.rmtree(graph, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"orders.{suffix}"
+    if not path.exists():
+        chosen = np.random.default_rng(SEED)
+        table = pa.table({name: _column(name, rows, chosen) for name in BIG_HEADER})
+        writers = {"csv": pyarrow.csv.write_csv, "parquet": pyarrow.parquet.write_table}
+        writers[suffix](table, path)
+    with Watched() as watched:
+        kg = api.build(folder, graph, embedding="none", workers=workers)
+    built = kg.built
+    assert built is not None
+    found: dict[str, Any] = {
+        "rows": rows,
+        **watched.to_json(),
+        "steps": {name: round(seconds, 1) for name, seconds in built.seconds.items()},
+        "cells": sum(table.cells for table in built.conversion.tables),
+        "disk_mb": _size(graph),
+    }
+    paid = {
+        "op": "filter",
+        "source": {"op": "table", "table": "orders"},
+        "condition": {"op": "=", "left": {"column": "Status", "table": "orders"}, "right": "Status 7"},
+    }
+    price = {"column": "Price (EUR)", "table": "orders"}
+    programs = {
+        "count": {"op": "count", "rows": paid},
+        "sum": {"op": "sum", "rows": paid, "argument": price},
+        "mean of all": {"op": "mean", "rows": "orders", "argument": price},
+    }
+    for engine in ("sparql", "sql", "memory"):
+        for name, program in programs.items():
+            started, used = time.perf_counter(), time.process_time()
+            run = kg.run(program, engine=engine)
+            seconds = {"seconds": time.perf_counter() - started, "processor": time.process_time() - used}
+            found[f"{name}, {engine}"] = {key: round(value, 2) for key, value in seconds.items()}
+            found[f"{name}, {engine}"] |= {"value": str(run.value), "citations": len(run.citations)}
+    found["memory_asking_mb"] = round(_memory() / 1e6)
+    return found
+
+
 def _percentiles(found: Sequence[float]) -> dict[str, float]:
     return {"p50": round(float(np.median(found)), 1), "p95": round(float(np.percentile(found, 95)), 1)}
+
+
+def plot(out: Path, svg: Path) -> None:
+    """Draw seconds and memory of builds, milliseconds of questions and recall over the number of tables."""
+    lines = (out / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+    for line in map(json.loads, lines):
+        if line["command"] in ("build", "ask"):
+            found.setdefault((line["command"], line["embedding"]), {})[line["tables"]] = line
+    panels = (
+        ("processor time of a build (s)", "build", lambda line: line["processor"]),
+        ("peak memory of a build (MB)", "build", lambda line: line["memory_mb"]),
+        (
+            "retrieve, k = 300, processor time, p50 (ms)",
+            "ask",
+            lambda line: line["retrieve_processor_ms"]["p50"],
+        ),
+        ("gold cells among 300 triples", "ask", lambda line: line["cells_found"]),
+    )
+    drawn = []
+    for number, (title, command, value) in enumerate(panels):
+        series = {
+            embedding: [(tables, value(line)) for tables, line in sorted(lines_of.items())]
+            for (named, embedding), lines_of in found.items()
+            if named == command
+        }
+        drawn.append(_panel(title, series, 30 + 360 * (number % 2), 40 + 250 * (number // 2)))
+    legend = '<text x="30" y="540" class="a">circles: without vectors; squares: with MiniLM</text>'
+    style = (
+        "text{font:12px sans-serif;fill:#222}.a{fill:#555}line{stroke:#bbb}polyline{fill:none;stroke-width:2}"
+    )
+    svg.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 560" role="img">\n<title>Builds and questions by number '
+        f'of tables</title>\n<style>{style}</style>\n<rect width="740" height="560" fill="#fff"/>\n'
+        + "\n".join(drawn) + f"\n{legend}\n</svg>\n",
+        encoding="utf-8",
+    )  # fmt: skip
+
+
+def _panel(title: str, series: dict[str, list[tuple[int, float]]], left: int, top: int) -> str:
+    """One diagram; both axes are logarithmic but for shares."""
+    width, height = 300, 170
+    values = [value for points in series.values() for _, value in points]
+    sizes = [size for points in series.values() for size, _ in points]
+    share = max(values) <= 1
+    low, high = (0.0, 1.0) if share else (min(values) / 1.5, max(values) * 1.5)
+    first, last = min(sizes) / 1.3, max(sizes) * 1.3
+
+    def at(size: float, value: float) -> tuple[float, float]:
+        across = np.log(size / first) / np.log(last / first)
+        up = (value - low) / (high - low) if share else np.log(value / low) / np.log(high / low)
+        return round(left + 40 + width * across, 1), round(top + 20 + height * (1 - up), 1)
+
+    base = top + 20 + height
+    parts = [
+        f'<text x="{left}" y="{top}">{title}</text>',
+        f'<line x1="{left + 40}" y1="{base}" x2="{left + 40 + width}" y2="{base}"/>',
+        f'<line x1="{left + 40}" y1="{top + 20}" x2="{left + 40}" y2="{base}"/>',
+    ]
+    for size in sorted(set(sizes)):
+        parts.append(
+            f'<text x="{at(size, high)[0]}" y="{base + 16}" text-anchor="middle" class="a">{size:,}</text>'
+        )
+    for (embedding, points), colour in zip(sorted(series.items()), ("#1b6ca8", "#c0561b"), strict=False):
+        places = [at(*point) for point in points]
+        parts.append(f'<polyline stroke="{colour}" points="{" ".join(f"{x},{y}" for x, y in places)}"/>')
+        for (x, y), (_, value) in zip(places, points, strict=True):
+            shape = (
+                f'<rect x="{x - 4}" y="{y - 4}" width="8" height="8" fill="{colour}"/>'
+                if embedding == "minilm"
+                else f'<circle cx="{x}" cy="{y}" r="4" fill="{colour}"/>'
+            )
+            below = 18 if embedding == "minilm" else -8
+            label = f"{value:.3f}" if share else f"{value:,.4g}"
+            parts.append(f'{shape}<text x="{x}" y="{y + below}" text-anchor="middle">{label}</text>')
+    return "\n".join(parts)
 
 
 def main() -> None:
@@ -361,6 +511,12 @@ def main() -> None:
             measuring.add_argument("--answers", type=int, default=30)
         else:
             measuring.add_argument("--workers", type=int, default=2)
+    large = commands.add_parser("big", help="one table of many rows")
+    large.add_argument("out", type=Path)
+    large.add_argument("--rows", type=int, default=100_000)
+    large.add_argument("--suffix", choices=("csv", "parquet"), default="csv")
+    large.add_argument("--workers", type=int, default=2)
+    large.add_argument("--label", default="")
     plotting = commands.add_parser("plot")
     plotting.add_argument("out", type=Path)
     plotting.add_argument("svg", type=Path)
@@ -368,7 +524,13 @@ def main() -> None:
     if given.command == "make":
         make(given.data, given.out, given.tables)
         return
-    if given.command == "ask":
+    if given.command == "plot":
+        plot(given.out, given.svg)
+        return
+    if given.command == "big":
+        found = big(given.out, given.rows, given.suffix, given.workers)
+        given.tables, given.embedding = 1, "none"
+    elif given.command == "ask":
         found = ask(given.out, given.tables, given.embedding, given.k, given.answers)
     else:
         found = build(
