@@ -321,8 +321,11 @@ class _Compiler(QueryContext):
     def _ordering(self, found: _Relation) -> list[str]:
         terms = []
         for variable, descending in found.sorted_by:
-            # What is missing comes last; falling it does so by itself, and Virtuoso sorts by few expressions.
-            terms += [f"DESC({variable})"] if descending else [f"(!BOUND({variable}))", f"ASC({variable})"]
+            # What is missing comes last; falling it does so by itself. Virtuoso sorts by variables alone.
+            if descending:
+                terms.append(f"DESC({variable})")
+            else:
+                terms += [self._bound(found.group, f"!BOUND({variable})", "missing"), f"ASC({variable})"]
         terms += [name for name in found.order if is_variable(name)]
         return [f"ORDER BY {' '.join(terms)}"] if terms else []
 
