@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -93,8 +93,9 @@ class CorpusAssembly:
             number = len(self._rows) // _ROW_FIELDS - 1
             for column, cell in row.cells:
                 self._add_cell(number, first_column + column, cell)
-                filled[column] += not row.is_header
-                numeric[column] += cell.is_quantity
+                numeric[column] += cell.unit is not None
+            if not row.is_header:
+                filled.update([column for column, _ in row.cells])
             self._starts["row_cell"].append(len(self._cells) // _CELL_FIELDS)
         for column, (name, iri) in enumerate(content.columns):
             is_numeric = numeric[column] > MOSTLY * filled[column]
@@ -233,8 +234,7 @@ def assemble(contents: Iterable[TableContent], folder: Path) -> AssembledCorpus:
     return AssembledCorpus(Corpus.open(folder), assembly.table_texts, assembly.heads)
 
 
-def _json(value: list[Any]) -> str:
-    return json.dumps(value, separators=(",", ":"))
+_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 LONGEST_TEXT = 128
