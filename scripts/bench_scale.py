@@ -443,12 +443,10 @@ def plot(out: Path, svg: Path) -> None:
     style = (
         "text{font:12px sans-serif;fill:#222}.a{fill:#555}line{stroke:#bbb}polyline{fill:none;stroke-width:2}"
     )
-    svg.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 560" role="img">\n<title>Builds and questions by number '
-        f'of tables</title>\n<style>{style}</style>\n<rect width="740" height="560" fill="#fff"/>\n'
-        + "\n".join(drawn) + f"\n{legend}\n</svg>\n",
-        encoding="utf-8",
-    )  # fmt: skip
+    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 560" role="img">'
+    title = "<title>Builds and questions by number of tables</title>"
+    back = f'<style>{style}</style>\n<rect width="740" height="560" fill="#fff"/>'
+    svg.write_text("\n".join([head, title, back, *drawn, legend, "</svg>", ""]), encoding="utf-8")
 
 
 def _panel(title: str, series: dict[str, list[tuple[int, float]]], left: int, top: int) -> str:
@@ -471,10 +469,10 @@ def _panel(title: str, series: dict[str, list[tuple[int, float]]], left: int, to
         f'<line x1="{left + 40}" y1="{base}" x2="{left + 40 + width}" y2="{base}"/>',
         f'<line x1="{left + 40}" y1="{top + 20}" x2="{left + 40}" y2="{base}"/>',
     ]
-    for size in sorted(set(sizes)):
-        parts.append(
-            f'<text x="{at(size, high)[0]}" y="{base + 16}" text-anchor="middle" class="a">{size:,}</text>'
-        )
+    parts += (
+        f'<text x="{at(size, high)[0]}" y="{base + 16}" text-anchor="middle" class="a">{size:,}</text>'
+        for size in sorted(set(sizes))
+    )
     for (embedding, points), colour in zip(sorted(series.items()), ("#1b6ca8", "#c0561b"), strict=False):
         places = [at(*point) for point in points]
         parts.append(f'<polyline stroke="{colour}" points="{" ".join(f"{x},{y}" for x, y in places)}"/>')

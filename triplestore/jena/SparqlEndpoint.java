@@ -1,7 +1,10 @@
 // A SPARQL endpoint over Apache Jena's query engine (ARQ) and its store (TDB2, in memory), for tests where Fuseki cannot
 // be installed: Debian packages the libraries but not the server.
 //
-//   java -cp 'DIR/*' triplestore/jena/SparqlEndpoint.java PORT
+//   java -cp '/usr/share/java/*:FIX' triplestore/jena/SparqlEndpoint.java PORT
+//
+// Debian's jena-core.jar has the messages of its XML Schema parser where that does not look: unpack
+// org/apache/jena/ext/xerces from it and name the folder FIX/xerces.
 //
 // /query takes the SPARQL 1.1 Protocol's form (query, default-graph-uri), /data the Graph Store Protocol (GET, PUT,
 // POST, DELETE with ?graph= or ?default). As in Fuseki with tdb2:unionDefaultGraph, the default graph of a query is the
