@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from kgtable.answering.ask import Asker
     from kgtable.answering.program_runs import Engine, GraphPrograms, ProgramRun
     from kgtable.building.conversion_report import ConversionReport
+    from kgtable.building.convert import JobRunner
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
     from kgtable.index.relations import TableRelations
@@ -109,6 +110,8 @@ def build(
     base: str | None = None,
     embedding: str = "minilm",
     workers: int = 1,
+    scheduler: str | None = None,
+    parts: str | None = None,
     progress: Progress = silent,
 ) -> KnowledgeGraph:
     """Bring the graph in `directory` up to date with the tables under `paths` and open it.
@@ -117,13 +120,16 @@ def build(
     (None keeps that of the last build), `embedding` the name of the model of the search index (``"none"``
     for a lexical one). `workers` is the number of processes: one by default, since every further one
     imports the calling script anew, which must then be guarded by ``if __name__ == "__main__"``; the
-    command line, which is safe, uses all processors. The report is in `built` of the graph.
+    command line, which is safe, uses all processors. With `scheduler`, the address of a Dask scheduler, its
+    workers convert the tables and write part files to `parts`, a folder or fsspec URL (``s3://…``); parts that
+    are there already are not made again. The report is in `built` of the graph.
 
     Raises `UsageError` where there is no table, `MappingError`, `GraphLockedError` where another process
-    builds the graph, `GraphVersionError` for a foreign directory, `StorageError`.
+    builds the graph, `GraphVersionError` for a foreign directory, `StorageError`, `MissingExtraError`.
     """
     given = {"directory": directory, "mapping": mapping, "base": base, "embedding": embedding}
-    check_arguments("build", {**given, "workers": workers})
+    check_arguments("build", {**given, "workers": workers, "scheduler": scheduler, "parts": parts})
+    runner = _runner(scheduler, parts)
     from kgtable.building.pipeline import build_graph, refresh_mapping
     from kgtable.index.build import BuildEmbedding, ensure_index, index_step
     from kgtable.systems.trag.hyperedge_graph import refresh_hyperedges
@@ -139,6 +145,7 @@ def build(
         after=(index_step(embedding, workers, model.load), refresh_hyperedges),
         propose=model.propose,
         progress=progress,
+        runner=runner,
     )
     if ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=model.load):
         refresh_mapping(directory, model.propose)
@@ -168,6 +175,8 @@ def convert(
     mapping: PathLike | None = None,
     base: str = DEFAULT_BASE,
     workers: int = 1,
+    scheduler: str | None = None,
+    parts: str | None = None,
     progress: Progress = silent,
 ) -> ConversionReport:
     """Write the tables under `paths` as RDF to a file or an open stream.
@@ -176,12 +185,13 @@ def convert(
     (``csv``, ``xlsx``, ``text/html``, …), None looks at the content. `format` is the RDF format by name,
     suffix or media type; None goes by the suffix of `out`. The file appears when it is complete; where
     no table could be read, `out` is left as it was.
-    For `workers` see `build`, for `mapping` too.
+    For `workers`, `scheduler`, `parts` and `mapping` see `build`.
 
-    Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`.
+    Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
     """
     given = {"format": format, "format_in": format_in, "mapping": mapping, "base": base, "workers": workers}
-    check_arguments("convert", given)
+    check_arguments("convert", {**given, "scheduler": scheduler, "parts": parts})
+    runner = _runner(scheduler, parts)
     from kgtable.building.assembly import convert_tables
     from kgtable.building.convert import ConversionOptions
 
@@ -194,12 +204,27 @@ def convert(
     with ExitStack() as stack:
         files = _files(paths, format_in, stack)
         if not isinstance(out, str | os.PathLike):
-            return convert_tables(files, out, settings, workers=workers, progress=progress)
+            return convert_tables(files, out, settings, workers=workers, progress=progress, runner=runner)
         with suppress(_NothingReadError), whole_file(Path(out)) as handle:
-            report = convert_tables(files, handle, settings, workers=workers, progress=progress)
+            report = convert_tables(
+                files, handle, settings, workers=workers, progress=progress, runner=runner
+            )
             if not report.tables:
                 raise _NothingReadError
     return report
+
+
+def _runner(scheduler: str | None, parts: str | None) -> JobRunner | None:
+    if scheduler is None and parts is None:
+        return None
+    if scheduler is None or parts is None:
+        raise UsageError(
+            "A Dask scheduler and a place for the parts belong together.",
+            hint="Give scheduler, such as tcp://host:8786, and parts, a folder that the workers can write.",
+        )
+    from kgtable.building.distributed import Scheduler
+
+    return Scheduler(scheduler, parts).run
 
 
 class _NothingReadError(Exception):
@@ -747,18 +772,23 @@ class KnowledgeGraph:
             about["relations"] = self.relations.to_json()
         return about
 
-    def push(self, url: str, *, dialect: str = "generic", progress: Progress = silent) -> int:
+    def push(
+        self, url: str, *, dialect: str = "generic", again: bool = False, progress: Progress = silent
+    ) -> int:
         """Copy the graph to a Graph Store Protocol address; gives the number of triples sent.
 
+        What was sent is remembered beside the graph: a push that broke off goes on, and one after a build sends what
+        changed and deletes what is gone. With `again` everything is sent.
         Raises `UsageError`, `RemoteStoreError`.
         """
-        check_arguments("push", {"url": url, "dialect": dialect})
-        from kgtable.building.connect import push as push_graph
+        check_arguments("push", {"url": url, "dialect": dialect, "again": again})
+        from kgtable.building.push import push as push_graph
         from kgtable.graph.remote.endpoint import RemoteStore
         from kgtable.graph.remote.http import checked_url
 
         target = RemoteStore(StoreEndpoint(url, dialect, self.names.base, checked_url(url)))
-        return push_graph(self.store, self.catalogue.graphs(self.names), target, progress)
+        graphs = self.catalogue.graphs(self.names)
+        return push_graph(self.store, graphs, target, self.path, again=again, progress=progress)
 
     def __repr__(self) -> str:
         if self._closed:

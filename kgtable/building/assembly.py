@@ -16,6 +16,7 @@ from kgtable.building.convert import (
     ConversionJob,
     ConversionOptions,
     Converted,
+    JobRunner,
     few_collections,
     in_processes,
     plan_jobs,
@@ -188,7 +189,10 @@ class GenerationContent:
         workers: int = 1,
         progress: Progress = silent,
         propose: Propose = propose,
+        runner: JobRunner | None = None,
     ) -> None:
+        """`runner` runs the jobs elsewhere; without one they run in `workers` processes here."""
+        self._runner = runner
         self.plan = plan
         self.names = settings.names
         self._settings = settings
@@ -206,7 +210,7 @@ class GenerationContent:
         One after another they are a document only in a format without anything between its graphs.
         """
         jobs = [replace(job, contents=job.output.with_suffix(".contents")) for job in self._jobs(folder)]
-        for converted in run_jobs(jobs, self._settings, self._workers):
+        for converted in self._run(jobs):
             self._finished(converted.records)
             if converted.job.contents is not None:
                 self.contents.append(converted.job.contents)
@@ -228,8 +232,8 @@ class GenerationContent:
     def _write_tables(self, out: IO[bytes], folder: Path, between: bytes) -> bool:
         """Write the tables, the first job's directly to `out`; gives whether there were any."""
         jobs = self._jobs(folder)
-        if not out.seekable():
-            return self._join(out, between, run_jobs(jobs, self._settings, self._workers), written=False)
+        if not out.seekable() or self._runner is not None:
+            return self._join(out, between, self._run(jobs), written=False)
         here = jobs[:1] if self._workers > 1 else jobs
         beginning = out.tell()
         with in_processes(jobs[len(here) :], self._settings, self._workers) as others, few_collections():
@@ -248,6 +252,11 @@ class GenerationContent:
                 written = True
             path.unlink()
         return written
+
+    def _run(self, jobs: Sequence[ConversionJob]) -> Iterator[Converted]:
+        if self._runner is not None:
+            return self._runner(jobs, self._settings)
+        return run_jobs(jobs, self._settings, self._workers)
 
     def _jobs(self, folder: Path) -> list[ConversionJob]:
         self._progress("converting", 0, len(self.plan.convert))
@@ -316,6 +325,7 @@ def convert_tables(
     *,
     workers: int = 1,
     progress: Progress = silent,
+    runner: JobRunner | None = None,
 ) -> ConversionReport:
     """Write the tables under `paths`, then the dataset's description and ontology, to `out`.
 
@@ -333,6 +343,6 @@ def convert_tables(
         (), tuple((file, "") for file in found.files), tuple(file.relative for file in found.files)
     )
     with TemporaryDirectory(prefix="kgtable-") as folder, storage_errors(folder):
-        assembly = GenerationContent(plan, settings, workers, progress)
+        assembly = GenerationContent(plan, settings, workers, progress, runner=runner)
         assembly.write(out, Path(folder))
     return ConversionReport.of(assembly.catalogue().files.values(), found.notices)

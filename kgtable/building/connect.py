@@ -1,4 +1,4 @@
-"""Graph directories that point to a SPARQL endpoint: connect, list tables, push a graph."""
+"""Graph directories that point to a SPARQL endpoint: connect, list tables, count."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import pyoxigraph as ox
 import rdflib
 
 from kgtable.building.catalogue import Catalogue, FileRecord, TableRecord
-from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.generations import Generation, GraphDirectory
-from kgtable.errors import RemoteStoreError
 from kgtable.graph.export import write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.remote.endpoint import RemoteStore
@@ -116,32 +114,3 @@ def _rows(store: TripleStore, name: str) -> Iterator[dict[str, Any]]:
     for solution in found:
         terms = {name: solution[name] for name in names}
         yield {name: None if term is None else term.value for name, term in terms.items()}
-
-
-def push(
-    source: TripleStore,
-    named: list[str],
-    target: RemoteStore,
-    progress: Progress = silent,
-) -> int:
-    """Copy the `named` graphs, then the description, to a Graph Store; gives the triples sent.
-
-    Each graph takes the place of what was there under its name, so a push that was broken off is
-    repeated from the start without harm. Graphs of other names are not touched. Raises
-    `RemoteStoreError`, which tells how far it came.
-    """
-    sent = 0
-    graphs: list[str | None] = [*named, None]
-    for done, iri in enumerate(graphs):
-        progress("push", done, len(graphs))
-        found = list(source.graph(iri))
-        try:
-            target.put_graph(iri, ox.serialize(found, format=ox.RdfFormat.N_TRIPLES) or b"")
-        except RemoteStoreError as error:
-            raise RemoteStoreError(
-                f"{done:,} of {len(graphs):,} graphs were sent, then: {error.message}",
-                hint=f"{error.hint} Run it again: what is there already is replaced.".strip(),
-            ) from error
-        sent += len(found)
-    progress("push", len(graphs), len(graphs))
-    return sent

@@ -6,7 +6,7 @@ import gc
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -16,7 +16,7 @@ from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
-from typing import IO
+from typing import IO, TypeAlias
 
 from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
 from kgtable.building.contents import ContentWriter
@@ -175,6 +175,10 @@ def _split(file: TableFile, digest: str, parts: int, limits: ReadLimits) -> Spli
         return SplitFile(sha256, scan_delimited(file, limits, parts) if streamed else None)
     except Exception:  # the job that reads the file tells what is wrong with it
         return None
+
+
+JobRunner: TypeAlias = Callable[[Sequence[ConversionJob], ConversionOptions], Iterator[Converted]]
+"""Runs jobs somewhere and gives their results in order, each with its text at the job's output."""
 
 
 def run_jobs(jobs: Sequence[ConversionJob], settings: ConversionOptions, workers: int) -> Iterator[Converted]:

@@ -16,14 +16,60 @@ from kgtable.storage import link_tree, storage_errors
 
 _PIECE = 1 << 20
 
+LOADED_AT_ONCE = 80_000_000
+"""Bytes of N-Quads, about half a million quads, that Oxigraph is given at a time.
+
+It sorts what it is given a million quads at a time in two threads, which holds 2 GB; with half a million it holds
+0.6 GB. But what is loaded in many parts is merged again and again on disk, so the parts grow after the first.
+"""
+
+EQUAL_PARTS = 4
+"""Parts of a load before each is twice as large as the one before."""
+
 
 class JoinedFiles(RawIOBase):
-    """One stream over files that are still being written: each is read in its turn, then deleted."""
+    """One stream over files that are still being written: each is read in its turn, then deleted.
 
-    def __init__(self, paths: Iterable[Path]) -> None:
+    With `part_size` it ends after about so many bytes, at the end of a line; `next_part` goes on from there, and
+    parts after the first `EQUAL_PARTS` are each twice as large as the one before.
+    """
+
+    def __init__(self, paths: Iterable[Path], part_size: int | None = None) -> None:
         super().__init__()
         self._pieces = self._read_all(paths)
         self._rest = b""
+        self._part_size = part_size
+        self._left = part_size
+        self._held = b""
+        self._parts = 0
+
+    def next_part(self) -> bool:
+        """Whether there is more to read after the end of a part; if so, reading goes on with it."""
+        if self._part_size is not None:
+            self._parts += 1
+            self._part_size *= 2 if self._parts > EQUAL_PARTS else 1
+            self._rest, self._held, self._left = self._held, b"", self._part_size
+        if not self._rest:
+            self._rest = self._next_piece()
+        return bool(self._rest)
+
+    def _next_piece(self) -> bytes:
+        """What follows in the part; nothing at its end."""
+        if self._left is None:
+            return next(self._pieces, b"")
+        if self._left <= 0:
+            return b""
+        piece = next(self._pieces, b"")
+        self._left -= len(piece)
+        while piece and self._left <= 0 and b"\n" not in piece:
+            following = next(self._pieces, b"")
+            if not following:
+                break
+            piece += following
+        if self._left <= 0 and b"\n" in piece:
+            end = piece.rindex(b"\n") + 1
+            piece, self._held = piece[:end], piece[end:]
+        return piece
 
     @staticmethod
     def _read_all(paths: Iterable[Path]) -> Iterator[bytes]:
@@ -40,10 +86,10 @@ class JoinedFiles(RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes, nothing at the end; all that is left with a negative size."""
         if size < 0:
-            rest, self._rest = self._rest + b"".join(self._pieces), b""
+            rest, self._rest = self._rest + b"".join(iter(self._next_piece, b"")), b""
             return rest
         if not self._rest:
-            self._rest = next(self._pieces, b"")
+            self._rest = self._next_piece()
         piece, self._rest = self._rest[:size], self._rest[size:]
         return piece
 
@@ -133,4 +179,6 @@ def _store_errors(path: Path, read: Path) -> Iterator[None]:
 
 
 def _load(store: ox.Store, nquads: Iterable[Path]) -> None:
-    store.bulk_load(JoinedFiles(nquads), ox.RdfFormat.N_QUADS, lenient=True)  # type: ignore[arg-type]
+    stream = JoinedFiles(nquads, LOADED_AT_ONCE)
+    while stream.next_part():
+        store.bulk_load(stream, ox.RdfFormat.N_QUADS, lenient=True)  # type: ignore[arg-type]

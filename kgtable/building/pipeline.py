@@ -16,7 +16,7 @@ from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.building.contents import save_contents
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
-from kgtable.building.convert import ConversionOptions
+from kgtable.building.convert import ConversionOptions, JobRunner
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import carry_over, change_store, fill_store
 from kgtable.errors import UsageError
@@ -104,12 +104,14 @@ def build_graph(
     after: Sequence[BuildStep] = (),
     propose: Propose = propose,
     progress: Progress = silent,
+    runner: JobRunner | None = None,
 ) -> BuildReport:
     """Bring the graph in `directory` up to date with the tables under `paths`.
 
     The decisions in `mapping` win over those edited in the directory's own ``ontology.csv``, and these
     over the generator. Without `base` the one the graph was built with counts, or `DEFAULT_BASE`.
     `propose` finds the column names that may mean the same, for the mapping and the ontology.
+    `runner` converts elsewhere than in `workers` processes here.
     `before` is called once there is something to do, `after` are further steps on the new generation
     before readers see it. A build with nothing to do calls none of them. A table that cannot be read
     is reported and the others are built; what was read of its file before is kept until the file is
@@ -144,7 +146,7 @@ def build_graph(
         before()
         generation = place.begin(current, names.base)
         try:
-            assembly = GenerationContent(plan, settings, workers, progress, propose)
+            assembly = GenerationContent(plan, settings, workers, progress, propose, runner)
             made = _make(generation, known, assembly, found.notices, watch)
             with watch.stage("indexing"):
                 for step in after:

@@ -208,6 +208,16 @@ workers_option = click.option(
     default=os.cpu_count() or 1,
     help="Processes that convert tables.  [default: one for each processor]",
 )
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Convert on the workers of this Dask scheduler, such as tcp://host:8786.",
+)
+parts_option = click.option(
+    "--parts",
+    metavar="URL",
+    help="With --scheduler: the folder or fsspec URL that the workers write to; what is there is not made again.",
+)
 report_option = click.option(
     "--report", type=click.Path(path_type=Path), help="Write the conversion report here: .json, or text."
 )

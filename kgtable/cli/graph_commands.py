@@ -20,10 +20,12 @@ from kgtable.cli.common import (
     kg_option,
     mapping_option,
     note,
+    parts_option,
     reading,
     refuse_standard_input,
     report_option,
     say,
+    scheduler_option,
     standard_input,
     table_option,
     text_of_input,
@@ -58,6 +60,8 @@ paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Pat
     "--base", default=DEFAULT_BASE, show_default=True, help="The IRI that generated IRIs begin with."
 )
 @workers_option
+@scheduler_option
+@parts_option
 @report_option
 def convert(
     paths: tuple[Path, ...],
@@ -67,6 +71,8 @@ def convert(
     mapping: Path | None,
     base: str,
     workers: int,
+    scheduler: str | None,
+    parts: str | None,
     report: Path | None,
 ) -> None:
     """Write tables as RDF.
@@ -86,6 +92,8 @@ def convert(
             mapping=mapping,
             base=base,
             workers=workers,
+            scheduler=scheduler,
+            parts=parts,
             progress=progress,
         )
     _finish(done, report)
@@ -100,6 +108,8 @@ def convert(
     "--embedding", default="minilm", show_default=True, help="The model of the search index, or none."
 )
 @workers_option
+@scheduler_option
+@parts_option
 @report_option
 def build(
     paths: tuple[Path, ...],
@@ -108,6 +118,8 @@ def build(
     base: str | None,
     embedding: str,
     workers: int,
+    scheduler: str | None,
+    parts: str | None,
     report: Path | None,
 ) -> None:
     """Build a graph from tables, or bring it up to date.
@@ -119,7 +131,15 @@ def build(
     with (
         ProgressLine() as progress,
         kgtable.build(
-            paths, kg, mapping=mapping, base=base, embedding=embedding, workers=workers, progress=progress
+            paths,
+            kg,
+            mapping=mapping,
+            base=base,
+            embedding=embedding,
+            workers=workers,
+            scheduler=scheduler,
+            parts=parts,
+            progress=progress,
         ) as graph,
     ):
         built = graph.built
@@ -340,14 +360,15 @@ def connect(url: str, kg: Path, store: str | None, dialect: str, base: str | Non
 @click.argument("url")
 @kg_option
 @dialect_option
-def push(url: str, kg: Path, dialect: str) -> None:
+@click.option("--again", is_flag=True, help="Send everything, whatever was sent before.")
+def push(url: str, kg: Path, dialect: str, again: bool) -> None:
     """Copy a graph to another engine.
 
     URL is its Graph Store Protocol address. Each table's graph and the description replace what is there
-    under their names. A push that was interrupted is run again.
+    under their names. A push that was interrupted goes on when it is run again; one after a build sends what changed.
     """
     with kgtable.open(kg) as graph, ProgressLine() as progress:
-        sent = graph.push(url, dialect=dialect, progress=progress)
+        sent = graph.push(url, dialect=dialect, again=again, progress=progress)
         note(f"{url}: {len(graph.tables):,} tables and the description, {sent:,} triples.")
 
 

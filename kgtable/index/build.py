@@ -6,13 +6,11 @@ import json
 import re
 import shutil
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,267 +21,22 @@ from kgtable.building.load import replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_source import StoredDocument, read_document
 from kgtable.graph.store import EmbeddedStore, store_state
-from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces
-from kgtable.index.column_profiles import TableHead, profiles_of
-from kgtable.index.corpus import NONE, PRINTED_CELLS, PRINTED_ROWS, Corpus, Places, Statistics, okapi
+from kgtable.index.column_profiles import profiles_of
+from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.corpus_assembly import AssembledCorpus, assemble
 from kgtable.index.embedding import Embedder, Matrix
 from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
 from kgtable.index.passage_index import passages_of, piece_texts, write_passages
-from kgtable.index.postings import Integers, Postings
+from kgtable.index.postings import Integers
 from kgtable.index.relation_statements import STATED_BY, STATED_OF, relation_blocks
 from kgtable.index.relations import FILE as RELATIONS
 from kgtable.index.relations import find_relations, header_vectors
-from kgtable.index.substring import Strings, StringsWriter, encoded, folded, write_grams
-from kgtable.index.words import terms
+from kgtable.index.substring import folded, write_grams
 from kgtable.ontology.column_stats import Summary, clean_text
 from kgtable.ontology.equivalents import Proposals, propose
 from kgtable.storage import link_tree, storage_errors, whole_file
-
-_YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
-
-MOSTLY = 0.6
-"""A column is numeric where more than this share of its cells are quantities."""
-
-MOST_KIN = 50
-"""Tables of one title beyond which it says nothing about them."""
-
-
-class CorpusAssembly:
-    """Collects tables one after the other; `corpus` gives the whole.
-
-    Rows and cells as they are printed go straight to files in `folder`; `heads` are the tables' heads.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.heads: list[TableHead] = []
-        self._texts: dict[str, int] = {}
-        self._ids: list[str] = []
-        self._around: list[Counter[str]] = []
-        self._named: list[list[str]] = []
-        self._titles: list[str] = []
-        self._starts: dict[str, list[int]] = {"table_row": [0], "table_column": [0], "row_cell": [0]}
-        self._rows: list[tuple[int, int, bool, int, int]] = []
-        self._columns: list[tuple[int, int, int, bool, int]] = []
-        self._predicates: dict[str, int] = {}
-        self._cells: list[tuple[int, int, int]] = []
-        self._lexical: list[tuple[int, int]] = []
-        self._printed_cells = StringsWriter(folder / PRINTED_CELLS)
-        self._printed_rows = StringsWriter(folder / PRINTED_ROWS)
-
-    def add(self, content: TableContent) -> str:
-        """Append a table; gives the text that its vector stands for."""
-        table, first_column = len(self._ids), len(self._columns)
-        self.heads.append(TableHead.of(content))
-        self._ids.append(content.id)
-        self._around.append(Counter(chain.from_iterable(map(terms, content.around))))
-        title = " . ".join(filter(None, (content.title, *content.heading, content.caption)))
-        self._named.append(terms(title))
-        self._titles.append(title)
-        filled: Counter[int] = Counter()
-        numeric: Counter[int] = Counter()
-        text = TableText(content)
-        for row in content.rows:
-            text.add(row)
-            self._add_row(table, row)
-            for column, cell in row.cells:
-                self._add_cell(first_column + column, cell)
-                filled[column] += not row.is_header
-                numeric[column] += cell.is_quantity
-            self._starts["row_cell"].append(len(self._cells))
-        for column, (name, iri) in enumerate(content.columns):
-            is_numeric = numeric[column] > MOSTLY * filled[column]
-            predicate = self._predicates.setdefault(iri, len(self._predicates))
-            named = self._text(name) if name.strip() else NONE
-            self._columns.append((column, table, named, is_numeric, predicate))
-        self._starts["table_row"].append(len(self._rows))
-        self._starts["table_column"].append(len(self._columns))
-        return text.text
-
-    def _add_row(self, table: int, row: ContentRow) -> None:
-        label, heading = self._text_or_none(row.label), self._text_or_none(row.heading)
-        self._rows.append((row.row, table, row.is_header, label, heading))
-        self._printed_rows.add(_json([row.label, row.heading]))
-
-    def _add_cell(self, column: int, cell: CellContent) -> None:
-        if cell.lexical:
-            self._lexical.append((self._text(cell.lexical), len(self._cells)))
-        self._cells.append((len(self._rows) - 1, column, self._text(cell.text)))
-        self._printed_cells.add(_json(cell.to_list()))
-
-    def _text(self, text: str) -> int:
-        return self._texts.setdefault(folded(text), len(self._texts))
-
-    def _text_or_none(self, text: str | None) -> int:
-        return NONE if text is None else self._text(text)
-
-    def corpus(self) -> Corpus:
-        """The arrays; texts and terms are written on the way."""
-        folder = self._folder
-        self._printed_cells.close()
-        self._printed_rows.close()
-        in_order, place = _sorted(self._texts)
-        predicates, predicate_place = _sorted(self._predicates)
-        Strings.write(in_order, folder / "texts")
-        Strings.write(predicates, folder / "predicates")
-        places = self._places(place, predicate_place)
-        text_terms = [terms(text) for text in in_order]
-        vocabulary = sorted(
-            {
-                *chain.from_iterable(text_terms),
-                *chain.from_iterable(self._around),
-                *chain.from_iterable(self._named),
-            },
-            key=encoded,
-        )
-        Strings.write(vocabulary, folder / "terms")
-        numbers = {term: number for number, term in enumerate(vocabulary)}
-        text_starts, text_items = _rows_of(text_terms, numbers)
-        text_of_item = np.repeat(np.arange(len(in_order)), np.diff(text_starts))
-        lexical = np.array(self._lexical, dtype=np.int64).reshape(-1, 2)
-        body = np.flatnonzero(~places.row_is_header[places.cell_row])
-        bm25, term_tables, in_table, weight = okapi(
-            places,
-            Postings(text_starts, text_items),
-            named=_rows_of(self._named, numbers),
-            around=_rows_of([list(counts.elements()) for counts in self._around], numbers),
-            terms=len(vocabulary),
-        )
-        term_texts = Postings.build(text_items, text_of_item, len(vocabulary))
-        sizes = np.bincount(term_texts.items, minlength=len(in_order)).astype(np.int32)
-        dated = np.fromiter((_YEAR.search(text) is not None for text in in_order), np.bool_, len(in_order))
-        size = len(in_order)
-        return Corpus(
-            table_ids=tuple(self._ids),
-            places=places,
-            statistics=Statistics(weight, bm25, in_table, sizes, dated),
-            texts=Strings.open(folder / "texts"),
-            terms=Strings.open(folder / "terms"),
-            predicates=Strings.open(folder / "predicates"),
-            printed_cells=Strings.open(folder / PRINTED_CELLS),
-            printed_rows=Strings.open(folder / PRINTED_ROWS),
-            term_texts=term_texts,
-            term_tables=term_tables,
-            text_cells=Postings.build(
-                np.concatenate([places.cell_text[body], place[lexical[:, 0]]]),
-                np.concatenate([body, lexical[:, 1]]),
-                size,
-            ),
-            text_labels=_by_text(places.row_label, size),
-            text_groups=_by_text(places.row_group_label, size),
-            text_columns=_by_text(places.column_name, size),
-        )
-
-    def _places(self, place: Integers, predicate_place: Integers) -> Places:
-        rows = np.array(self._rows, dtype=np.int64).reshape(-1, 5)
-        columns = np.array(self._columns, dtype=np.int64).reshape(-1, 5)
-        cells = np.array(self._cells, dtype=np.int64).reshape(-1, 3)
-        return Places(
-            table_kin=_kin(self._titles),
-            table_row_start=np.array(self._starts["table_row"], dtype=np.int64),
-            table_column_start=np.array(self._starts["table_column"], dtype=np.int64),
-            row_cell_start=np.array(self._starts["row_cell"], dtype=np.int64),
-            row_number=rows[:, 0].astype(np.int32),
-            row_table=rows[:, 1].astype(np.int32),
-            row_is_header=rows[:, 2].astype(np.bool_),
-            row_label=place[rows[:, 3]].astype(np.int32),
-            row_group_label=place[rows[:, 4]].astype(np.int32),
-            column_number=columns[:, 0].astype(np.int32),
-            column_table=columns[:, 1].astype(np.int32),
-            column_name=place[columns[:, 2]].astype(np.int32),
-            column_predicate=predicate_place[columns[:, 4]].astype(np.int32),
-            column_is_numeric=columns[:, 3].astype(np.bool_),
-            cell_row=cells[:, 0].astype(np.int32),
-            cell_column=cells[:, 1].astype(np.int32),
-            cell_text=place[cells[:, 2]].astype(np.int32),
-        )
-
-
-def _kin(titles: Sequence[str]) -> Integers:
-    """A number for each table; tables of one title, if they are not too many, have the same."""
-    sharing = Counter(titles)
-    numbers: dict[str | int, int] = {}
-    keys = (title if title and sharing[title] <= MOST_KIN else at for at, title in enumerate(titles))
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
-
-
-class AssembledCorpus(NamedTuple):
-    """A corpus that was saved, the texts that the vectors of its tables stand for, and the tables' heads."""
-
-    corpus: Corpus
-    table_texts: list[str]
-    heads: list[TableHead]
-
-
-def assemble(contents: Iterable[TableContent], folder: Path) -> AssembledCorpus:
-    """The corpus of these tables, saved into an existing folder."""
-    assembly = CorpusAssembly(folder)
-    table_texts = [assembly.add(content) for content in contents]
-    corpus = assembly.corpus()
-    corpus.save(folder)
-    return AssembledCorpus(corpus, table_texts, assembly.heads)
-
-
-def _json(value: list[Any]) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
-LONGEST_TEXT = 128
-"""Word pieces of a table's text that are embedded; more of them cost time and gain nothing measurable."""
-
-_PIECE = re.compile(r"[^\W\d_]{1,6}|\d{1,2}|[^\w\s]|_")
-
-
-class TableText:
-    """What a table's vector stands for: title, headings, column names and as many first rows as fit."""
-
-    def __init__(self, content: TableContent) -> None:
-        named = ". ".join(filter(None, (content.title, *content.heading, content.caption)))
-        columns = ", ".join(name for name, _ in content.columns if name)
-        self._parts = [f"{named}. " if named else "", columns, "."]
-        self._cells = 0
-        self._has_rows = False
-
-    def add(self, row: ContentRow) -> None:
-        """Append the next row."""
-        room = 4 * LONGEST_TEXT - self._cells
-        self._cells += len(row.cells)
-        if room > 0 and not row.is_header:
-            texts = [cell.text for _, cell in row.cells[:room]]
-            self._parts.append(f"{';' if self._has_rows else ''} {', '.join(texts)}")
-            self._has_rows = True
-
-    @property
-    def text(self) -> str:
-        """The text of what was added."""
-        text = " ".join("".join(self._parts).split())
-        pieces = list(islice(_PIECE.finditer(text), LONGEST_TEXT))
-        return text[: pieces[-1].end()] if pieces else text
-
-
-def _sorted(numbers: dict[str, int]) -> tuple[list[str], Integers]:
-    """The strings in the order of `Strings`, and for each old number the new one; `NONE` stays."""
-    in_order = sorted(numbers, key=encoded)
-    place = np.zeros(len(in_order) + 1, dtype=np.int64)
-    place[[numbers[text] for text in in_order]] = np.arange(len(in_order))
-    place[NONE] = NONE
-    return in_order, place
-
-
-def _rows_of(lists: Sequence[Sequence[str]], numbers: dict[str, int]) -> tuple[Integers, Integers]:
-    starts = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in lists], out=starts[1:])
-    items = np.fromiter(
-        map(numbers.__getitem__, chain.from_iterable(lists)), dtype=np.int64, count=int(starts[-1])
-    )
-    return starts, items
-
-
-def _by_text(texts: Integers, size: int) -> Postings:
-    known = np.flatnonzero(texts != NONE)
-    return Postings.build(texts[known], known, size)
-
 
 VERSION = 4
 """Rises when the files of an index change."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -18,7 +18,7 @@ import numpy as np
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.corpus import Corpus
-from kgtable.index.postings import Integers
+from kgtable.index.postings import Integers, Postings
 from kgtable.index.words import is_empty_word, stem
 
 KEY_WORDS = frozenset({"id", "code", "key", "no", "nr", "number", "num", "sku", "#"})
@@ -110,9 +110,9 @@ class TableHead:
         return frozenset(header_words(self.title or self.id))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnProfile:
-    """One column: where it is, its header, and its distinct values as numbers of keys."""
+    """One column: where it is, its header, and its distinct values as numbers of keys, rising."""
 
     number: int
     table: int
@@ -121,7 +121,7 @@ class ColumnProfile:
     words: tuple[str, ...]
     form: ValueForm
     filled: int
-    keys: frozenset[int]
+    values: Integers
     density: float
     """Of a column of whole numbers, the share that it has of the numbers up to the greatest: 1 for years;
     0 for any other column."""
@@ -129,7 +129,12 @@ class ColumnProfile:
     @property
     def uniqueness(self) -> float:
         """The share of distinct values among those that are filled."""
-        return len(self.keys) / self.filled if self.filled else 0.0
+        return len(self.values) / self.filled if self.filled else 0.0
+
+    @property
+    def keys(self) -> frozenset[int]:
+        """The numbers of its keys as a set, made anew each time: sets of all columns would fill the memory."""
+        return frozenset(self.values.tolist())
 
     @cached_property
     def about(self) -> frozenset[str]:
@@ -176,35 +181,44 @@ def profiles_of(corpus: Corpus, heads: Sequence[TableHead]) -> TableProfiles:
     """The profiles of all columns of a corpus, whose tables have these heads."""
     places = corpus.places
     body = ~places.row_is_header[places.cell_row]
-    column = places.cell_column[body].astype(np.int64)
-    text = places.cell_text[body].astype(np.int64)
+    column, text = places.cell_column[body], places.cell_text[body]
     keys, numbers = _keys(corpus, np.unique(text))
     key = numbers[text]
     known = key >= 0
     column, key = column[known], key[known]
     count = len(places.column_name)
-    filled = np.bincount(column, minlength=count)
-    size = max(len(keys), 1)
-    pairs = np.unique(column * size + key)
-    starts = np.searchsorted(pairs // size, np.arange(count + 1))
-    values = (pairs % size).tolist()
-    forms = [_form_of(text) for text in keys]
+    filled = np.bincount(column, minlength=count).tolist()
+    values_of = Postings.build(column, key, count)
+    forms = np.fromiter((_FORMS.index(_form_of(text)) for text in keys), np.int8, len(keys))
+    owner = np.repeat(np.arange(count), np.diff(values_of.starts))
+    counted = np.bincount(
+        owner * len(_FORMS) + forms[values_of.items], minlength=count * len(_FORMS)
+    ).reshape(count, len(_FORMS))
     columns = []
-    for at in range(count):
-        table, index = int(places.column_table[at]), int(places.column_number[at])
+    for at, (table, index) in enumerate(
+        zip(places.column_table.tolist(), places.column_number.tolist(), strict=True)
+    ):
         name = heads[table].names[index]
-        own = values[starts[at] : starts[at + 1]]
-        form = _common_form(forms[value] for value in own)
-        density = _density([keys[value] for value in own if forms[value] is ValueForm.WHOLE]) if form is ValueForm.WHOLE else 0.0  # noqa: E501  # fmt: skip
+        own = values_of.of_one(at)
+        form = _common_form({form: n for form, n in zip(_FORMS, counted[at].tolist(), strict=True) if n})
+        density = 0.0
+        if form is ValueForm.WHOLE:
+            density = _density([keys[value] for value in own[forms[own] == _WHOLE].tolist()])
         columns.append(
-            ColumnProfile(at, table, index, name, header_words(name), form, int(filled[at]), frozenset(own), density)
-        )  # fmt: skip
+            ColumnProfile(at, table, index, name, header_words(name), form, filled[at], own, density)
+        )
     return TableProfiles(tuple(heads), tuple(columns), tuple(keys))
+
+
+_FORMS = (ValueForm.DATE, ValueForm.NUMBER, ValueForm.TEXT, ValueForm.WHOLE)
+"""The forms of a value, in the order of their names."""
+
+_WHOLE = _FORMS.index(ValueForm.WHOLE)
 
 
 def _keys(corpus: Corpus, texts: Integers) -> tuple[list[str], Integers]:
     """The distinct keys of the texts, and for each text of the corpus the number of its key, -1 for none."""
-    numbers = np.full(len(corpus.texts) + 1, -1, dtype=np.int64)
+    numbers = np.full(len(corpus.texts) + 1, -1, dtype=np.int32)
     known: dict[str, int] = {}
     for text in texts.tolist():
         key = key_of(corpus.texts[text])
@@ -213,10 +227,7 @@ def _keys(corpus: Corpus, texts: Integers) -> tuple[list[str], Integers]:
     return list(known), numbers
 
 
-def _common_form(forms: Iterable[ValueForm]) -> ValueForm:
-    counts: dict[ValueForm, int] = {}
-    for form in forms:
-        counts[form] = counts.get(form, 0) + 1
+def _common_form(counts: Mapping[ValueForm, int]) -> ValueForm:
     total = sum(counts.values())
     if not total:
         return ValueForm.EMPTY

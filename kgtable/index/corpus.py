@@ -168,6 +168,9 @@ _POSTINGS = ("term_texts", "term_tables", "text_cells", "text_labels", "text_gro
 K1, B = 1.2, 0.75
 """The usual saturation of repeated terms, and how much longer tables are discounted."""
 
+CELLS_COUNTED = 1 << 20
+"""Cells whose terms are counted at a time: it bounds the memory."""
+
 Lists: TypeAlias = tuple[Integers, Integers]
 """Terms by table: where each table's terms start, and the terms."""
 
@@ -186,7 +189,7 @@ def okapi(
     counts: list[Integers] = []
 
     def count(table: Integers, term: Integers, times: Integers) -> None:
-        found, inverse = np.unique(term * places.tables + table, return_inverse=True)
+        found, inverse = np.unique(term.astype(np.int64) * places.tables + table, return_inverse=True)
         keys.append(found)
         counts.append(np.bincount(inverse, weights=times, minlength=len(found)))
 
@@ -195,10 +198,12 @@ def okapi(
         lengths = ends - starts
         count(np.repeat(table, lengths), text_terms.items[ranges(starts, ends)], np.repeat(times, lengths))
 
-    cell_table = places.row_table[places.cell_row]
-    body = ~places.row_is_header[places.cell_row]
-    count_texts(cell_table, places.cell_text, np.ones(len(cell_table), dtype=np.int64))
+    for start in range(0, len(places.cell_row), CELLS_COUNTED):
+        some = slice(start, start + CELLS_COUNTED)
+        table = places.row_table[places.cell_row[some]]
+        count_texts(table, places.cell_text[some], np.ones(len(table), dtype=np.int64))
     known = np.flatnonzero(places.column_name != NONE)
+    body = ~places.row_is_header[places.cell_row]
     filled = np.bincount(places.cell_column[body], minlength=len(places.column_name))
     count_texts(places.column_table[known], places.column_name[known], filled[known])
     for starts, items in (named, around):

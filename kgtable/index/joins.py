@@ -11,23 +11,31 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from rapidfuzz import fuzz, process
 
 from kgtable.index.column_profiles import ColumnProfile, TableProfiles, ValueForm
 from kgtable.index.embedding import Matrix
+from kgtable.index.postings import Flags, Integers, Postings, ranges
 from kgtable.resources import PACKAGE
 
 UNIQUE = 0.95
 """The share of distinct values from which a column can be the key of a join."""
 
+LEAST_FUZZY = 0.2
+"""The share of equal values from which columns whose headers have no word in common are compared by spelling."""
+
 LEAST_SHARE = 0.5
 """The share of the referring column's values that the key has to have, by fuzzy matches as well."""
+
+PAIRS_COMPARED, VALUES_AT_ONCE = 1 << 20, 1 << 22
+"""Pairs of columns, and values in them, that are gone through at a time: they bound the memory."""
 
 COMMON_VALUE = 100
 """Columns that have a value, beyond which it is too common to bring pairs of columns together."""
@@ -82,7 +90,8 @@ class JoinFinder:
     """Finds the joins between tables.
 
     `vectors` are those of the distinct headers (`vector_of` gives the row of a column's header, -1 for
-    none); without them meaning is judged by words alone.
+    none); without them meaning is judged by words alone. `clusters` are tables that are parts of one, which are
+    not joined with each other.
     """
 
     def __init__(
@@ -90,64 +99,150 @@ class JoinFinder:
         profiles: TableProfiles,
         vectors: Matrix | None = None,
         vector_of: Sequence[int] = (),
-        unions: Collection[tuple[int, int]] = (),
+        clusters: Sequence[Sequence[int]] = (),
     ) -> None:
         self._profiles = profiles
         self._vectors, self._vector_of = vectors, vector_of
-        self._unions = frozenset(unions)
+        self._cluster = np.arange(-1, -1 - len(profiles.heads), -1)
+        for number, cluster in enumerate(clusters):
+            self._cluster[list(cluster)] = number
         counts = Counter(name for kin in profiles.kin for name in kin)
         self._has_kin = [any(counts[name] > 1 for name in kin) for kin in profiles.kin]
         self._keys = [
             column
             for column in profiles.columns
-            if column.uniqueness >= UNIQUE and len(column.keys) >= 2 and column.form is not ValueForm.DATE
+            if column.uniqueness >= UNIQUE and len(column.values) >= 2 and column.form is not ValueForm.DATE
         ]
-
         self._key_numbers = frozenset(column.number for column in self._keys)
+        columns = profiles.columns
+        self._sizes = np.fromiter((len(column.values) for column in columns), np.int64, len(columns))
+        starts = np.concatenate([[0], np.cumsum(self._sizes)])
+        values = [column.values for column in columns]
+        self._values = Postings(starts, np.concatenate(values) if values else np.zeros(0, dtype=np.int32))
 
     def candidates(self) -> Iterator[JoinCandidate]:
         """Every pair that some blocking brings together and that shares enough values, in order."""
         columns = self._profiles.columns
-        pairs = {
-            pair
-            for pair in (*self._by_values(), *self._by_names(), *self._by_kin())
-            if columns[pair[0]].table != columns[pair[1]].table
-            and (columns[pair[0]].table, columns[pair[1]].table) not in self._unions
-        }
-        for left, right in sorted(pairs):
-            found = self._compared(columns[left], columns[right])
-            if found is not None:
-                yield found
+        count = max(len(columns), 1)
+        brought = [*self._by_values()]
+        for pairs in (self._by_names(), self._by_kin()):
+            codes = array("q", (left * count + right for left, right in pairs))
+            brought.append(np.unique(np.frombuffer(codes, dtype=np.int64)))
+        found = np.unique(np.concatenate(brought))
+        for start in range(0, len(found), PAIRS_COMPARED):
+            left, right = np.divmod(found[start : start + PAIRS_COMPARED], count)
+            for one, other, common in zip(*map(np.ndarray.tolist, self._likely(left, right)), strict=True):
+                candidate = self._compared(columns[one], columns[other], common)
+                if candidate is not None:
+                    yield candidate
 
-    def _by_values(self) -> Iterator[tuple[int, int]]:
-        """Referring column and key that share a good part of the rarer values of the first."""
+    def _likely(self, left: Integers, right: Integers) -> tuple[Integers, Integers, Integers]:
+        """The pairs of columns that may share enough values, with the number of equal ones.
+
+        The few that may are compared one by one.
+        """
+        table, is_number, is_text = self._kinds
+        cluster = self._cluster[table]
+        apart = (table[left] != table[right]) & (cluster[left] != cluster[right])
+        apart &= is_number[left] == is_number[right]
+        left, right = left[apart], right[apart]
+        common = self._common(left, right)
+        smaller = np.minimum(self._sizes[left], self._sizes[right])
+        likely = (common >= 2) & (common >= LEAST_SHARE * smaller)
+        spelt = np.flatnonzero(is_text[left] & is_text[right] & (common < smaller) & ~likely)
+        alike = (common[spelt] >= LEAST_FUZZY * smaller[spelt]) | self._share_words(left[spelt], right[spelt])
+        likely[spelt[alike]] = True
+        return left[likely], right[likely], common[likely]
+
+    def _share_words(self, left: Integers, right: Integers) -> Flags:
+        """Whether the headers of each pair have a word in common; looked at once for equal headers."""
+        numbers, abouts = self._headers
+        pairs, place = np.unique(numbers[left] * len(abouts) + numbers[right], return_inverse=True)
+        shared = (not abouts[one].isdisjoint(abouts[other]) for one, other in (divmod(p, len(abouts)) for p in pairs.tolist()))  # noqa: E501  # fmt: skip
+        return np.fromiter(shared, np.bool_, len(pairs))[place]
+
+    @cached_property
+    def _headers(self) -> tuple[Integers, list[frozenset[str]]]:
+        """Of each column the number of its header's words, and the words."""
+        known: dict[frozenset[str], int] = {}
         columns = self._profiles.columns
-        numbers = [(key, column.number) for column in columns for key in column.keys if _refers(column)]
-        if not numbers:
-            return
-        pairs = np.array(sorted(numbers), dtype=np.int64)
-        starts = np.flatnonzero(np.r_[True, pairs[1:, 0] != pairs[:-1, 0]])
-        ends = np.r_[starts[1:], len(pairs)]
-        is_key = np.zeros(len(columns), dtype=np.bool_)
-        is_key[[column.number for column in self._keys]] = True
-        shared: dict[int, int] = defaultdict(int)
-        rare = np.zeros(len(columns), dtype=np.int64)
-        size = len(columns)
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            if end - start > COMMON_VALUE:
-                continue
-            having = pairs[start:end, 1]
-            rare[having] += 1
-            if end - start < 2:
-                continue
-            for key in having[is_key[having]].tolist():
-                for other in having.tolist():
-                    if other != key:
-                        shared[other * size + key] += 1
-        for pair, count in shared.items():
-            left, right = divmod(pair, size)
-            if count >= 2 and count >= 0.2 * min(rare[left], len(columns[right].keys)):
-                yield left, right
+        numbers = (known.setdefault(column.about, len(known)) for column in columns)
+        return np.fromiter(numbers, np.int64, len(columns)), list(known)
+
+    @cached_property
+    def _kinds(self) -> tuple[Integers, Flags, Flags]:
+        """Of each column the table, whether it holds numbers, and whether it holds texts."""
+        columns = self._profiles.columns
+        table = np.fromiter((column.table for column in columns), np.int64, len(columns))
+        is_number = np.fromiter((column.form in _NUMBERS for column in columns), np.bool_, len(columns))
+        is_text = np.fromiter((column.form is ValueForm.TEXT for column in columns), np.bool_, len(columns))
+        return table, is_number, is_text
+
+    def _common(self, left: Integers, right: Integers) -> Integers:
+        """How many values the columns of each pair have in common."""
+        found = np.zeros(len(left), dtype=np.int64)
+        starts, span = self._values.starts, len(self._profiles.keys)
+        of_column = self._of_column
+        few = np.where(self._sizes[left] <= self._sizes[right], left, right)
+        many = left + right - few
+        ends = np.cumsum(self._sizes[few])
+        first = 0
+        while first < len(left):
+            before = int(ends[first - 1]) if first else 0
+            last = max(int(np.searchsorted(ends, before + VALUES_AT_ONCE, "right")), first + 1)
+            one, other = few[first:last], many[first:last]
+            pair = np.repeat(np.arange(last - first), self._sizes[one])
+            wanted = other[pair] * span + self._values.items[ranges(starts[one], starts[one + 1])]
+            place = np.minimum(np.searchsorted(of_column, wanted), len(of_column) - 1)
+            hit = of_column[place] == wanted
+            found[first:last] = np.bincount(pair[hit], minlength=last - first)
+            first = last
+        return found
+
+    @cached_property
+    def _of_column(self) -> Integers:
+        """Every column with each of its values as one number, rising."""
+        column = np.repeat(np.arange(len(self._sizes)), self._sizes)
+        return np.asarray(column * len(self._profiles.keys) + self._values.items)
+
+    def _by_values(self) -> Iterator[Integers]:
+        """Referring column and key that share a good part of the rarer values of the first, as one number.
+
+        The columns that have a value are gone through for some keys at a time, so that what is counted fits
+        into memory however many columns there are.
+        """
+        columns = self._profiles.columns
+        count = len(columns)
+        refers = np.fromiter(map(_refers, columns), np.bool_, count)
+        column = np.repeat(np.arange(count), np.where(refers, self._sizes, 0))
+        value = self._values.items[np.repeat(refers, self._sizes)]
+        order = np.argsort(value, kind="stable")
+        column, value = column[order], value[order]
+        starts = np.flatnonzero(np.r_[True, value[1:] != value[:-1]]) if len(value) else np.zeros(0, np.int64)
+        lengths = np.diff(np.r_[starts, len(value)])
+        telling = np.repeat(lengths <= COMMON_VALUE, lengths)
+        rare = np.bincount(column[telling], minlength=count)
+        is_key = np.zeros(count, dtype=np.bool_)
+        is_key[list(self._key_numbers)] = True
+        run = np.repeat(np.arange(len(starts)), lengths)
+        of_keys = np.flatnonzero(telling & is_key[column] & (lengths[run] > 1))
+        of_keys = of_keys[np.argsort(column[of_keys], kind="stable")]
+        key_column = column[of_keys]
+        met = np.cumsum(lengths[run[of_keys]])
+        first = 0
+        while first < len(of_keys):
+            before = int(met[first - 1]) if first else 0
+            last = max(int(np.searchsorted(met, before + VALUES_AT_ONCE, "right")), first + 1)
+            # a key is counted with all its values at once
+            last = int(np.searchsorted(key_column, key_column[last - 1], "right"))
+            some = run[of_keys[first:last]]
+            right = np.repeat(key_column[first:last], lengths[some])
+            left = column[ranges(starts[some], starts[some] + lengths[some])]
+            pairs, shared = np.unique(left[left != right] * count + right[left != right], return_counts=True)
+            left, right = np.divmod(pairs, count)
+            enough = (shared >= 2) & (shared >= 0.2 * np.minimum(rare[left], self._sizes[right]))
+            yield pairs[enough]
+            first = last
 
     def _by_names(self) -> Iterator[tuple[int, int]]:
         """Columns of one header, unless many have it."""
@@ -183,15 +278,12 @@ class JoinFinder:
                         if left.table != right.table and _comparable(left, right):
                             yield left.number, right.number
 
-    def _compared(self, left: ColumnProfile, right: ColumnProfile) -> JoinCandidate | None:
-        if not _comparable(left, right):
-            return None
-        common = len(left.keys & right.keys)
-        smaller = min(len(left.keys), len(right.keys))
+    def _compared(self, left: ColumnProfile, right: ColumnProfile, common: int) -> JoinCandidate | None:
+        smaller = min(len(left.values), len(right.values))
         fuzzy = 0
         if common < smaller and left.form is ValueForm.TEXT and right.form is ValueForm.TEXT:
             named = not left.about.isdisjoint(right.about)
-            if named or common >= 0.2 * smaller:
+            if named or common >= LEAST_FUZZY * smaller:
                 fuzzy = len(self.fuzzy_matches(left, right))
         share = (common + fuzzy) / smaller
         if share < LEAST_SHARE or common + fuzzy < 2:
@@ -221,7 +313,7 @@ class JoinFinder:
         ours, theirs = left.about, right.about
         of_left, of_right = heads[left.table].words, heads[right.table].words
         matched = common + fuzzy
-        cover = matched / len(right.keys)
+        cover = matched / len(right.values)
         telling = _telling(right, matched)
         table = max(_part(ours, of_right), float(bool(ours) and _last(left) in of_right))
         header = _part(ours, theirs)
@@ -290,13 +382,15 @@ def _differ_in_figures(one: str, other: str) -> bool:
     return sorted(figures[0]) != sorted(figures[1])
 
 
+_NUMBERS = (ValueForm.WHOLE, ValueForm.NUMBER)
+
+
 def _refers(column: ColumnProfile) -> bool:
-    return len(column.keys) >= 2 and column.form not in (ValueForm.DATE, ValueForm.EMPTY)
+    return len(column.values) >= 2 and column.form not in (ValueForm.DATE, ValueForm.EMPTY)
 
 
 def _comparable(left: ColumnProfile, right: ColumnProfile) -> bool:
-    numbers = (ValueForm.WHOLE, ValueForm.NUMBER)
-    return (left.form in numbers) == (right.form in numbers)
+    return (left.form in _NUMBERS) == (right.form in _NUMBERS)
 
 
 def _part(words: frozenset[str], others: frozenset[str]) -> float:

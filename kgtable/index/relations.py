@@ -183,8 +183,7 @@ def find_relations(
     """
     pairs = list(UnionFinder(profiles, vectors, vector_of).pairs())
     clusters = clusters_of(pairs, len(profiles.heads))
-    same = {pair for cluster in clusters for one in cluster for other in cluster for pair in [(one, other)]}
-    finder = JoinFinder(profiles, vectors, vector_of, same)
+    finder = JoinFinder(profiles, vectors, vector_of, clusters)
     best = _best(found for found in finder.candidates() if found.score >= KEPT_FROM)
     joins = [_joinable(found, finder, profiles) for found in best]
     return TableRelations(joins, _unionable(clusters, pairs, profiles))

@@ -107,34 +107,78 @@ def folded(text: str) -> str:
     return text.strip().lower()
 
 
+PIECE = 1 << 21
+"""Letters whose grams are sorted at a time: it bounds the memory of `write_grams`."""
+
+
 def write_grams(texts: Sequence[str], folder: Path) -> None:
-    """Write the index of folded texts, numbered from 0, into an existing folder."""
-    letters = _letters("".join(texts))
-    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    owners = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)
+    """Write the index of folded texts, numbered from 0, into an existing folder.
+
+    The texts are gone through twice for each length of grams: to count, and to write each gram's texts to
+    their place in the file.
+    """
     keys: list[Integers] = []
     counts: list[Integers] = []
-    items: list[Integers] = []
     for length in range(1, LONGEST_GRAM + 1):
+        found: Integers = np.zeros(0, dtype=np.int64)
+        count: Integers = np.zeros(0, dtype=np.int64)
+        for gram, _ in _grams_of(texts, length):
+            new, times = np.unique(gram, return_counts=True)
+            found, place = np.unique(np.concatenate([found, new]), return_inverse=True)
+            count = np.bincount(place, weights=np.concatenate([count, times])).astype(np.int64)
+        keys.append(found)
+        counts.append(count)
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
+    np.save(folder / "grams.keys.npy", np.concatenate(keys), allow_pickle=False)
+    np.save(folder / "grams.starts.npy", starts, allow_pickle=False)
+    items = np.lib.format.open_memmap(
+        folder / "grams.items.npy", mode="w+", dtype=np.int32, shape=(int(starts[-1]),)
+    )
+    free = starts[:-1].copy()
+    before = 0
+    for length, found in enumerate(keys, 1):
+        for gram, owner in _grams_of(texts, length):
+            place = np.searchsorted(found, gram) + before
+            first = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
+            times = np.diff(np.r_[first, len(place)])
+            within = np.arange(len(place)) - np.repeat(first, times)
+            items[free[place] + within] = owner
+            free[place[first]] += times
+        before += len(found)
+    items.flush()
+
+
+def _grams_of(texts: Sequence[str], length: int) -> Iterator[tuple[Integers, Integers]]:
+    """The grams of the texts, piece by piece: in each, pairs of gram and text, rising, each once."""
+    for first, batch in _batches(texts):
+        letters = _letters("".join(batch))
+        lengths = np.fromiter(map(len, batch), dtype=np.int64, count=len(batch))
+        owners = np.repeat(np.arange(first, first + len(batch), dtype=np.int32), lengths)
         gram = _grams(letters, length)
         owner = owners[: len(gram)]
         inside = owner == owners[length - 1 :]
         gram, owner = gram[inside], owner[inside]
+        if not len(gram):
+            continue
         order = np.argsort(gram, kind="stable")
         gram, owner = gram[order], owner[order]
         new = np.ones(len(gram), dtype=np.bool_)
         new[1:] = (gram[1:] != gram[:-1]) | (owner[1:] != owner[:-1])
-        found, count = np.unique(gram[new], return_counts=True)
-        keys.append(found)
-        counts.append(count)
-        items.append(owner[new])
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    for name, numbers in (
-        ("keys", np.concatenate(keys)),
-        ("starts", starts),
-        ("items", np.concatenate(items)),
-    ):
-        np.save(folder / f"grams.{name}.npy", numbers, allow_pickle=False)
+        yield gram[new], owner[new]
+
+
+def _batches(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Neighbouring texts of about `PIECE` letters, with the number of the first."""
+    batch: list[str] = []
+    first = letters = 0
+    for number, text in enumerate(texts):
+        batch.append(text)
+        letters += len(text)
+        if letters >= PIECE:
+            yield first, batch
+            first, batch, letters = number + 1, [], 0
+    if batch:
+        yield first, batch
 
 
 class LexicalIndex:

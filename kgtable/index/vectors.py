@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,15 @@ KINDS = ("subjects", "predicates", "groups")
 BATCH = 2_048
 """Texts embedded between two looks at whether the build was interrupted."""
 
-ALL_LOOKED_AT = 5_000
+LOOKED_AT_AGAIN = 100
+"""Vectors of those found among shortened ones that are compared exactly."""
+
+MOST_CLUSTERS = 128
+"""Clusters looked into at most."""
+
+ADDED_AT_ONCE = 1 << 16
+
+ALL_LOOKED_AT = 20_000
 """Terms of a vocabulary up to which a search looks at each: one or two milliseconds."""
 
 
@@ -40,30 +48,47 @@ def one_thread() -> Iterator[None]:
 
 
 class VectorCache:
-    """Vectors of an earlier build by the hash of their text, so that no text is embedded twice."""
+    """Vectors by the hash of their text, so that no text is embedded twice: those of an earlier build, then new ones.
 
-    def __init__(self, embedder: Embedder, known: dict[bytes, Matrix]) -> None:
+    Of a vector is remembered the memory-mapped file it stands in, and the row there.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._known = known
+        self._known: dict[bytes, tuple[Matrix, int]] = {}
         self.embedded = 0
         """How many texts had to be embedded."""
 
-    def embed(self, texts: Sequence[str]) -> tuple[Matrix, Integers]:
-        """The vectors of the texts, shape (n, dimension), and their hashes, shape (n, 16)."""
+    def remember(self, keys: Iterable[bytes], vectors: Matrix) -> None:
+        """Know the vectors, one for each key, shape (n, dimension)."""
+        self._known.update((key, (vectors, row)) for row, key in enumerate(keys))
+
+    def embed(self, texts: Sequence[str], path: Path) -> tuple[Matrix, Integers]:
+        """Write the vectors of the texts to a file as they come; gives them memory-mapped, and their hashes.
+
+        The shapes are (n, dimension) and (n, 16).
+        """
         keys = [
             hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
         ]
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
-        items = list(missing.items())
-        for start in range(0, len(items), BATCH):
-            batch = items[start : start + BATCH]
-            vectors = self._embedder.embed([text for _, text in batch])
-            self._known.update(zip((key for key, _ in batch), vectors, strict=True))
+        shape = len(keys), self._embedder.dimension
+        if not keys:
+            np.save(path, np.zeros(shape, dtype=np.float32), allow_pickle=False)
+            return mapped(path), np.zeros((0, 16), dtype=np.uint8)
+        rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+        first = dict.fromkeys(key for key in keys if key not in self._known)
+        missing = [row for row, key in enumerate(keys) if key in first and first.pop(key, row) is None]
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            rows[batch] = self._embedder.embed([texts[row] for row in batch])
+            self._known.update((keys[row], (rows, row)) for row in batch)
         self.embedded += len(missing)
-        rows = np.zeros((len(keys), self._embedder.dimension), dtype=np.float32)
         for row, key in enumerate(keys):
-            rows[row] = self._known[key]
-        return rows, np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, 16)
+            vectors, known = self._known[key]
+            if vectors is not rows or known != row:
+                rows[row] = vectors[known]
+        rows.flush()
+        return mapped(path), np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, 16)
 
     @classmethod
     def load(cls, embedder: Embedder, folder: Path | None) -> VectorCache:
@@ -71,13 +96,15 @@ class VectorCache:
 
         What is damaged there is embedded again.
         """
-        known: dict[bytes, Matrix] = {}
+        cache = cls(embedder)
         for name in ("tables", "pieces", *KINDS) if folder is not None else ():
             assert folder is not None
             with suppress(OSError, ValueError, RuntimeError):
                 keys = mapped(folder / f"vectors.{name}.keys.npy")
-                known |= dict(zip((key.tobytes() for key in keys), stored_vectors(folder, name), strict=True))
-        return cls(embedder, known)
+                vectors = stored_vectors(folder, name)
+                if vectors.shape == (len(keys), embedder.dimension):
+                    cache.remember((key.tobytes() for key in keys), vectors)
+        return cache
 
 
 @dataclass(frozen=True)
@@ -91,6 +118,7 @@ class Vectors:
     predicates: Matrix
     texts: dict[str, Integers]
     _indexes: dict[str, faiss.Index]
+    _exact: dict[str, Matrix]
 
     def nearest(self, kind: str, vectors: Matrix, count: int) -> tuple[Integers, Matrix]:
         """The `count` nearest text ids of a kind for each vector, shape (n, count), and their cosines."""
@@ -99,21 +127,31 @@ class Vectors:
         if count == 0 or len(vectors) == 0:
             empty = np.zeros((len(vectors), 0))
             return empty.astype(np.int64), empty.astype(np.float32)
+        index, exact = self._indexes[kind], self._exact.get(kind)
+        wanted = count if exact is None else min(max(LOOKED_AT_AGAIN, count), len(texts))
         with one_thread():
-            cosines, places = self._indexes[kind].search(np.ascontiguousarray(vectors), count)
+            cosines, places = index.search(np.ascontiguousarray(vectors), wanted)
+        if exact is not None:
+            cosines, places = _looked_at_again(vectors, places, exact, count)
         return np.asarray(texts)[places], cosines
 
     @classmethod
     def open(cls, folder: Path) -> Vectors:
         """The vectors in an index folder, memory-mapped."""
         try:
+            indexes = {
+                kind: faiss.read_index(str(folder / f"vectors.{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
+                for kind in KINDS
+            }
             return cls(
                 tables=mapped(folder / "vectors.tables.npy"),
                 predicates=mapped(folder / "vectors.predicates.npy"),
                 texts={kind: mapped(folder / f"vectors.{kind}.texts.npy") for kind in KINDS},
-                _indexes={
-                    kind: faiss.read_index(str(folder / f"vectors.{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
-                    for kind in KINDS
+                _indexes=indexes,
+                _exact={
+                    kind: mapped(folder / f"vectors.{kind}.npy")
+                    for kind, index in indexes.items()
+                    if _is_coarse(index)
                 },
             )
         except (OSError, ValueError, RuntimeError) as error:
@@ -133,27 +171,52 @@ def stored_vectors(folder: Path, name: str) -> Matrix:
     return np.asarray(index.reconstruct_n(0, index.ntotal), dtype=np.float32)
 
 
+def _is_coarse(index: faiss.Index) -> bool:
+    """Whether the index holds shortened vectors, whose cosines are not exact."""
+    return isinstance(index, faiss.IndexIVFScalarQuantizer)
+
+
+def _looked_at_again(vectors: Matrix, places: Integers, exact: Matrix, count: int) -> tuple[Matrix, Integers]:
+    """Of the places found for each vector the `count` nearest by the exact vectors."""
+    cosines = np.full((len(vectors), count), -1.0, dtype=np.float32)
+    best = np.zeros((len(vectors), count), dtype=np.int64)
+    for row, (vector, found) in enumerate(zip(vectors, places, strict=True)):
+        near = np.unique(found[found >= 0])
+        again = exact[near] @ vector
+        order = np.argsort(-again, kind="stable")[:count]
+        cosines[row, : len(order)], best[row, : len(order)] = again[order], near[order]
+        if len(order):
+            cosines[row, len(order) :], best[row, len(order) :] = again[order[-1]], near[order[-1]]
+    return cosines, best
+
+
 def _faiss_index(vectors: Matrix) -> faiss.Index:
-    """All vectors in a row; more than `ALL_LOOKED_AT` in clusters, of which the nearest are looked into."""
+    """All vectors in a row; more than `ALL_LOOKED_AT` in clusters, of which the nearest are looked into.
+
+    In clusters a number of a vector is one byte; the nearest found are compared by their exact vectors.
+    """
     count, dimension = vectors.shape
     index = faiss.IndexFlatIP(dimension)
     if count <= ALL_LOOKED_AT:
-        index.add(vectors)
+        index.add(np.ascontiguousarray(vectors))
         return index
     clusters = int(1.4 * count**0.5)
-    clustered = faiss.IndexIVFFlat(index, dimension, clusters, faiss.METRIC_INNER_PRODUCT)
-    clustered.nprobe = clusters // 6
+    clustered = faiss.IndexIVFScalarQuantizer(
+        index, dimension, clusters, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+    )
+    clustered.nprobe = min(clusters // 6, MOST_CLUSTERS)
     clustered.cp.niter, clustered.cp.max_points_per_centroid = 8, 64
+    sample = np.linspace(0, count - 1, min(count, 64 * clusters)).astype(np.int64)
     with one_thread():  # the sums of several threads would differ from run to run
-        clustered.train(vectors)
-        clustered.add(vectors)
+        clustered.train(vectors[sample])
+        for start in range(0, count, ADDED_AT_ONCE):
+            clustered.add(np.ascontiguousarray(vectors[start : start + ADDED_AT_ONCE]))
     return clustered
 
 
 def write_whole(cache: VectorCache, name: str, texts: Sequence[str], folder: Path) -> None:
     """Embed the texts of tables, one a table, or of pieces of passages."""
-    vectors, keys = cache.embed(texts)
-    np.save(folder / f"vectors.{name}.npy", vectors, allow_pickle=False)
+    _, keys = cache.embed(texts, folder / f"vectors.{name}.npy")
     np.save(folder / f"vectors.{name}.keys.npy", keys, allow_pickle=False)
 
 
@@ -161,10 +224,7 @@ def write_vocabulary(
     cache: VectorCache, kind: str, texts: Sequence[str], text_ids: Integers, folder: Path
 ) -> None:
     """Embed the terms of one vocabulary and index them; `text_ids` are their ids in the corpus."""
-    vectors, keys = cache.embed(texts)
-    index = _faiss_index(vectors)
-    faiss.write_index(index, str(folder / f"vectors.{kind}.faiss"))
-    if kind == "predicates":
-        np.save(folder / f"vectors.{kind}.npy", vectors, allow_pickle=False)
+    vectors, keys = cache.embed(texts, folder / f"vectors.{kind}.npy")
+    faiss.write_index(_faiss_index(vectors), str(folder / f"vectors.{kind}.faiss"))
     np.save(folder / f"vectors.{kind}.texts.npy", np.asarray(text_ids, dtype=np.int64), allow_pickle=False)
     np.save(folder / f"vectors.{kind}.keys.npy", keys, allow_pickle=False)

@@ -247,7 +247,8 @@ class _Compiler(QueryContext):
         if unsorted and isinstance(only, SubSelect) and set(columns) <= {*only.outputs.values(), *only.kept}:
             by_name = {name: sparql for sparql, name in only.outputs.items()}
             columns = [f"({by_name[name]} AS {name})" if name in by_name else name for name in columns]
-            terms = [by_name.get(term, term) for term in " ".join(order).split()]
+            words = " ".join(order).split()
+            terms = [f"ASC({by_name[word]})" if word in by_name else word for word in words]
             modifiers = [*only.modifiers, *([" ".join(terms)] if terms else [])]
             limited = any(line.startswith(("LIMIT", "ORDER")) for line in only.modifiers)
             if not limited:
@@ -320,7 +321,11 @@ class _Compiler(QueryContext):
     def _ordering(self, found: _Relation) -> list[str]:
         terms = []
         for variable, descending in found.sorted_by:
-            terms += [f"(!BOUND({variable}))", f"{'DESC' if descending else 'ASC'}({variable})"]
+            # What is missing comes last; falling it does so by itself. Virtuoso sorts by variables alone.
+            if descending:
+                terms.append(f"DESC({variable})")
+            else:
+                terms += [self._bound(found.group, f"!BOUND({variable})", "missing"), f"ASC({variable})"]
         terms += [name for name in found.order if is_variable(name)]
         return [f"ORDER BY {' '.join(terms)}"] if terms else []
 
@@ -832,8 +837,8 @@ class _Compiler(QueryContext):
         total = f"SUM({number})" if alone or value.complete else f"SUM(COALESCE({number}, 0))"
         if function is AggregateFunction.MEAN:
             return ComputedTerm(f"({total} / {known})", value.unit, value.scale)
-        # The sum of nothing is missing, as in SQL; SPARQL says 0.
-        return ComputedTerm(f"IF({known} > 0, {total}, 1 / 0)", value.unit, value.scale)
+        # The sum of nothing is missing, as in SQL; SPARQL says 0. Virtuoso knows no aggregates within IF.
+        return ComputedTerm(f"({total} + 0 / {known})", value.unit, value.scale)
 
     def _bound_alone(self, sparql: str, value: SparqlValue, found: _Relation, *, alone: bool) -> str:
         """What is aggregated, with the rows without it left out where nothing else needs them."""
@@ -893,8 +898,12 @@ class _Compiler(QueryContext):
         several = value.group_key() if isinstance(value, CellReading) else value.number()
         if not (isinstance(node.rows, Limit) and node.rows.count == 1):
             several = self._bound(inner.group, several, "key")
-            select.modifiers.append(f"HAVING(COUNT(DISTINCT {several}) <= 1)")
-        found.group.blocks.append(select)
+            # No HAVING: Virtuoso takes it only after GROUP BY.
+            count = select.output(f"COUNT(DISTINCT {several})", "different")
+            found.group.blocks.append(select)
+            found.group.add(f"FILTER({count} <= 1)")
+        else:
+            found.group.blocks.append(select)
         handed = self._handed(
             value,
             lambda sparqls, wanted: select.output(f"SAMPLE({sparqls[0]})", f"the {wanted}"),

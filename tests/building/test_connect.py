@@ -134,5 +134,5 @@ def test_nothing_is_written_where_nobody_answers(local: kgtable.KnowledgeGraph, 
     with pytest.raises(RemoteStoreError, match="cannot be reached"):
         kgtable.connect(url, tmp_path / "kg")
     assert not (tmp_path / "kg").exists()
-    with pytest.raises(RemoteStoreError, match=r"0 of 3 graphs were sent.*Run it again"):
+    with pytest.raises(RemoteStoreError, match=r"0 of 3 graphs are there.*Run it again"):
         local.push(url)

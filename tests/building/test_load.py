@@ -48,6 +48,28 @@ def test_joined_files_are_one_stream_and_gone_when_read(contents: list[bytes], s
         assert not list(folder.iterdir())
 
 
+@given(st.lists(st.text("ab\n", max_size=9), max_size=5), st.integers(1, 12))
+def test_parts_end_with_lines_and_make_up_the_whole(contents: list[str], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
+        patch.setattr("kgtable.building.load._PIECE", 3)
+        stream = JoinedFiles(files(Path(name), *contents), size)
+        parts = []
+        while stream.next_part():
+            parts.append(b"".join(iter(lambda: stream.read(2), b"")))
+        assert b"".join(parts) == "".join(contents).encode()
+        assert all(parts)
+        assert all(part.endswith(b"\n") for part in parts[:-1])
+        assert not list(Path(name).iterdir())
+
+
+def test_a_store_loaded_in_parts_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtable.building.load.LOADED_AT_ONCE", 100)
+    monkeypatch.setattr("kgtable.building.load._PIECE", 64)
+    texts = [table("a", number) for number in range(20)]
+    fill_store(tmp_path / "store", files(tmp_path / "texts", *texts))
+    assert quads(tmp_path / "store") == parsed(*texts)
+
+
 def test_a_store_holds_the_statements_of_the_files(tmp_path: Path) -> None:
     texts = [table("a", 1), "", table("b", 2)]
     fill_store(tmp_path / "store", files(tmp_path / "texts", *texts))

@@ -12,8 +12,9 @@ from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
-from kgtable.index.build import VERSION, TableText, assemble, ensure_index, index_step, read_about
+from kgtable.index.build import VERSION, ensure_index, index_step, read_about
 from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.corpus_assembly import TableText, assemble
 from kgtable.index.embedding import Embedder
 from kgtable.index.open import GraphIndex
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
@@ -35,6 +36,30 @@ def test_a_lexical_index_has_no_vectors(tmp_path: Path) -> None:
     assert index.vectors is None
     assert index.embed(["x"]) is None
     assert not list(index.folder.glob("vectors*"))
+
+
+def test_an_index_made_in_small_steps_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = write_tables(tmp_path / "tables")
+    for number in range(8):
+        rows = "".join(
+            f"{name},{name[0]}{number},{number}\n" for name in ("Norway", "Kenya", "Peru", "Chile")
+        )
+        (tables / f"teams-{number}.csv").write_text(f"Nation,Code,Players\n{rows}", encoding="utf-8")
+    at_once = build(tables, tmp_path / "at once")
+    for name, size in {
+        "substring.PIECE": 20,
+        "corpus.CELLS_COUNTED": 3,
+        "joins.VALUES_AT_ONCE": 5,
+        "joins.PAIRS_COMPARED": 2,
+        "vectors.ADDED_AT_ONCE": 2,
+        "vectors.BATCH": 3,
+    }.items():
+        monkeypatch.setattr(f"kgtable.index.{name}", size)
+    stepwise = build(tables, tmp_path / "stepwise")
+    assert files_of(stepwise.index_path) == files_of(at_once.index_path)
+    relations = json.loads((stepwise.index_path / "relations.json").read_text(encoding="utf-8"))
+    assert relations["joins"]
+    assert relations["unions"]
 
 
 def test_an_updated_index_is_the_one_a_fresh_build_makes(tmp_path: Path) -> None:

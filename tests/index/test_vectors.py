@@ -55,11 +55,15 @@ def test_every_table_and_term_has_its_vector(index: GraphIndex) -> None:
     assert index.vectors.tables.shape == (3, 64)
 
 
-def test_a_text_is_embedded_once(index: GraphIndex) -> None:
+def test_a_text_is_embedded_once(index: GraphIndex, tmp_path: Path) -> None:
     embedder = WordEmbedder()
     cache = VectorCache.load(embedder, index.folder)
-    vectors, keys = cache.embed(["norway", "a new text", "norway", "a new text"])
+    vectors, keys = cache.embed(["norway", "a new text", "norway", "a new text"], tmp_path / "a.npy")
+    again, _ = cache.embed(["a new text", "norway"], tmp_path / "b.npy")
     assert embedder.asked == ["a new text"]
+    np.testing.assert_array_equal(again, vectors[[1, 0]])
+    np.testing.assert_array_equal(vectors, np.load(tmp_path / "a.npy"))
+    np.testing.assert_allclose(vectors[:2], embedder.embed(["norway", "a new text"]), atol=1e-6)
     np.testing.assert_allclose(vectors[0], vectors[2])
     assert keys.shape == (4, 16)
 
@@ -71,18 +75,23 @@ def test_missing_vectors_are_named(tmp_path: Path) -> None:
 
 def test_a_large_vocabulary_is_searched_in_clusters_and_read_back_exactly(tmp_path: Path) -> None:
     texts = [f"term {number} {'abcdefg'[number % 7]}" for number in range(600)]
-    cache = VectorCache(WordEmbedder(), {})
+    cache = VectorCache(WordEmbedder())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kgtable.index.vectors.ALL_LOOKED_AT", 500)
         write_vocabulary(cache, "subjects", texts, np.arange(600) * 2, tmp_path)
     for kind in ("predicates", "groups"):
         write_vocabulary(cache, kind, texts[:3], np.arange(3), tmp_path)
     write_whole(cache, "tables", texts[:2], tmp_path)
-    vectors, _ = cache.embed(texts)
+    vectors, _ = cache.embed(texts, tmp_path / "again.npy")
     assert np.array_equal(stored_vectors(tmp_path, "subjects"), vectors)
     found, cosines = Vectors.open(tmp_path).nearest("subjects", vectors[40:60], 1)
     assert cosines[:, 0] == pytest.approx(1, abs=1e-5)
     assert set(found[:, 0] % 2) == {0}
+    nearest, cosines = Vectors.open(tmp_path).nearest("subjects", vectors[40:60], 3)
+    np.testing.assert_allclose(
+        cosines, np.take_along_axis(vectors[40:60] @ vectors.T, nearest // 2, 1), atol=1e-6
+    )
+    assert (np.diff(cosines) <= 0).all()
 
 
 def test_other_threads_keep_their_number_of_threads() -> None:

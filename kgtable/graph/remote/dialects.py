@@ -12,7 +12,11 @@ from kgtable.errors import UsageError
 from kgtable.graph.terms import DEFAULT_BASE
 
 DESCRIPTION = "urn:kgtable:description"
-"""The graph that takes the place of the default graph in engines that have none."""
+"""The graph that takes the place of the default graph in engines that have none, or none within their union.
+
+Jena's TDB2 can make the union of the named graphs the default graph of queries (`tdb2:unionDefaultGraph`); asked for
+as ``default-graph-uri=urn:x-arq:UnionGraph``, it would hide the named graphs from ``GRAPH``.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,6 @@ class EngineDialect:
         return [("default-graph-uri", iri) for iri in graphs]
 
 
-_JENA_DEFAULT = "urn:x-arq:DefaultGraph"
 _NEPTUNE_DEFAULT = "http://aws.amazon.com/neptune/vocab/v01/DefaultNamedGraph"
 _QLEVER_DEFAULT = "http://qlever.cs.uni-freiburg.de/builtin-functions/default-graph"
 
@@ -76,8 +79,8 @@ DIALECTS = {
         EngineDialect(
             "fuseki",
             "Apache Jena Fuseki",
-            union=("urn:x-arq:UnionGraph", _JENA_DEFAULT),
-            own=(_JENA_DEFAULT,),
+            own=(DESCRIPTION,),
+            default_graph=DESCRIPTION,
             text_search="http://jena.apache.org/text#query",
         ),
         EngineDialect(

@@ -66,12 +66,12 @@ def test_solutions_booleans_and_triples(server: Misbehaving) -> None:
 
 def test_the_query_is_a_form_with_its_dataset(server: Misbehaving) -> None:
     server.answers = [Answer(body=JSON)]
-    remote_store(server, "fuseki").query("SELECT ?x { ?x e:p ?y }", bindings={"y": "ä"})
-    remote_store(server, "fuseki").query("SELECT ?x FROM <http://g> { ?x e:p ?y }")
+    remote_store(server, "oxigraph").query("SELECT ?x { ?x e:p ?y }", bindings={"y": "ä"})
+    remote_store(server, "oxigraph").query("SELECT ?x FROM <http://g> { ?x e:p ?y }")
     remote_store(server, "virtuoso").query(ASKED, union_default_graph=False)
     first, second, third = (asked.fields for asked in server.asked)
     assert first[0] == ("query", 'PREFIX e: <http://e/> SELECT ?x { VALUES (?y) {("ä")} ?x e:p ?y }')
-    assert ("default-graph-uri", "urn:x-arq:UnionGraph") in first
+    assert ("union-default-graph", "true") in first
     assert [name for name, _ in second] == ["query"]
     assert third == [("query", ASKED), ("default-graph-uri", DESCRIPTION)]
 

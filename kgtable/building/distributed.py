@@ -1,0 +1,193 @@
+"""Conversion on many machines: jobs mapped by Dask distributed, their texts as part files on any fsspec path.
+
+A part is named after all that decides its bytes: the contents of its files, their ids, the share of rows, the
+settings and the version of the conversion. It counts as made once its records are there, which are written last and
+in one step; whoever is killed before leaves nothing that counts, and whoever makes it again writes the same bytes.
+So a job may run twice, on any machine, and a conversion that was broken off goes on from the parts that are there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kgtable.building.catalogue import Catalogue, FileRecord
+from kgtable.building.convert import ConversionJob, ConversionOptions, Converted, run_job
+from kgtable.errors import MissingExtraError, StorageError, UsageError
+from kgtable.storage import storage_errors
+from kgtable.tables.discovery import TableFile, file_digest
+
+ATTEMPTS = 20
+"""Times that a job is tried where workers end under it, before it is taken to be what ends them."""
+
+CONNECTED_WITHIN = 10.0
+"""Seconds in which the scheduler has to answer."""
+
+_COPIED = 1 << 20
+_TEXT, _CONTENTS, _RECORDS = ".text", ".contents", ".records"
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """A Dask scheduler, and where the parts go.
+
+    `address` is such as ``tcp://host:8786``; `parts` a folder or an fsspec URL (``s3://bucket/parts``) that the workers
+    can write and this process can read. The workers read the tables under the paths that they have here.
+    """
+
+    address: str
+    parts: str
+
+    def run(self, jobs: Sequence[ConversionJob], settings: ConversionOptions) -> Iterator[Converted]:
+        """Run the jobs on the workers, but those whose parts are there; gives the results in order.
+
+        Raises `MissingExtraError` without Dask, `UsageError` where no scheduler answers, `StorageError` where
+        parts cannot be read or written, or a job ended all workers that tried it.
+        """
+        client = self._client()
+        with closing(client):
+            keys = [part_key(job, settings) for job in jobs]
+            folder = PartFolder(self.parts)
+            missing = [at for at, key in enumerate(keys) if not folder.has(key)]
+            futures = {
+                at: client.submit(
+                    make_part, jobs[at], settings, self.parts, keys[at], key=f"convert-{keys[at]}",
+                    retries=ATTEMPTS, pure=False,
+                )
+                for at in missing
+            }  # fmt: skip
+            for at, (job, key) in enumerate(zip(jobs, keys, strict=True)):
+                if at in futures:
+                    _wait(futures.pop(at), job)
+                yield folder.fetch(key, job)
+
+    def _client(self) -> Any:
+        try:
+            import dask
+            from distributed import Client
+        except ImportError as error:
+            raise MissingExtraError("Conversion on a Dask cluster", "dask") from error
+        try:
+            with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECTED_WITHIN}s"}):
+                return Client(self.address, timeout=CONNECTED_WITHIN, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"No Dask scheduler answers at {self.address}.", hint="Start one with: dask scheduler"
+            ) from error
+
+
+def _wait(future: Any, job: ConversionJob) -> None:
+    """Wait for a job; what a worker raised is raised here."""
+    from distributed import KilledWorker
+
+    try:
+        future.result()
+    except KilledWorker as error:
+        names = ", ".join(file.relative for file in job.files[:3])
+        raise StorageError(
+            f"Every worker that converted {names} … ended.", hint="Perhaps memory ran out: give them more."
+        ) from error
+
+
+def part_key(job: ConversionJob, settings: ConversionOptions) -> str:
+    """A hash of all that decides the bytes of a job's text."""
+    files = [
+        [file.relative, file.id, digest or _digest(file)]
+        for file, digest in zip(job.files, job.digests, strict=True)
+    ]
+    share = [job.share.part, job.share.parts]
+    mapping = settings.mapping
+    decisions = (
+        None if mapping is None else [mapping.to_json(), {k: dict(v) for k, v in mapping.tables.items()}]
+    )
+    decided = [settings.key(()), settings.format.value, decisions]
+    text = json.dumps([files, share, decided, job.contents is not None, sorted(job.barred)])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _digest(file: TableFile) -> str:
+    try:
+        return file_digest(file)
+    except OSError:  # the job tells what is wrong with it; such a part is no other's
+        return uuid.uuid4().hex
+
+
+def make_part(job: ConversionJob, settings: ConversionOptions, parts: str, key: str) -> None:
+    """Convert the files of a job and write its part: what a worker does."""
+    folder = PartFolder(parts)
+    if folder.has(key):
+        return
+    with TemporaryDirectory(prefix="kgtable-") as name:
+        contents = None if job.contents is None else Path(name, "contents")
+        made = run_job(replace(job, output=Path(name, "text"), contents=contents, mark=None), settings)
+        folder.put(key, made, Path(name, "records"))
+
+
+class PartFolder:
+    """The folder of part files."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import fsspec
+        except ImportError as error:
+            raise MissingExtraError("Conversion on a Dask cluster", "dask") from error
+        with storage_errors(url):
+            self._files, root = fsspec.core.url_to_fs(url)
+            self._files.makedirs(root, exist_ok=True)
+        self._url = url
+        self._root = root.rstrip("/")
+
+    def has(self, key: str) -> bool:
+        """Whether the part is complete."""
+        with storage_errors(self._url):
+            self._files.invalidate_cache()
+            return bool(self._files.exists(f"{self._root}/{key}{_RECORDS}"))
+
+    def put(self, key: str, made: Converted, records: Path) -> None:
+        """Write a part: text and contents, then the records (made at a local path), each in one step."""
+        Catalogue(made.records).save(records)
+        self._put(f"{key}{_TEXT}", made.job.output)
+        if made.job.contents is not None:
+            self._put(f"{key}{_CONTENTS}", made.job.contents)
+        self._put(f"{key}{_RECORDS}", records)
+
+    def _put(self, name: str, source: Path) -> None:
+        target = f"{self._root}/{name}"
+        temporary = f"{target}.{uuid.uuid4().hex}"
+        with storage_errors(self._url):
+            with source.open("rb") as file, self._files.open(temporary, "wb") as out:
+                shutil.copyfileobj(file, out, _COPIED)
+            self._files.mv(temporary, target)
+
+    def fetch(self, key: str, job: ConversionJob) -> Converted:
+        """Copy a part to the output of the job."""
+        records = job.output.with_suffix(_RECORDS)
+        self._get(f"{key}{_TEXT}", job.output)
+        if job.contents is not None:
+            self._get(f"{key}{_CONTENTS}", job.contents)
+        self._get(f"{key}{_RECORDS}", records)
+        found = Catalogue.load(records).files
+        records.unlink()
+        planned = zip(job.files, job.digests, strict=True)
+        return Converted(job, tuple(_here(found[file.relative], file, digest) for file, digest in planned))
+
+    def _get(self, name: str, target: Path) -> None:
+        with (
+            storage_errors(self._url),
+            self._files.open(f"{self._root}/{name}", "rb") as file,
+            target.open("wb") as out,
+        ):
+            shutil.copyfileobj(file, out, _COPIED)
+
+
+def _here(record: FileRecord, file: TableFile, digest: str) -> FileRecord:
+    """The record with what the plan says of the file: another one with the same content may have made the part."""
+    return replace(record, digest=digest, location=str(file.path))
