@@ -132,7 +132,8 @@ class Vectors:
         with one_thread():
             cosines, places = index.search(np.ascontiguousarray(vectors), wanted)
         if exact is not None:
-            cosines, places = _looked_at_again(vectors, places, exact, count)
+            again, nearest = _looked_at_again(vectors, places, exact, count)
+            return np.asarray(texts)[nearest], again
         return np.asarray(texts)[places], cosines
 
     @classmethod
