@@ -29,7 +29,7 @@ from kgtable.programs.ranker import (
     sources_of,
     weights,
 )
-from kgtable.programs.reading import Question, consumed_cues
+from kgtable.programs.reading import Question, consumed_cues, synonyms
 from kgtable.programs.relation import ColumnRole, Relation
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.scalars import Datum, format_decimal
@@ -296,6 +296,18 @@ def _doubts(
         doubts.append(
             "The answer is the key of a row in another table, where the question asks for its name."
         )
+    if (
+        op == "never"
+        and target is not None
+        and (
+            not target.label
+            or target.kind not in (ValueKind.TEXT, ValueKind.ENTITY)
+            or _has_members_elsewhere(best, target, sources)
+        )
+    ):
+        doubts.append("Another table may have rows of which nothing is said here.")
+    if best.denotation.rows and len(best.denotation.rows[0]) == 1 and _AND_NAMES.search(question.lower):
+        doubts.append("The question asks for several things of each row.")
     if op == "difference" and _goes_back(question):
         doubts.append("The question goes from the later to the earlier.")
     if op == "count" and _counts_a_value(question, best):
@@ -316,6 +328,17 @@ def _holds_the_name(best: Executed, target: ColumnView) -> bool:
     chosen = [c for c in best.candidate.conditions if c.kind == "exact" and c.column != target.place]
     other = [c for c in best.candidate.source.conditions if c.kind == "exact" and c.column == target.place]
     return any(c.mask & o.mask for c in chosen for o in other)
+
+
+_AND_NAMES = re.compile(
+    r"\b(?:\w+s? and (?:the |their )?(?:first |last |full )?names?|names? and (?:the |their )?\w+s?)\b"
+)
+
+
+def _has_members_elsewhere(best: Executed, target: ColumnView, sources: Sequence[ProgramSource]) -> bool:
+    """Whether the answer's column refers to the rows of another table, which may have more of them."""
+    joins = [source.join for source in sources if source.join is not None]
+    return best.candidate.source.join is None and any(target.ref in (join.left, join.right) for join in joins)
 
 
 def _refers_to_a_name(best: Executed, target: ColumnView, sources: Sequence[ProgramSource]) -> bool:
@@ -368,9 +391,12 @@ def _goes_back(question: Question) -> bool:
 
 
 def _counts_a_value(question: Question, best: Executed) -> bool:
-    """Whether a count is of something that cells name, in a table with a column that counts things."""
+    """Whether a count is of something that cells name, or that a column gives for each row: *people*, a population."""
+    source = best.candidate.source
     named = any(c.mask & question.focus for c in best.candidate.conditions)
-    return named and any(view.quantity for view in best.candidate.source.columns)
+    meant = {stem for asked in question.stems_of(question.focus) for stem in synonyms().get(asked, ())}
+    given = any(view.measure and meant & set(view.stems) for view in source.columns)
+    return given or (named and any(view.quantity for view in source.columns))
 
 
 def _has_units_apart(best: Executed) -> bool:

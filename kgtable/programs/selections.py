@@ -108,7 +108,7 @@ class Selections(Grammar):
         named = [
             view
             for view in views
-            if (link(view).exact or (link(view).derived and link(view).score >= LEAST_DERIVED))
+            if (link(view).exact or self._is_asked_for(view))
             and link(view).mask & ~taken
             and (not view.key_words or view.key_words & said)
         ]
@@ -120,6 +120,11 @@ class Selections(Grammar):
             if not inside and not any(mask == link(other).mask for other in apart):
                 apart.append(view)
         return apart if len(apart) <= MOST_SHOWN else []
+
+    def _is_asked_for(self, view: ColumnView) -> bool:
+        """Whether a related word names a column in the part of the question that says what is asked for."""
+        link = self.source.link(view)
+        return link.derived and link.score >= LEAST_DERIVED and bool(link.mask & self.question.focus)
 
     def _aggregates_apart(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
         """Several aggregates of different columns, each word of one with the next column that is named."""

@@ -1,0 +1,52 @@
+"""kgtable's own questions about invented tables (``tests/questions``): what is verified is right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.answering.answer import Answer
+from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.scoring import answer_scores
+
+FOLDER = Path(__file__).parents[1] / "questions"
+QUESTIONS = [
+    json.loads(line) for line in (FOLDER / "questions.dev.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Answer, bool]]:
+    """Each question with its answer by rules, and whether that is right; every second question."""
+    found = []
+    with kgtable.build(FOLDER / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none") as kg:
+        for item in QUESTIONS[::2]:
+            answer = kg.ask(item["question"], model="none")
+            gold = BenchmarkQuestion(item["id"], item["question"], tuple(item["answers"]), (), (), False, {})
+            right = bool(item["answers"]) and answer_scores(gold, answer.text, answer.value)["match"] >= 1.0
+            found.append((item, answer, right))
+    return found
+
+
+def test_what_is_verified_is_right(answers: list[tuple[dict[str, Any], Answer, bool]]) -> None:
+    wrong = [
+        (item["question"], answer.text) for item, answer, right in answers if answer.verified and not right
+    ]
+    times = [entry for entry in wrong if ":" in entry[1]]  # whose gold answers are in seconds
+    assert wrong == times
+
+
+def test_most_questions_are_answered(answers: list[tuple[dict[str, Any], Answer, bool]]) -> None:
+    asked = [(answer, right) for item, answer, right in answers if item["answers"]]
+    assert sum(right for _, right in asked) >= 0.7 * len(asked)
+    assert sum(answer.verified for answer, _ in asked) >= 0.45 * len(asked)
+
+
+def test_nothing_is_verified_that_no_table_says(answers: list[tuple[dict[str, Any], Answer, bool]]) -> None:
+    assert not [
+        item["question"] for item, answer, _ in answers if item["verify"] == "never" and answer.verified
+    ]
