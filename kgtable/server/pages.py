@@ -158,7 +158,7 @@ class Pages:
         if form == "csv":
             return await whole_csv(self._state, id)
         if form in ("", "html"):
-            return _html(request, page("table"))
+            return _html(request, self._page("table"))
         if form not in _TABLE_FORMATS:
             raise Problem("not-acceptable", f"A table comes as {', '.join(_TABLE_FORMATS)}.")
         named = json.loads(await self._state.explore({"op": "exists", "id": id}))

@@ -141,6 +141,7 @@ def test_only_who_may_brings_tables(editable: Running, exploring: Running, folde
     assert upload(exploring, "a.csv", FERRIES).status_code == 403
     assert exploring.client.get("/bring").status_code == 404
     assert exploring.client.get("/api/editing").json()["allowed"] is False
+    assert "/bring" in editable.client.get("/tables/ports", headers={"accept": "text/html"}).text
     assert "/bring" not in exploring.client.get("/ontology", headers={"accept": "text/html"}).text
 
 

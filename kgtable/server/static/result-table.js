@@ -55,7 +55,7 @@ export class ResultTable {
     let widest = name.length + 4;
     for (const row of this.rows.slice(0, SAMPLE)) {
       const term = row[name];
-      if (term) widest = Math.max(widest, Math.min(this.terms.text(term).length * (isNumber(term) ? 1.3 : 0.95) + 3, WIDEST));
+      if (term) widest = Math.max(widest, Math.min(this.terms.text(term).length * (isNumber(term) ? 1.3 : 0.97) + 4, WIDEST));
     }
     return Math.max(NARROWEST, Math.ceil(widest));
   }
