@@ -559,13 +559,14 @@ class KnowledgeGraph:
         llm: LLM | None = None,
         tables: Sequence[str] | None = None,
         on_text: OnText | None = None,
+        on_found: Callable[[Retrieval], None] | None = None,
         **options: Unpack[AskOptions],
     ) -> Answer:
         """The async twin of `ask`."""
         import asyncio
 
         asker = await asyncio.to_thread(self._asker, "ask_async", question, llm, tables, options)
-        return await asker.ask_async(question, on_text=on_text)
+        return await asker.ask_async(question, on_text=on_text, on_found=on_found)
 
     def run(
         self,

@@ -142,7 +142,7 @@ def test_ask_takes_every_setting_by_name() -> None:
         "endpoint", "endpoint_given", "model_given", "concurrency",
     }  # fmt: skip
     given = dict(inspect.signature(kgtable.KnowledgeGraph.ask).parameters)
-    assert set(given) == {"self", "question", "llm", "tables", "on_text", "options"}
+    assert set(given) == {"self", "question", "llm", "tables", "on_text", "on_found", "options"}
     assert set(AskOptions.__annotations__) == settings | {"base_url", "api_key"}
     assert given == dict(inspect.signature(kgtable.KnowledgeGraph.ask_async).parameters)
     assert settings <= set(RULES)

@@ -134,11 +134,15 @@ class Asker:
                     answer = unusable_reply(evidence.retrieval, self._model, error)
         return replace(answer, usage=meter.to_json())
 
-    async def ask_async(self, question: str, *, on_text: OnText | None = None) -> Answer:
+    async def ask_async(
+        self, question: str, *, on_text: OnText | None = None, on_found: OnFound | None = None
+    ) -> Answer:
         """The async twin of `ask`; what reads the graph runs in a thread."""
         asked = check_question(question)
         with measured() as meter:
             evidence = await asyncio.to_thread(self._evidence, asked)
+            if on_found is not None:
+                on_found(evidence.retrieval)
             if not evidence.tables and not evidence.retrieval.passages:
                 answer = nothing_found(evidence.retrieval, self._model)
             elif self._solver is not None:

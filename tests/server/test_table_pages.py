@@ -20,7 +20,7 @@ from tests.server.serving import Running, running
 in_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
 UUID = "001e29d7-77e9-4434-9a3d-f72ef640fa79"
 LONG_ROWS, WIDE_COLUMNS = 1_200, 160
-WIDTHS = [(1400, False), (1400, True), (390, False), (390, True)]
+WIDTHS = [(1400, False), (390, True)]
 EU10 = "9,150"
 """Row and column of the cell EU10."""
 
