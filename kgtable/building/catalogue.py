@@ -150,6 +150,18 @@ class Catalogue:
             unchanged=sum(old[id] == new[id] for id in new.keys() & old.keys()),
         )
 
+    def documents_as_in(self, before: Catalogue) -> set[str]:
+        """The ids of the documents whose files are as they were in an earlier catalogue."""
+        old, new = (
+            {
+                file.document.id: (file.path, file.digest, file.settings)
+                for file in catalogue.files.values()
+                if file.document is not None
+            }
+            for catalogue in (before, self)
+        )
+        return {id for id in new.keys() & old.keys() if old[id] == new[id]}
+
     def _versions(self) -> dict[str, tuple[str, str, str]]:
         return {
             table.id: (file.path, file.digest, file.settings)

@@ -19,7 +19,7 @@ from kgtable.building.contents import contents_state, mark_contents, read_conten
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
-from kgtable.graph.document_source import StoredDocument, read_document
+from kgtable.graph.document_source import read_document
 from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces
@@ -28,7 +28,15 @@ from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import AssembledCorpus, assemble
 from kgtable.index.embedding import Embedder, Matrix
 from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
-from kgtable.index.passage_index import passages_of, piece_texts, write_passages
+from kgtable.index.passage_index import (
+    IndexedPassage,
+    PassageIndex,
+    Piece,
+    joined,
+    passages_of,
+    piece_texts,
+    write_passages,
+)
 from kgtable.index.postings import Integers
 from kgtable.index.relation_statements import STATED_BY, STATED_OF, relation_blocks
 from kgtable.index.relations import FILE as RELATIONS
@@ -69,7 +77,7 @@ def build_index(
         catalogue = Catalogue.load(generation.catalogue_path)
         ids = list(catalogue.tables)
         written = _write_corpus(read_contents(generation, ids), folder)
-        passages, pieces = passages_of(_documents(generation, list(catalogue.documents)))
+        passages, pieces = _passages(generation, catalogue, previous)
         write_passages(passages, pieces, folder)
         embedder = load(embedding)
         if embedder is not None:
@@ -80,11 +88,40 @@ def build_index(
         _write_about(folder, embedding, name, len(ids), contents_state(generation))
 
 
-def _documents(generation: Generation, ids: Sequence[str]) -> Iterator[StoredDocument]:
-    if ids:
-        names = Namespaces(generation.base)
-        store = EmbeddedStore(generation.store_path, names.prefixes)
-        yield from filter(None, (read_document(store, id, names) for id in ids))
+def _passages(
+    generation: Generation, catalogue: Catalogue, previous: Path | None
+) -> tuple[list[IndexedPassage], list[Piece]]:
+    """The passages of all documents: of unchanged ones those of the previous index, of others read from the graph."""
+    ids = list(catalogue.documents)
+    known = _known_passages(generation, catalogue, previous) if ids else {}
+    names = Namespaces(generation.base)
+    store = EmbeddedStore(generation.store_path, names.prefixes) if set(ids) - known.keys() else None
+
+    def parts() -> Iterator[tuple[Sequence[IndexedPassage], Sequence[Piece]]]:
+        for id in ids:
+            if id in known:
+                yield known[id]
+            elif store is not None and (document := read_document(store, id, names)) is not None:
+                yield passages_of([document])
+
+    return joined(parts())
+
+
+def _known_passages(
+    generation: Generation, catalogue: Catalogue, previous: Path | None
+) -> dict[str, tuple[list[IndexedPassage], list[Piece]]]:
+    """The passages of the documents that are as they were when the previous index was made, by document."""
+    before = generation.previous
+    if before is None or previous is None or before.base != generation.base:
+        return {}
+    if contents_state(before) != store_state(before.store_path):  # somebody wrote to the graph since
+        return {}
+    unchanged = catalogue.documents_as_in(Catalogue.load(before.catalogue_path))
+    try:
+        found = PassageIndex(previous).by_document()
+    except VocabularyIndexError:
+        return {}
+    return {id: parts for id, parts in found.items() if id in unchanged}
 
 
 def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:

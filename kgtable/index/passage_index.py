@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -89,6 +89,18 @@ def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[IndexedPassag
     return passages, pieces
 
 
+def joined(
+    parts: Iterable[tuple[Sequence[IndexedPassage], Sequence[Piece]]],
+) -> tuple[list[IndexedPassage], list[Piece]]:
+    """Passages and pieces of several documents one after the other, the pieces numbered anew."""
+    passages: list[IndexedPassage] = []
+    pieces: list[Piece] = []
+    for own, of_own in parts:
+        pieces += (replace(piece, passage=piece.passage + len(passages)) for piece in of_own)
+        passages += own
+    return passages, pieces
+
+
 def _pieces(document: StoredDocument, paragraph: int, passage: int, within: str) -> list[Piece]:
     text = document.paragraphs[paragraph].text
     spans = [span for span in sentence_spans(text) if text[span[0] : span[1]] in within]
@@ -139,6 +151,19 @@ class PassageIndex:
                 f"The index in {folder} has no passages.", hint="Build the graph again."
             ) from error
         self.passage_of = np.array([piece.passage for piece in self.pieces], dtype=np.int64)
+
+    def by_document(self) -> dict[str, tuple[list[IndexedPassage], list[Piece]]]:
+        """The passages of each document, and their pieces, numbered within it."""
+        found: dict[str, tuple[list[IndexedPassage], list[Piece]]] = {}
+        number: list[int] = []
+        for passage in self.passages:
+            own, _ = found.setdefault(passage.document, ([], []))
+            number.append(len(own))
+            own.append(passage)
+        for piece in self.pieces:
+            _, of_own = found[self.passages[piece.passage].document]
+            of_own.append(replace(piece, passage=number[piece.passage]))
+        return found
 
     @cached_property
     def vectors(self) -> Matrix | None:

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kgtable.index.build
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.store import store_state
+from kgtable.graph.document_source import StoredDocument
+from kgtable.graph.store import TripleStore, store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
+from kgtable.graph.terms import Namespaces
 from kgtable.index.build import VERSION, ensure_index, index_step, read_about
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import TableText, assemble
@@ -60,6 +63,32 @@ def test_an_index_made_in_small_steps_is_the_same(tmp_path: Path, monkeypatch: p
     relations = json.loads((stepwise.index_path / "relations.json").read_text(encoding="utf-8"))
     assert relations["joins"]
     assert relations["unions"]
+
+
+def test_documents_that_did_not_change_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = write_tables(tmp_path / "tables")
+    for name in ("a", "b"):
+        (tables / f"{name}.html").write_text(
+            f"<p>Report {name} says that 12 ships came in 2021.</p><p>And {name} more.</p>", encoding="utf-8"
+        )
+    build(tables, tmp_path / "kg")
+    read: list[str] = []
+    plain = kgtable.index.build.read_document
+
+    def noted(store: TripleStore, id: str, names: Namespaces) -> StoredDocument | None:
+        read.append(id)
+        return plain(store, id, names)
+
+    monkeypatch.setattr("kgtable.index.build.read_document", noted)
+    (tables / "b.html").write_text("<p>Report b says that 13 ships came in 2021.</p>", encoding="utf-8")
+    updated = build(tables, tmp_path / "kg")
+    assert read == ["b"]
+    assert (
+        files_of(updated.index_path)["passages.jsonl"]
+        == files_of(build(tables, tmp_path / "fresh").index_path)["passages.jsonl"]
+    )
 
 
 def test_an_updated_index_is_the_one_a_fresh_build_makes(tmp_path: Path) -> None:
