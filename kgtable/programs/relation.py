@@ -131,6 +131,7 @@ class ColumnData:
     def of(cls, values: Iterable[Datum | None]) -> ColumnData:
         """A column from a value for each row; equal values share a code.
 
+        >>> from kgtable.programs.scalars import quantity
         >>> ColumnData.of([quantity(1), None, quantity(1)]).codes.tolist()
         [0, -1, 0]
         """

@@ -173,11 +173,12 @@ class Pages:
         return response
 
     def _table_iri(self, id: str) -> str:
+        """The IRI of a table; empty where the store is no graph of tables."""
         base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
-        return Namespaces(base).table_iri(id)
+        return Namespaces(base).table_iri(id) if base and id else ""
 
     async def _has_table(self, id: str) -> bool:
-        iri = self._table_iri(id) if id else ""
+        iri = self._table_iri(id)
         if not iri:
             return False
         requests.check_iri(iri, "The address")

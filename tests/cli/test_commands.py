@@ -22,6 +22,7 @@ from kgtable.cli.common import FORMATS
 from kgtable.cli.main import MODULES, main
 from kgtable.config import AskOptions
 from kgtable.evaluation.run_plan import TRIPLES
+from kgtable.integrations import mcp_server
 from kgtable.llm.scripted_server import ScriptedServer
 from tests.cli.test_graph_commands import run
 
@@ -40,7 +41,8 @@ TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
     "retrieve": ((Graph.retrieve,), {"model": "llm", "base_url": "llm"}),
     "run": ((Graph.run,), {}),
     "hypergraph": ((kgtable.write_hypergraph,), {}),
-    "serve": ((kgtable.serve,), {}),
+    "mcp": ((mcp_server.serve_stdio, mcp_server.serve_http), {}),
+    "serve": ((kgtable.serve, kgtable.build), {}),
     "sparql": ((Graph.sparql, Graph.sparql_text), {}),
     "sql": ((Graph.sql, Graph.sql_schema), {"format": "query", "schema": "table"}),
     "validate": ((kgtable.validate, Graph.validate), {}),
@@ -48,7 +50,7 @@ TWINS: dict[str, tuple[tuple[Callable[..., Any], ...], dict[str, str]]] = {
 """The calls each command is the twin of, and the parameters that are called otherwise there."""
 
 SHELL_ONLY = {
-    "kg", "help", "verbose", "quiet", "report", "as_json", "show", "explain", "questions", "file",
+    "kg", "help", "verbose", "quiet", "report", "as_json", "show", "explain", "questions", "file", "http",
 }  # fmt: skip
 """Options on how to print or read, whose twins are the results' own methods."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtable.index import build as assembly
+from kgtable.index import corpus_assembly as assembly
 from kgtable.index.corpus import Corpus
 from kgtable.index.open import GraphIndex
 from kgtable.retrieval import ranking

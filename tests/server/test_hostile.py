@@ -100,7 +100,7 @@ def test_nothing_runs_in_a_browser(hostile: Running) -> None:
         (f"/graph?iri={quote(iri + '/row/1', safe='')}", "#side ul.triples li"),
         (f"/resource?iri={quote(iri, safe='')}", "#resource dl"),
         ("/ontology", "#predicates details"),
-        (f"/query?run=1&query={query}", ".yasr_results table tbody tr"),
+        (f"/query?run=1&query={query}", "table.results tbody tr"),
         (f"/sparql?query={query}", "table.results tbody tr"),
     ]
     browser = Browser(hostile.url)
