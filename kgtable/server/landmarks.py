@@ -15,6 +15,7 @@ from kgtable.graph.table_decoder import text_of
 from kgtable.graph.terms import KGT, RDFS
 from kgtable.resources import read_shipped
 from kgtable.server.frames import Head
+from kgtable.server.table_titles import titled
 from kgtable.values.units import units
 
 Tell: TypeAlias = Callable[[str, Any], None]
@@ -77,8 +78,7 @@ def _column(table: str, column: int, name: str) -> dict[str, Any]:
 
 
 def _title(graph: KnowledgeGraph, id: str) -> str:
-    record = graph.catalogue.tables.get(id)
-    return (record.title or id) if record is not None else id
+    return titled(graph, id).title if id in graph.catalogue.tables else id
 
 
 def _join_query(graph: KnowledgeGraph, join: Any) -> str:

@@ -50,7 +50,7 @@ def test_shared_subjects_and_relations(graph: KnowledgeGraph) -> None:
         if (join["left"]["table"], join["right"]["table"]) == ("ships", "ports")
     )
     assert (join["left"]["name"], join["right"]["name"], join["matched"]) == ("Home port", "Port", 7)
-    assert found["titles"]["ships"] == "ships"
+    assert found["titles"]["ships"] == "Ships"
     assert len(graph.sparql(join["query"])) == 21
 
 
@@ -103,7 +103,7 @@ def test_the_pages_start_from_what_matters(editable: Running) -> None:
         browser.wait(lambda: "port" in browser.find("#side h2").text.lower())
         browser.open(unit)
         assert browser.find("h1").text == "Metre"
-        assert "ships" in browser.find("#unit").text
+        assert "Ships" in browser.find("#unit").text
         browser.open("/ontology?q=length")
         browser.find("#predicates summary").click()
         browser.find(".decide summary").click()
