@@ -30,7 +30,7 @@ from kgtable.programs.algebra import (
     RowChoice,
     ValueKind,
 )
-from kgtable.programs.dimensions import NO_UNIT, comparable, is_known
+from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
 from kgtable.programs.reading import (
     NumberMention,
     Question,
@@ -603,6 +603,8 @@ class Links:
         if view.role is ColumnRole.ORDINAL:
             ref = Apply(Function.NUMBER, view.ref)
         constant = Constant(number.value, kind, unit, number.scale)
+        if number.unit and not units and view.unit_hint is not None and view.kind is not ValueKind.DURATION:
+            constant = Constant(convert(number.value, number.unit, view.unit_hint), kind, None, number.scale)
         if view.kind is ValueKind.DURATION:
             factor = {"SEC": 1, "MIN": 60, "HR": 3600, "DAY": 86400}[number.unit or "SEC"]
             constant = Constant(number.value * factor, ValueKind.DURATION, "SEC")

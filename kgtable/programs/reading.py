@@ -72,6 +72,7 @@ _THRESHOLDS = (
     (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
 )  # fmt: skip
 _BETWEEN = r"between {a} and {b}|from {a} to {b}"
+_COMPARING = frozenset({"than", "over", "under", "above", "below", "least", "most", "within", "exceeding"})
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
 
 
@@ -358,10 +359,20 @@ class Question:
                     value = -value
             elif token.word in number_words() and not self._is_pronoun(token):
                 value = Decimal(number_words()[token.word])
+            elif token.word in ("a", "an") and self._is_one(token):
+                value = Decimal(1)
             if value is None:
                 continue
             found.append(self._with_unit(NumberMention(value, 1 << token.index, token.text), token.index))
         return tuple(found)
+
+    def _is_one(self, token: QuestionToken) -> bool:
+        """Whether an article counts: "less than an hour", "over a million"."""
+        before = self.tokens[token.index - 1].word if token.index else ""
+        after = self.tokens[token.index + 1].text if token.index + 1 < len(self.tokens) else ""
+        return before in _COMPARING and (
+            unit_named(after) is not None or (len(after) > 2 and after in SCALE_WORDS)
+        )
 
     def _is_pronoun(self, token: QuestionToken) -> bool:
         """Whether "one" stands for a thing: after an article or a describing word, with nothing behind it."""
@@ -644,7 +655,7 @@ def _comparatives(sign: int) -> str:
 @cache
 def _threshold_patterns() -> tuple[tuple[Relator, re.Pattern[str]], ...]:
     words = "|".join(number_words())
-    number = rf"(?:[€£$¥]\s?)?(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?|(?:{words})\b)"
+    number = rf"(?:[€£$¥]\s?)?(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?|(?:{words}|an?)\b)"
     filled = []
     for relator, text in _THRESHOLDS:
         plain = (
