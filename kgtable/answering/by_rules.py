@@ -306,6 +306,8 @@ def _doubts(
         )
     ):
         doubts.append("Another table may have rows of which nothing is said here.")
+    if op == "first_last" and (words := _measured_words(question)):
+        doubts.append(f"The order of the rows does not say what is {words}.")
     if best.denotation.rows and len(best.denotation.rows[0]) == 1 and _AND_NAMES.search(question.lower):
         doubts.append("The question asks for several things of each row.")
     if op == "difference" and _goes_back(question):
@@ -333,6 +335,15 @@ def _holds_the_name(best: Executed, target: ColumnView) -> bool:
 _AND_NAMES = re.compile(
     r"\b(?:\w+s? and (?:the |their )?(?:first |last |full )?names?|names? and (?:the |their )?\w+s?)\b"
 )
+
+
+def _measured_words(question: Question) -> str:
+    """The superlatives that a column would have to say, as *oldest*, and not merely a place, as *first*."""
+    tokens = question.tokens
+    said = (
+        tokens[mask.bit_length() - 1].word for a, mask in question.adjectives if a.superlative and a.headers
+    )
+    return ", ".join(word for word in said if word.endswith("est"))
 
 
 def _has_members_elsewhere(best: Executed, target: ColumnView, sources: Sequence[ProgramSource]) -> bool:

@@ -98,8 +98,10 @@ class ColumnView:
 
     @property
     def quantity(self) -> bool:
-        """Whether it counts things: pieces, copies, a stock."""
-        return self.measure and bool(set(self.stems) & words_of_type("quantity"))
+        """Whether it counts things: pieces, copies, a stock; a price for each of them does not."""
+        return (
+            self.measure and _PRICE not in self.aspects and bool(set(self.stems) & words_of_type("quantity"))
+        )
 
     @property
     def measure(self) -> bool:
@@ -275,6 +277,9 @@ def index_of(relation: Relation) -> TableIndex:
     if found is None:
         found = _indexes[relation] = TableIndex(relation)
     return found
+
+
+_PRICE = stemmed("price")
 
 
 def _measured_by(column: RelationColumn, hint: str | None) -> frozenset[str]:

@@ -83,7 +83,7 @@ class ProgramSource:
         self.near = 0
         for part in links:
             self.near |= part.near
-            self.title |= part.title
+            self.title |= part.titled
             self.values |= part.values
 
     def _beside_header(self, condition: Condition) -> Condition:
