@@ -199,6 +199,13 @@ kg_option = click.option(
     show_envvar=True,
     help="The directory of the graph.",
 )
+allow_hosts_option = click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A further name this server answers to.",
+)
 mapping_option = click.option(
     "--mapping", type=click.Path(path_type=Path), help="A CSV or XLSX file of decisions about columns."
 )

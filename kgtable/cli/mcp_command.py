@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kgtable.cli.common import Command, kg_option
+from kgtable.cli.common import Command, allow_hosts_option, kg_option
 
 
 @click.command(cls=Command)
@@ -24,13 +24,7 @@ from kgtable.cli.common import Command, kg_option
     show_envvar=True,
     help="With --http, the bearer token; generated where other machines can connect and none is given.",
 )
-@click.option(
-    "--allow-host",
-    "allow_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A further name this server answers to.",
-)
+@allow_hosts_option
 @click.option(
     "--timeout",
     default=30.0,

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 import kgtable
-from kgtable.cli.common import Command, ProgressLine, note
+from kgtable.cli.common import Command, ProgressLine, allow_hosts_option, note
 from kgtable.errors import UsageError
 from kgtable.resources import cache_folder
 from kgtable.server.options import UPLOADS, DefaultGraph
@@ -59,13 +59,7 @@ kg_option_or_folder = click.option(
 @click.option(
     "--cors", multiple=True, metavar="ORIGIN", help="A web origin that may call this server; * for all."
 )
-@click.option(
-    "--allow-host",
-    "allow_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A further name this server answers to.",
-)
+@allow_hosts_option
 @click.option(
     "--allow-service",
     "allow_services",

@@ -1,17 +1,21 @@
-"""Count the tokens that one question uses, whichever step asks the model."""
+"""Which steps of one question ask the model: their tokens are counted, and who watches is told."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from typing import TypeAlias
 
 from kgtable.errors import LLMError
 from kgtable.llm.protocol import LLM, Completion, OnText, Request
-from kgtable.llm.stage_events import tell_stage
 from kgtable.llm.usage import Usage, UsageMeter
 
+OnStage: TypeAlias = Callable[[str, str], None]
+"""Receives the step's name, as `Request.stage` has it, and the model's."""
+
 _meter: ContextVar[UsageMeter | None] = ContextVar("kgtable_usage_meter", default=None)
+_told: ContextVar[OnStage | None] = ContextVar("kgtable_stages", default=None)
 
 
 @contextlib.contextmanager
@@ -25,6 +29,21 @@ def measured() -> Iterator[UsageMeter]:
         _meter.reset(token)
 
 
+@contextlib.contextmanager
+def stages_told(told: OnStage) -> Iterator[None]:
+    """Call `told` before each request to a `MeteredLLM` made inside the block, in this context."""
+    token = _told.set(told)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def _tell_stage(request: Request, model: str) -> None:
+    if (told := _told.get()) is not None:
+        told(request.stage, model)
+
+
 class MeteredLLM:
     """A model whose usage is counted by stage where a `measured` block is open."""
 
@@ -34,13 +53,13 @@ class MeteredLLM:
 
     def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """See `LLM.complete`."""
-        tell_stage(request.stage, self.model)
+        _tell_stage(request, self.model)
         with self._counting_failures(request):
             return self._count(request, self._llm.complete(request, on_text=on_text))
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
         """See `LLM.complete_async`."""
-        tell_stage(request.stage, self.model)
+        _tell_stage(request, self.model)
         with self._counting_failures(request):
             return self._count(request, await self._llm.complete_async(request, on_text=on_text))
 

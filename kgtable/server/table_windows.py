@@ -83,14 +83,8 @@ def table(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     numbers = [*range(min(head, record.rows)), *(row for row in wanted if row >= head)]
     rows = graph.reader.rows(id, numbers)
     columns = _columns(job, record.width, structure.label_column)
-    name = titled(graph, id)
     return {
-        "id": id,
-        "iri": graph.names.table_iri(id),
-        "title": name.title,
-        "subtitle": name.subtitle,
-        "file": record.path,
-        "sheet": record.sheet,
+        **_named(graph, id, record),
         "heading": context.heading,
         "before": context.before,
         "caption": context.caption,
@@ -123,6 +117,19 @@ def _columns(job: Head, width: int, label: int) -> Sequence[int]:
     for column in job["across"]:
         wanted.update(range(column - BESIDE, column + BESIDE + 1))
     return sorted(wanted & set(range(width)))[: job["columns"]]
+
+
+def _named(graph: KnowledgeGraph, id: str, record: TableRecord) -> dict[str, Any]:
+    """What a table is called, and where it was read."""
+    name = titled(graph, id)
+    return {
+        "id": id,
+        "iri": graph.names.table_iri(id),
+        "title": name.title,
+        "subtitle": name.subtitle,
+        "file": record.path,
+        "sheet": record.sheet,
+    }
 
 
 def _column(frame: TableFrame, record: TableRecord, index: int) -> dict[str, Any]:
@@ -218,14 +225,8 @@ def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     frame = graph.reader.frame(id)
     rows = graph.reader.rows(id, range(record.rows))
     everything = range(record.width)
-    name = titled(graph, id)
     return {
-        "id": id,
-        "iri": graph.names.table_iri(id),
-        "title": name.title,
-        "subtitle": name.subtitle,
-        "file": record.path,
-        "sheet": record.sheet,
+        **_named(graph, id, record),
         "columns": [_column(frame, record, index) for index in everything],
         "rows": [
             {**_row(frame, index, row, everything), "values": _values(row)} for index, row in rows.items()
