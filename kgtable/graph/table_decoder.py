@@ -28,7 +28,6 @@ from kgtable.graph.terms import (
     QUDT,
     RDF,
     RDFS,
-    SCALES,
     UNIT,
     XSD,
     Namespaces,
@@ -40,7 +39,6 @@ ObjectTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 Node: TypeAlias = Mapping[str, list[ObjectTerm]]
 """What a subject says, by predicate."""
 
-POWERS = {letter: power for power, letter in SCALES.items()}
 """The power of ten of a scale's letter."""
 
 TYPE, LABEL, TITLE = f"{RDF}type", f"{RDFS}label", f"{CSVW}titles"

@@ -21,7 +21,8 @@ from kgtable.resources import read_shipped
 from kgtable.retrieval.result import Retrieval
 from kgtable.server.table_titles import titled
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.spoken import POWERS, exact_number, spoken_number, spoken_period, unit_name, unit_symbol
+from kgtable.values.scales import SCALE_LETTERS
+from kgtable.values.spoken import exact_number, spoken_number, spoken_period, unit_name, unit_symbol
 from kgtable.values.units import units
 
 SHOWN_TRIPLES = 60
@@ -126,7 +127,7 @@ def _power(number: Decimal, stated: StatedNumber) -> int | None:
     if not stated.value:
         return 0 if not number else None
     ratio = Fraction(number) / stated.value
-    return next((power for power in (0, *POWERS) if ratio == 10**power), None)
+    return next((power for power in (0, *SCALE_LETTERS) if ratio == Fraction(10) ** power), None)
 
 
 _MEASURES = re.compile(

@@ -23,7 +23,8 @@ from kgtable.server.frames import Head
 from kgtable.server.row_order import LARGEST_SORTED, row_order
 from kgtable.server.table_titles import titled
 from kgtable.tables.column_profile import CellKind, type_cell
-from kgtable.values.spoken import POWERS, spoken_period, unit_name, unit_symbol
+from kgtable.values.scales import SCALE_LETTERS, scale_name
+from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 
 
 def ask(graph: KnowledgeGraph, name: str, **bindings: ox.NamedNode | ox.Literal) -> Iterable[Any]:
@@ -150,7 +151,7 @@ def unit_chip(fact: ColumnFact) -> str:
     if len(units) > 2:
         return f"{len(units)} units"
     one = len(units) == len(fact.scales) == 1
-    scale = POWERS.get(next(iter(fact.scales)), "") if one else ""
+    scale = scale_name(SCALE_LETTERS.get(next(iter(fact.scales))), units[0]) if one else ""
     return " ".join(filter(None, (" / ".join(map(unit_symbol, units)), scale)))
 
 
@@ -263,7 +264,6 @@ LARGEST_EXPLAINED = 100_000
 _ROW_QUERY = """SELECT ?predicate ?object WHERE {{
   GRAPH <{table}> {{ <{row}> ?predicate ?object }}
 }}"""
-_SCALES = {"T": "thousands", "M": "millions", "B": "billions", "TN": "trillions"}
 
 
 def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "unit_symbol": unit_symbol(unit) or None,
         "unit_from": unit_from,
         "scale": scale,
-        "scale_label": _SCALES.get(scale or ""),
+        "scale_label": scale_name(scale, unit) or None,
         "scale_from": scale_from,
         "period": spoken_period(quantity.period) if quantity and quantity.period else None,
         "header": frame.table.columns[column].name,

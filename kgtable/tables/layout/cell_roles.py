@@ -73,6 +73,27 @@ def is_period(text: str) -> bool:
     return len(text) <= LONGEST_PHRASE and bool(_PERIOD.search(text))
 
 
+_PERIOD_WORDS = """
+years year yearly annual annually quarters quarter quarterly halves half months month monthly weeks week weekly
+periods period fiscal financial calendar ended ending ends end to as of at on for the in and or from through until
+till since first second third fourth last one two three four six nine twelve full current prior previous by
+audited unaudited restated fy q h date dates th st nd rd
+"""
+_KNOWN = frozenset(_PERIOD_WORDS.split()) | _STRONG | _WEAK | _GLUE
+_WORD = re.compile(r"[^\W\d_]+")
+_MONTH_WORD = re.compile(rf"{_MONTH}\Z", re.IGNORECASE)
+
+
+def names_something(text: str) -> bool:
+    """Whether a text says more than periods and units, as a title does.
+
+    >>> [names_something(text) for text in ("Years ended August 31,", "Profit and loss of 2023 (USD million)")]
+    [False, True]
+    """
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return sum(word not in _KNOWN and not _MONTH_WORD.match(word) for word in words) >= 1
+
+
 @lru_cache(maxsize=8_192)
 def _unit_words(text: str) -> int:
     """0: not a unit; 1: only words that may name a column as well; 2: a unit."""

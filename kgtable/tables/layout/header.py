@@ -14,6 +14,7 @@ from kgtable.tables.layout.cell_roles import (
     is_period,
     is_unit,
     look,
+    names_something,
     year_with_unit,
 )
 from kgtable.tables.layout.column_shapes import DEEPEST_HEADER, Profile, shape_votes
@@ -113,7 +114,8 @@ def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
         if not alone or (index, 0) in grid.header_cells:
             return index
         beneath = filled(rows[index + 1]) if index + 1 < len(rows) else []
-        if (is_unit(row[0]) or is_period(row[0])) and beneath and beneath != [0]:
+        is_heading = is_unit(row[0]) or (is_period(row[0]) and not names_something(row[0]))
+        if is_heading and beneath and beneath != [0]:
             return index
     return 0
 
