@@ -261,7 +261,7 @@ def _files(
     paths: PathLike | IO[bytes] | Sequence[PathLike | IO[bytes]], format_in: str | None, stack: ExitStack
 ) -> Sequence[PathLike]:
     """The paths, an open stream among them saved to a file that lives as long as the `stack`."""
-    from kgtable.tables.streams import save_stream
+    from kgtable.tables.discovery import save_stream
 
     listed = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
     streams = [path for path in listed if not isinstance(path, str | os.PathLike)]

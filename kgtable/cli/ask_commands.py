@@ -29,8 +29,7 @@ from kgtable.cli.common import (
 from kgtable.cli.run_command import compiled, program_shown
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import LLMReplyError, UsageError
-from kgtable.tables.delimited_text import delimited_text
-from kgtable.values.text import harmless_text
+from kgtable.values.text import delimited_text, harmless_text
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer

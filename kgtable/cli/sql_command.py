@@ -11,7 +11,7 @@ import click
 import kgtable
 from kgtable.cli.common import Command, kg_option, say, table_option, text_of_input
 from kgtable.errors import UsageError
-from kgtable.tables.delimited_text import delimited_text
+from kgtable.values.text import delimited_text
 
 if TYPE_CHECKING:
     from kgtable.programs.sql_tables import SqlRowsFound

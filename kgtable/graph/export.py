@@ -12,8 +12,8 @@ from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
 from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, whole_document
 from kgtable.storage import storage_errors, whole_file
-from kgtable.tables.delimited_text import delimited_text
 from kgtable.tables.model import Table
+from kgtable.values.text import delimited_text
 
 if TYPE_CHECKING:
     import rdflib

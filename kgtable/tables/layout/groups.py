@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgtable.tables.layout.column_shapes import Profile
+from kgtable.tables.layout.cell_roles import Profile
 from kgtable.tables.layout.header import HeaderRows
 from kgtable.tables.layout.row_kinds import RowKind, kinds_of_rows, label_of, levels_of_rows
 from kgtable.tables.layout.totals import LONGEST_SUM, Totals, adds_up_below, find_totals, is_named_total

@@ -13,8 +13,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
-from kgtable.tables.layout.cell_roles import Look, blank, look
-from kgtable.tables.layout.column_shapes import profile_rows
+from kgtable.tables.layout.cell_roles import Look, blank, look, profile_rows
 from kgtable.tables.layout.header import filled
 from kgtable.tables.model import Area, Grid, Notice, Position, Row
 

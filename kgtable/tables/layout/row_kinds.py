@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import pairwise
 
-from kgtable.tables.layout.cell_roles import Look, blank, is_money_or_scale, look
-from kgtable.tables.layout.column_shapes import Profile
+from kgtable.tables.layout.cell_roles import Look, Profile, blank, is_money_or_scale, look
 from kgtable.tables.layout.header import HeaderRows, filled
 from kgtable.tables.model import Grid, Row
 

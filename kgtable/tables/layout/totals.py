@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from kgtable.tables.layout.column_shapes import Profile
+from kgtable.tables.layout.cell_roles import Profile
 from kgtable.tables.layout.header import filled
 from kgtable.tables.layout.row_kinds import cell_of
 from kgtable.tables.model import Row
