@@ -33,9 +33,8 @@ from kgtable.errors import (
 )
 from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.graph.snapshots import leased
 from kgtable.graph.sparql_text import Bindable
-from kgtable.graph.store import EmbeddedStore, TripleStore
+from kgtable.graph.store import EmbeddedStore, TripleStore, leased
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.convert import JobRunner
     from kgtable.building.pipeline import BuildReport
-    from kgtable.graph.validation_report import ValidationReport
+    from kgtable.graph.validate import ValidationReport
     from kgtable.index.relations import TableRelations
     from kgtable.ontology.mapping import UserMapping
     from kgtable.programs.algebra import Program
@@ -96,7 +95,7 @@ def connect(
     """
     given = {"url": url, "directory": directory, "store": store, "dialect": dialect, "base": base}
     check_arguments("connect", given)
-    from kgtable.building.connect import connect as connect_directory
+    from kgtable.building.engines import connect as connect_directory
 
     connect_directory(directory, url, store=store, dialect=dialect, base=base)
     return KnowledgeGraph(directory)
@@ -310,7 +309,7 @@ class KnowledgeGraph:
         if self.endpoint is None:
             self.generation = place.lease()
         else:
-            from kgtable.building.connect import endpoint_generation
+            from kgtable.building.engines import endpoint_generation
 
             self.generation = endpoint_generation(place, self.endpoint)
         self.names = Namespaces(self.generation.base)
@@ -376,7 +375,7 @@ class KnowledgeGraph:
         """What the graph was made from; of a graph behind an endpoint, the tables it holds."""
         self._check_open()
         if self.endpoint is not None:
-            from kgtable.building.connect import list_tables
+            from kgtable.building.engines import list_tables
 
             return list_tables(self.store)
         return Catalogue.load(self.generation.catalogue_path)
@@ -391,7 +390,7 @@ class KnowledgeGraph:
         """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
         self._check_open()
         if self.endpoint is not None:
-            from kgtable.building.connect import description
+            from kgtable.building.engines import description
 
             return description(self.store, self.names)
         import rdflib
@@ -731,7 +730,7 @@ class KnowledgeGraph:
         from kgtable.graph.validate import validate as validate_graph
 
         if self.endpoint is not None:
-            from kgtable.building.connect import in_memory
+            from kgtable.building.engines import in_memory
 
             return validate_graph(in_memory(self.rdf("nquads")), most=most)
         path, lease = leased(self.generation.first_store_path)
@@ -749,7 +748,7 @@ class KnowledgeGraph:
         catalogue = self.catalogue
         about: dict[str, Any] = {"path": str(self.path), "kgtable": __version__}
         if self.endpoint is not None:
-            from kgtable.building.connect import endpoint_info
+            from kgtable.building.engines import endpoint_info
 
             about |= endpoint_info(self.endpoint, self.store)
         else:
@@ -783,7 +782,7 @@ class KnowledgeGraph:
         Raises `UsageError`, `RemoteStoreError`.
         """
         check_arguments("push", {"url": url, "dialect": dialect, "again": again})
-        from kgtable.building.push import push as push_graph
+        from kgtable.building.engines import push as push_graph
         from kgtable.graph.remote.endpoint import RemoteStore
         from kgtable.graph.remote.http import checked_url
 

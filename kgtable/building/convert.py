@@ -21,7 +21,7 @@ from typing import IO, TypeAlias
 from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
 from kgtable.building.contents import ContentWriter
 from kgtable.errors import StorageError, TableError, UnreadableTableError
-from kgtable.graph.document_encoder import DocumentShape
+from kgtable.graph.document_statements import DocumentShape
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted
 from kgtable.graph.terms import WHOLE, Block, Namespaces, Share

@@ -19,7 +19,7 @@ from kgtable.building.contents import contents_state, mark_contents, read_conten
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
-from kgtable.graph.document_source import read_document
+from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces

@@ -42,7 +42,7 @@ RESTART = 1.0
 class View:
     """The store that a job reads: its path, its version, and the prefixes queries may use.
 
-    `base` is the store whose version it is, see `kgtable.graph.snapshots`; `directory` the graph directory it
+    `base` is the store whose version it is, see `kgtable.graph.store`; `directory` the graph directory it
     belongs to, None for a bare store. `leases` keep the files for as long as a job with this view waits or
     runs, and as long as it is the server's view.
     """

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphVersionError, KgtableError, ServerError
-from kgtable.graph.snapshots import leased, number_of, pointer_of
+from kgtable.graph.store import leased, number_of, pointer_of
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
 from kgtable.server.frames import Head
 from kgtable.server.monitoring import Metrics

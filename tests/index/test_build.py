@@ -11,7 +11,7 @@ import kgtable.index.build
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.document_source import StoredDocument
+from kgtable.graph.document_statements import StoredDocument
 from kgtable.graph.store import TripleStore, store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.terms import Namespaces
