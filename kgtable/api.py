@@ -130,7 +130,7 @@ def build(
     check_arguments("build", {**given, "workers": workers, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
     from kgtable.building.pipeline import build_graph, refresh_mapping
-    from kgtable.index.build import BuildEmbedding, ensure_index, index_step
+    from kgtable.index.graph_index import BuildEmbedding, ensure_index, index_step
     from kgtable.systems.trag.hyperedge_graph import refresh_hyperedges
 
     model = BuildEmbedding(embedding, GraphDirectory(directory))
@@ -339,8 +339,8 @@ class KnowledgeGraph:
             store.close()
         self.generation.release()
         _OPEN_GRAPHS.discard(self)
-        if not _OPEN_GRAPHS and "kgtable.index.embedding_models" in sys.modules:
-            from kgtable.index.embedding_models import release_embedders
+        if not _OPEN_GRAPHS and "kgtable.index.embedding" in sys.modules:
+            from kgtable.index.embedding import release_embedders
 
             release_embedders()
 
@@ -494,7 +494,7 @@ class KnowledgeGraph:
         if llm is not None and isinstance(retriever, ModelRetriever):
             retriever = retriever.with_model(llm, rerank=rerank)
         if tables is not None:
-            from kgtable.retrieval.whole_table import within
+            from kgtable.retrieval.table_texts import within
 
             named = [id for table in dict.fromkeys(tables) for id in self._ids(table)]
             retriever = within(retriever, named, self.retrievers.material.triples_of)
@@ -547,7 +547,7 @@ class KnowledgeGraph:
 
     def _index_faults(self) -> AbstractContextManager[None]:
         """What goes wrong within the block is told as damage where the index is damaged."""
-        from kgtable.index.build import index_faults
+        from kgtable.index.graph_index import index_faults
 
         return index_faults(self.generation.index_path) if self.endpoint is None else nullcontext()
 

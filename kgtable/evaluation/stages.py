@@ -29,7 +29,7 @@ from kgtable.llm.protocol import LLM
 from kgtable.llm.usage import UsageMeter
 from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
-from kgtable.retrieval.schemas import STAGE as SCHEMA
+from kgtable.retrieval.table_texts import STAGE as SCHEMA
 from kgtable.systems.tablerag.shown_tables import ShownRetrieval
 
 if TYPE_CHECKING:

@@ -21,16 +21,14 @@ from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import CellAddress, Namespaces
-from kgtable.index.build import write_lexical
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex, write_lexical
 from kgtable.index.postings import Flags, Integers, distinct, ranges
 from kgtable.llm.protocol import LLM
 from kgtable.resources import read_shipped
 from kgtable.retrieval.question_terms import Query, cosines, extract_labels, plain_labels, question_labels
-from kgtable.retrieval.ranking import Scored, Weights, score
-from kgtable.retrieval.rerank import reranked
+from kgtable.retrieval.ranking import Scored, Weights, reranked, score
 from kgtable.retrieval.result import LateTriples, Retrieval, ScoredTable
 from kgtable.retrieval.triples import RetrievedCells
 

@@ -12,7 +12,7 @@ import numpy as np
 from kgtable.errors import LLMReplyError
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Flags, Floats, Integers
 from kgtable.index.substring import folded
 from kgtable.index.words import asking_terms, is_empty_word, terms, words

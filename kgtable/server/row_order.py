@@ -14,7 +14,7 @@ from kgtable.api import KnowledgeGraph
 from kgtable.errors import KgtableError, UsageError
 from kgtable.graph.table_decoder import TableRow
 from kgtable.graph.terms import XSD
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Integers
 from kgtable.index.substring import folded
 from kgtable.resources import read_shipped

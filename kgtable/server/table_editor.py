@@ -18,8 +18,8 @@ import kgtable
 from kgtable.building.catalogue import Catalogue, FileRecord
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError, UsageError, VocabularyIndexError
-from kgtable.index.build import read_about
-from kgtable.index.embedding_models import DEFAULT
+from kgtable.index.embedding import DEFAULT
+from kgtable.index.graph_index import read_about
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.mapping import (
     EDITABLE,

@@ -16,8 +16,8 @@ from kgtable.index.embedding import Matrix
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.result import LateTriples, Retriever, ScoredTable, ScoredTriple
+from kgtable.retrieval.table_texts import within
 from kgtable.retrieval.triples import scored_triple
-from kgtable.retrieval.whole_table import within
 from kgtable.systems.tablerag.databases import DatabaseShelf, TableDatabases
 from kgtable.systems.tablerag.entry_search import EntrySearch, best
 from kgtable.systems.tablerag.expansion import ExpandedQuestion, expand_question

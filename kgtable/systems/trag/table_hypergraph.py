@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from kgtable.building.contents import read_contents
 from kgtable.building.generations import Generation
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.resources import cache_folder
 from kgtable.systems.trag.hypergraph import Hypergraph
 from kgtable.systems.trag.table_features import FeatureSpace, linearised

@@ -1,4 +1,4 @@
-"""Building the index of a graph's generation: the step that follows the conversion of its tables."""
+"""The index of a graph: built after the conversion of its tables, opened for questions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,14 +20,13 @@ from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_statements import read_document
-from kgtable.graph.store import EmbeddedStore, store_state
+from kgtable.graph.store import EmbeddedStore, TripleStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces
 from kgtable.index.column_profiles import profiles_of
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import AssembledCorpus, assemble
-from kgtable.index.embedding import Embedder, Matrix
-from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
+from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
 from kgtable.index.passage_index import (
     IndexedPassage,
     PassageIndex,
@@ -41,10 +40,14 @@ from kgtable.index.postings import Integers
 from kgtable.index.relation_statements import STATED_BY, STATED_OF, relation_blocks
 from kgtable.index.relations import FILE as RELATIONS
 from kgtable.index.relations import find_relations, header_vectors
-from kgtable.index.substring import folded, write_grams
+from kgtable.index.substring import LexicalIndex, folded, write_grams
 from kgtable.ontology.column_stats import Summary, clean_text
 from kgtable.ontology.equivalents import Proposals, propose
 from kgtable.storage import link_tree, storage_errors, whole_file
+
+if TYPE_CHECKING:
+    from kgtable.index.vectors import Vectors
+
 
 VERSION = 4
 """Rises when the files of an index change."""
@@ -376,3 +379,44 @@ class BuildEmbedding:
         with suppress(GraphError):
             remembering.know_names_of(self._directory.current().index_path)
         return remembering
+
+
+class GraphIndex:
+    """Corpus, substring search and vectors of one generation. May be used from several threads.
+
+    Without vectors, or without the packages to embed a question, it is lexical only: `vectors` and
+    `embed` give None then. Raises `VocabularyIndexError` where the index is missing or damaged.
+    """
+
+    def __init__(self, folder: Path, load: Callable[[str], Embedder | None] = embedder_or_lexical) -> None:
+        self.folder = folder
+        self.about: dict[str, Any] = read_about(folder)
+        self.corpus = Corpus.open(folder)
+        self.lexical = LexicalIndex(folder, self.corpus.texts)
+        self._load = load
+
+    def describes(self, store: TripleStore) -> bool:
+        """Whether nothing was written to the store since the index was made: what it says of cells holds."""
+        return isinstance(store, EmbeddedStore) and self.about.get("store") == store_state(store.path)
+
+    @property
+    def embedding(self) -> str:
+        """The name of the embedding the index was built with; ``none`` for a lexical one."""
+        return str(self.about["embedding"])
+
+    @cached_property
+    def vectors(self) -> Vectors | None:
+        """The vectors, if questions can be compared with them."""
+        if self._embedder is None:
+            return None
+        from kgtable.index.vectors import Vectors
+
+        return Vectors.open(self.folder)
+
+    def embed(self, texts: list[str]) -> Matrix | None:
+        """Vectors of questions and labels, by the embedding of the index; None for a lexical index."""
+        return None if self._embedder is None else self._embedder.embed(texts)
+
+    @cached_property
+    def _embedder(self) -> Embedder | None:
+        return self._load(self.embedding)

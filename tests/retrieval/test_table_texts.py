@@ -6,7 +6,7 @@ from kgtable.errors import LLMPendingError, LLMUnreachableError
 from kgtable.llm.metering import MeteredLLM, measured
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.schemas import schema_request, write_schemas, written_schema
+from kgtable.retrieval.table_texts import schema_request, write_schemas, written_schema
 from kgtable.tables.linearize import format_table
 from tests.retrieval.whole_tables_data import TABLES
 
