@@ -618,7 +618,7 @@ class KnowledgeGraph:
         check_arguments(call, {"question": question, "tables": tables, **options})
         from kgtable.answering.ask import Asker
         from kgtable.llm import connect as connect_model
-        from kgtable.llm.metering import MeteredLLM
+        from kgtable.llm.protocol import MeteredLLM
         from kgtable.systems.methods import make_solver
 
         settings = load_settings(**options)

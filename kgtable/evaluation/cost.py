@@ -19,8 +19,7 @@ from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import asked
 from kgtable.evaluation.stages import Stages
 from kgtable.graph.table_source import TableReader
-from kgtable.llm.protocol import Completion, OnText, Request
-from kgtable.llm.usage import price
+from kgtable.llm.protocol import Completion, OnText, Request, price
 from kgtable.tables.linearize import TableFormat
 
 if TYPE_CHECKING:

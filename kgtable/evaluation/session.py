@@ -24,9 +24,8 @@ from kgtable.evaluation.stages import Stages
 from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader
 from kgtable.llm import connect
-from kgtable.llm.batch import completion_of, raw_results, write_batch
-from kgtable.llm.metering import MeteredLLM
-from kgtable.llm.protocol import LLM, Completion, OnText, Request
+from kgtable.llm.conversation import completion_of, raw_results, write_batch
+from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request
 from kgtable.storage import storage_errors, whole_file
 from kgtable.systems.methods import make_solver
 

@@ -24,9 +24,7 @@ from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import CUTOFFS, answer_scores, asked, retrieval_scores
 from kgtable.evaluation.shown_metrics import ShownGold
-from kgtable.llm.metering import measured
-from kgtable.llm.protocol import LLM
-from kgtable.llm.usage import UsageMeter
+from kgtable.llm.protocol import LLM, UsageMeter, measured
 from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.retrieval.table_texts import STAGE as SCHEMA

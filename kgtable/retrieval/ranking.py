@@ -17,8 +17,7 @@ from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Flags, Floats, Integers, distinct, ranges, runs
-from kgtable.llm.fencing import fence
-from kgtable.llm.protocol import LLM, Message, Request
+from kgtable.llm.protocol import LLM, Message, Request, fence
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.question_terms import ASKING, Query, cosines
 from kgtable.tables.linearize import heading_of

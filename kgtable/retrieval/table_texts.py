@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable.errors import LLMError, LLMPendingError, LLMReplyError
-from kgtable.llm.fencing import fence
-from kgtable.llm.protocol import LLM, Message, Request
+from kgtable.llm.protocol import LLM, Message, Request, fence
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval, Retriever, ScopedRetriever, ScoredTable, ScoredTriple
 from kgtable.tables.linearize import ROWS_PER_CHUNK, TableFormat, chunks, format_table

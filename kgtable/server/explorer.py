@@ -19,7 +19,7 @@ from kgtable.errors import (
     RetrievalError,
     UsageError,
 )
-from kgtable.llm.metering import stages_told
+from kgtable.llm.protocol import stages_told
 from kgtable.server import landmarks, neighbourhood, overview, suggested_questions, table_list, table_windows
 from kgtable.server.answer_card import answer_card, found_tables
 from kgtable.server.execution import OPENING_PAUSES

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import LLMPendingError, LLMUnreachableError
-from kgtable.llm.metering import MeteredLLM, measured
-from kgtable.llm.protocol import Request
+from kgtable.llm.protocol import MeteredLLM, Request, measured
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.table_texts import schema_request, write_schemas, written_schema
 from kgtable.tables.linearize import format_table

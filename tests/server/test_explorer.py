@@ -23,7 +23,7 @@ from kgtable.errors import (
     StorageError,
     UsageError,
 )
-from kgtable.llm.scripted_server import Fail, Hang, ScriptedServer
+from kgtable.llm.scripted import Fail, Hang, ScriptedServer
 from kgtable.resources import PACKAGE
 from kgtable.server import answer_card, explorer
 from kgtable.server.explorer import OPERATIONS, Explorer, kind_of

@@ -14,8 +14,7 @@ from string import Template
 from typing import Any
 
 from kgtable.errors import LLMReplyError
-from kgtable.llm.fencing import fence
-from kgtable.llm.protocol import LLM, Message, Request
+from kgtable.llm.protocol import LLM, Message, Request, fence
 from kgtable.resources import PACKAGE
 
 MOST_QUERIES = 8

@@ -22,8 +22,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import plain
 from kgtable.answering.program_answers import ranked_answer, relations_of
 from kgtable.errors import LLMReplyError
-from kgtable.llm.fencing import fence
-from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request
+from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, fence
 from kgtable.systems.tablerag.actions import (
     NO_ACTION,
     Actions,
