@@ -15,9 +15,9 @@ from kgtable.config import Settings
 from kgtable.errors import LLMPendingError, LLMReplyError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.evaluated_systems import System, judge_request, model_answerer
+from kgtable.evaluation.run import Stages
 from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import asked
-from kgtable.evaluation.stages import Stages
 from kgtable.graph.table_source import TableReader
 from kgtable.llm.protocol import Completion, OnText, Request, price
 from kgtable.tables.linearize import TableFormat

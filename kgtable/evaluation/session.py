@@ -18,9 +18,8 @@ from kgtable.evaluation.evaluated_systems import (
     rule_answerer,
     solver_answerer,
 )
-from kgtable.evaluation.run import Progress, Run, execute, quiet
+from kgtable.evaluation.run import Progress, Run, Stages, execute, quiet
 from kgtable.evaluation.run_plan import RunPlan
-from kgtable.evaluation.stages import Stages
 from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader
 from kgtable.llm import connect

@@ -27,8 +27,7 @@ from kgtable.systems.tablerag.baselines import (
     ReadTableView,
     RowColumnView,
 )
-from kgtable.systems.tablerag.databases import DatabaseShelf
-from kgtable.systems.tablerag.entry_search import SearchMode
+from kgtable.systems.tablerag.databases import DatabaseShelf, SearchMode
 from kgtable.systems.tablerag.react import ReactSolver
 from kgtable.systems.tablerag.retriever import SchemaCellView, ShowingRetriever, TableShowing
 from kgtable.systems.tablerag.vocabulary import BUDGET

@@ -72,7 +72,7 @@ def refresh_hyperedges(generation: Generation) -> None:
 def write_hyperedges(generation: Generation, clusters: int, typical: int) -> None:
     """Write the hyperedges of a generation that no reader sees yet; those of the one before are taken up."""
     try:
-        from kgtable.systems.trag.table_hypergraph import TableHypergraph
+        from kgtable.systems.trag.hypergraph import TableHypergraph
     except ImportError:
         raise MissingExtraError("The hypergraph", "trag") from None
 
