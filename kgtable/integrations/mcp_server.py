@@ -21,9 +21,8 @@ from pydantic import Field
 
 from kgtable.errors import MissingExtraError
 from kgtable.programs.syntax import program_schema
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head, Problem
 from kgtable.server.options import Lanes, ServerSettings
-from kgtable.server.problems import Problem
 from kgtable.server.running import address, bind, with_token
 from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
 from kgtable.server.state import GraphFolder, ServerState

@@ -15,13 +15,12 @@ from starlette.routing import Route
 from kgtable.building.generations import EVALUATION
 from kgtable.config import DEFAULT_K
 from kgtable.server import requests
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head, Problem
 from kgtable.server.openapi import document
-from kgtable.server.problems import Problem
 from kgtable.server.process import WorkerFrame
 from kgtable.server.requests import not_modified
 from kgtable.server.state import ServerState
-from kgtable.server.table_list import FACETS, SORTS
+from kgtable.server.views.table_list import FACETS, SORTS
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 11_000

@@ -19,9 +19,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from kgtable.server import requests, security
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head, Problem, busy
 from kgtable.server.options import MEBIBYTE, UPLOADS
-from kgtable.server.problems import Problem, busy
 from kgtable.server.process import WorkerFrame
 from kgtable.server.state import ServerState
 from kgtable.tables.discovery import SUFFIXES

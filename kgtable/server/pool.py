@@ -16,9 +16,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head, Problem, busy
 from kgtable.server.options import STREAM_TIMES, Lanes
-from kgtable.server.problems import Problem, busy
 from kgtable.server.process import ResultStream, WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
 from kgtable.storage import Lease
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from kgtable.server.frames import Decoder, Head, encode
-from kgtable.server.problems import Problem
+from kgtable.server.messages import Decoder, Head, Problem, encode
 
 WorkerFrame: TypeAlias = tuple[Head, bytes]
 

@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl
 from pyoxigraph import NamedNode
 from starlette.types import Message, Receive, Scope, Send
 
+from kgtable.server.messages import Problem
 from kgtable.server.negotiation import SHORT_NAMES, is_known, named_type
-from kgtable.server.problems import Problem
 from kgtable.server.process import ResultStream
 from kgtable.server.state import CachedResponse
 

@@ -12,8 +12,8 @@ from urllib.parse import parse_qs
 
 from starlette.types import Scope
 
+from kgtable.server.messages import Problem
 from kgtable.server.options import ServerSettings
-from kgtable.server.problems import Problem
 from kgtable.server.requests import text
 
 COOKIE = "kgtable-token"

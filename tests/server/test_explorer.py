@@ -25,10 +25,10 @@ from kgtable.errors import (
 )
 from kgtable.llm.scripted import Fail, Hang, ScriptedServer
 from kgtable.resources import PACKAGE
-from kgtable.server import answer_card, explorer
-from kgtable.server.explorer import OPERATIONS, Explorer, kind_of
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.state import GraphFolder
+from kgtable.server.views import answer_card, explorer
+from kgtable.server.views.explorer import OPERATIONS, Explorer, kind_of
 from tests.server.refusals import refused
 from tests.server.serving import Running, running
 

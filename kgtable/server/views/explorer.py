@@ -20,14 +20,11 @@ from kgtable.errors import (
     UsageError,
 )
 from kgtable.llm.protocol import stages_told
-from kgtable.server import landmarks, neighbourhood, overview, suggested_questions, table_list, table_windows
-from kgtable.server.answer_card import answer_card, found_tables
 from kgtable.server.execution import OPENING_PAUSES
-from kgtable.server.follow_ups import standalone
-from kgtable.server.frames import Emit, Head
-from kgtable.server.problems import Problem
-from kgtable.server.row_order import forget_orders
-from kgtable.server.table_titles import forget_titles
+from kgtable.server.messages import Emit, Head, Problem
+from kgtable.server.views import neighbourhood, overview, suggested_questions, table_list, table_windows
+from kgtable.server.views.answer_card import answer_card, found_tables
+from kgtable.server.views.suggested_questions import standalone
 
 Tell: TypeAlias = Callable[[str, Any], None]
 
@@ -94,8 +91,8 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "resource": neighbourhood.resource,
     "neighbours": neighbourhood.neighbours,
     "search": neighbourhood.search,
-    "landmarks": landmarks.landmarks,
-    "units": landmarks.unit_list,
+    "landmarks": overview.landmarks,
+    "units": overview.unit_list,
     "retrieve": retrieve,
     "ask": ask,
     "suggestions": suggested_questions.suggestions,
@@ -171,10 +168,8 @@ def _files_moved(error: BaseException) -> bool:
 def _drop_caches() -> None:
     """Drop all caches of the previous graph."""
     overview.forget()
-    landmarks.forget_landmarks()
-    forget_orders()
     table_windows.forget_cells()
-    forget_titles()
+    table_list.forget_tables()
     suggested_questions.forget_questions()
 
 

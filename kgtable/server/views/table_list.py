@@ -1,21 +1,106 @@
-"""The list of tables: searched in titles, columns and cells, narrowed by unit, kind and folder, sorted."""
+"""The list of tables on the pages, and what each table is called there.
+
+The list is searched in titles, columns and cells, narrowed by unit, kind and folder, and sorted. A table without a
+title is called by what its context and its columns say.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from kgtable.api import KnowledgeGraph
 from kgtable.building.catalogue import TableRecord
+from kgtable.errors import KgtableError
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.substring import folded
-from kgtable.ontology.column_stats import QUANTITY
-from kgtable.server.frames import Head
-from kgtable.server.row_order import graph_index
-from kgtable.server.table_titles import titled
+from kgtable.ontology.column_stats import QUANTITY, clean_text
+from kgtable.server.messages import Head
+from kgtable.tables.model import Table
 from kgtable.values.spoken import unit_name, unit_symbol
+
+LONGEST_TITLE = 90
+SHORT_SHEET = 8
+"""Letters up to which a sheet's name does not say a table without its file's."""
+_NAMED_COLUMNS = 4
+
+_OPAQUE = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f-]{18,}|[0-9a-f]{16,}|[\d_.\- ]+|(?:[a-z]{1,5}[-_ ]?)?(?!(?:19|20)\d\d$)\d{2,}(?:[-_]\w{1,3})?"
+    r"|\S+\.(?:pdf|html?|xlsx?|csv|docx?|txt)",
+    re.IGNORECASE,
+)
+"""Names that say nothing to a reader: UUIDs, digests, running numbers, file names."""
+
+_SENTENCE = re.compile(r"(?<=[a-z0-9)]{3}[.!?:])\s+(?=[A-Z])")
+_NUMBERED = re.compile(r"^(?:(?:note|table)?\s*\d+(?:\.\d+)*[.:)]\s+)", re.IGNORECASE)
+
+
+class TableTitle(NamedTuple):
+    """A table's title, and the headings that say more exactly what it holds."""
+
+    title: str
+    subtitle: str = ""
+
+
+def titled(graph: KnowledgeGraph, id: str) -> TableTitle:
+    """The title of a table of the graph: its own, its caption's, its headings', its file's or its columns'."""
+    return _titled(graph, id)
+
+
+@lru_cache(maxsize=4_096)
+def _titled(graph: KnowledgeGraph, id: str) -> TableTitle:
+    record = graph.catalogue.tables[id]
+    table = graph.reader.frame(id).table
+    texts = [_short(text) for text in _texts(record, table)]
+    known = list(dict.fromkeys(text for text in texts if text and not _OPAQUE.fullmatch(text)))
+    if not known:
+        known = [_by_columns(table) or id]
+    headings = [_short(text) for text in table.context.heading]
+    more = [text for text in dict.fromkeys(headings) if text and text != known[0]]
+    return TableTitle(known[0], " › ".join(more))
+
+
+def _texts(record: TableRecord, table: Table) -> list[str]:
+    """What may be the title, the likeliest first."""
+    context, rows = table.context, table.grid.head
+    above = [next(filter(str.strip, rows[row]), "") for row in table.structure.titles[:3] if row < len(rows)]
+    stem = record.path.rpartition("/")[2].rpartition(".")[0] or record.path
+    around = [*context.paragraphs[:1], *context.before[-1:]]
+    named = record.title if record.title != record.id else ""
+    sheet = ""
+    if record.sheet and named in ("", record.sheet) and len(record.sheet) <= SHORT_SHEET:
+        sheet = f"{_spaced(stem) or stem} – {record.sheet}"
+    return [sheet, named, context.caption, *above, *reversed(context.heading), _spaced(stem), *around]
+
+
+def _spaced(stem: str) -> str:
+    """A file's name as words: ``bakery-orders`` is "Bakery orders"."""
+    if _OPAQUE.fullmatch(stem):
+        return ""
+    words = " ".join(re.split(r"[-_\s]+", stem)).strip()
+    return words[:1].upper() + words[1:]
+
+
+def _short(text: str) -> str:
+    """The first sentence on one line, without a number in front, cut where it is long."""
+    plain = clean_text(text)
+    first = _SENTENCE.split(plain)[0] if len(plain) > LONGEST_TITLE else plain
+    first = _NUMBERED.sub("", first) or first
+    if len(first) > LONGEST_TITLE:
+        first = f"{first[:LONGEST_TITLE].rpartition(' ')[0]}…"
+    return first.strip()
+
+
+def _by_columns(table: Table) -> str:
+    names = dict.fromkeys(clean_text(column.name) for column in table.columns)
+    told = [name for name in names if name][:_NAMED_COLUMNS]
+    return _short(" · ".join(told))
+
 
 Hits: TypeAlias = Mapping[str, Sequence[tuple[int, int, str]]]
 """By table, cells that hold what is looked for: row, column and text."""
@@ -196,3 +281,20 @@ def _listed(
         "units": [unit_symbol(unit) for unit in _units(record)[:6]],
         "hits": [{"row": row, "column": column, "text": text} for row, column, text in hits],
     }
+
+
+@lru_cache(maxsize=2)
+def graph_index(graph: KnowledgeGraph) -> GraphIndex | None:
+    """The index of a graph on this disk, opened for the pages; None where there is none."""
+    if graph.endpoint is not None:
+        return None
+    try:
+        return GraphIndex(graph.generation.index_path)
+    except (KgtableError, OSError):  # a graph that was written without one
+        return None
+
+
+def forget_tables() -> None:
+    """Let go of what is remembered of a graph that is closed."""
+    _titled.cache_clear()
+    graph_index.cache_clear()

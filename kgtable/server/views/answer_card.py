@@ -19,7 +19,7 @@ from kgtable.errors import GraphError, KgtableError, ProgramCompilationError
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.resources import read_shipped
 from kgtable.retrieval.result import Retrieval
-from kgtable.server.table_titles import titled
+from kgtable.server.views.table_list import titled
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.spoken import POWERS, exact_number, spoken_number, spoken_period, unit_name, unit_symbol
 from kgtable.values.units import units
