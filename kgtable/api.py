@@ -17,12 +17,11 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
-from kgtable.arguments import check_arguments
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.building.table_views import Tables
-from kgtable.config import DEFAULT_K, AskOptions, load_settings
+from kgtable.config import DEFAULT_K, AskOptions, check_arguments, load_settings
 from kgtable.config import Settings as AskSettings
 from kgtable.errors import (
     AnswerError,

@@ -26,7 +26,7 @@ from kgtable.cli.common import (
     text_of_input,
     text_output,
 )
-from kgtable.cli.run_command import compiled, program_shown
+from kgtable.cli.query_commands import compiled, program_shown
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import LLMReplyError, UsageError
 from kgtable.values.text import delimited_text, harmless_text
