@@ -33,7 +33,7 @@ from kgtable.values.text import delimited_text, harmless_text
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.retrieval.result import Retrieval
 
 FORMATS = ("table", "json", "jsonl", "csv", "turtle")

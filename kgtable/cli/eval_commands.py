@@ -14,9 +14,9 @@ from kgtable.config import load_settings
 from kgtable.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
     from kgtable.evaluation.benchmark import Benchmark
     from kgtable.evaluation.run_plan import RunPlan
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 
 FILE = click.Path(dir_okay=False, path_type=Path)

@@ -15,7 +15,7 @@ from kgtable.errors import ProgramCompilationError, UsageError
 from kgtable.values.text import delimited_text
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.programs.algebra import Program
     from kgtable.programs.sql_tables import SqlRowsFound
 

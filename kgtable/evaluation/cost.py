@@ -23,7 +23,7 @@ from kgtable.llm.protocol import Completion, OnText, Request, price
 from kgtable.tables.linearize import TableFormat
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 
 SAMPLE = 20

@@ -49,7 +49,7 @@ from kgtable.retrieval.table_texts import STAGE as SCHEMA
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 
 REFUSED = {"labels_refused": "labels", "rerank_refused": "rerank"}

@@ -18,7 +18,7 @@ from kgtable.retrieval.table_texts import WRITTEN_SCHEMA
 from kgtable.version import __version__
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 
 LISTS = ("methods", "formats", "embeddings", "presentations", "prompts", "models", "assists")

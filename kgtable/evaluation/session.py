@@ -29,7 +29,7 @@ from kgtable.storage import storage_errors, whole_file
 from kgtable.systems.methods import make_solver
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 
 _ID_LENGTH = 40

@@ -10,7 +10,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.presentations import SubTable
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.retrieval.result import Retrieval
 
 MOST_CELLS = 50

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import (
     GraphNotFoundError,
     KgtableError,
@@ -23,6 +22,7 @@ from kgtable.errors import (
     StorageError,
     UsageError,
 )
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.scripted import Fail, Hang, ScriptedServer
 from kgtable.resources import PACKAGE
 from kgtable.server.options import Lanes, ServerSettings

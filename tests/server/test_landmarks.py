@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
 from kgtable.server.views.overview import column_names, landmarks, unit_facts, unit_list

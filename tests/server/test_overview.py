@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.building.pipeline import start_empty
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.server.views import overview, table_list
 from kgtable.server.views.suggested_questions import suggestions
 from kgtable.server.views.table_windows import forget_cells

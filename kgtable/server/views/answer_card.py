@@ -14,8 +14,8 @@ from kgtable.answering.answer import Alternative, Answer, Citation, Status
 from kgtable.answering.evidence import CELL_ID
 from kgtable.answering.grounding import StatedNumber, stated_numbers
 from kgtable.answering.program_answers import RULES
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphError, KgtableError, ProgramCompilationError
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.resources import read_shipped
 from kgtable.retrieval.result import Retrieval

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import (
     GraphNotFoundError,
     KgtableError,
@@ -19,6 +18,7 @@ from kgtable.errors import (
     RetrievalError,
     UsageError,
 )
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import stages_told
 from kgtable.server.execution import OPENING_PAUSES
 from kgtable.server.messages import Emit, Head, Problem

@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
-from kgtable.api import KnowledgeGraph
 from kgtable.building.catalogue import TableRecord
 from kgtable.building.description import examples
 from kgtable.config import load_settings
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.table_decoder import text_of
 from kgtable.graph.terms import KGT, RDFS
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.resources import read_shipped
 from kgtable.server.messages import Head

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from kgtable.answering.answer import Answer
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphNotFoundError, KgtableError
 from kgtable.graph.table_decoder import TableFrame, TableRow
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import QUANTITY, ColumnFact, clean_text
 from kgtable.programs.algebra import tables_of
 from kgtable.server.messages import Head

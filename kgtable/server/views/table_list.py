@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from kgtable.api import KnowledgeGraph
 from kgtable.building.catalogue import TableRecord
 from kgtable.errors import KgtableError
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.substring import folded
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import QUANTITY, clean_text
 from kgtable.server.messages import Head
 from kgtable.tables.model import Table

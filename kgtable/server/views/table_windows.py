@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyoxigraph as ox
 
-from kgtable.api import KnowledgeGraph
 from kgtable.building.catalogue import TableRecord
 from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
@@ -23,6 +22,7 @@ from kgtable.graph.terms import UNIT, XSD
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Integers
 from kgtable.index.substring import folded
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping_files import load_edits

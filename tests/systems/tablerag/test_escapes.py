@@ -12,7 +12,7 @@ import pytest
 
 import kgtable
 from kgtable.answering.evidence import Evidence
-from kgtable.api import KnowledgeGraph
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.systems.tablerag import code_actions
 from kgtable.systems.tablerag.code_actions import CodeActions, PythonActions, SandboxError, SqlActions

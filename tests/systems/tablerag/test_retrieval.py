@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import LLMReplyError, RetrievalError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.scoring import ShownGold
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.systems.tablerag.retriever import expand_question
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval

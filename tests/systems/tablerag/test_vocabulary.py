@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.index.embedding import Matrix, normalise
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.systems.tablerag.databases import (
     DatabaseShelf,
     EntrySearch,
