@@ -342,7 +342,7 @@ class KnowledgeGraph:
         on_found: Callable[[Retrieval], None] | None = None,
         **options: Unpack[AskOptions],
     ) -> Answer:
-        """The async twin of `ask`."""
+        """`ask` for async code."""
         import asyncio
 
         asker = await asyncio.to_thread(self._asker, "ask_async", question, llm, tables, options)

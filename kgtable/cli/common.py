@@ -1,4 +1,4 @@
-"""What the commands share: options, how much they say, and the progress line."""
+"""What the commands share: options, verbosity, and the progress line."""
 
 from __future__ import annotations
 

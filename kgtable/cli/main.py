@@ -1,4 +1,4 @@
-"""The command line: each command is a thin twin of a call in `kgtable`."""
+"""The command line: each command calls one function of the Python API."""
 
 from __future__ import annotations
 

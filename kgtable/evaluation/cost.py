@@ -70,7 +70,7 @@ class CountedLLM:
         raise LLMReplyError("Nothing is asked while the cost is estimated.")
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Async twin of `complete`."""
+        """`complete` for async code."""
         return self.complete(request, on_text=on_text)
 
     def close(self) -> None:

@@ -68,7 +68,7 @@ class BatchLLM:
         return outcome
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Async twin of `complete`."""
+        """`complete` for async code."""
         return self.complete(request, on_text=on_text)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What was retrieved, table by table as text with its cited cells: the units that RAG frameworks take."""
+"""Retrieved tables as text with their cited cells, one text a table: the unit that RAG frameworks work with."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
 
 
 def open_async_client(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOpenAI:
-    """The async twin of `open_client`."""
+    """`open_client` for async code."""
     import openai
 
     async def bounded(response: Any) -> None:
@@ -175,7 +175,7 @@ def post(
 async def post_async(
     client: openai.AsyncOpenAI, body: Mapping[str, Any], tap: Tap, timeout: float
 ) -> ModelReply | RequestFault:
-    """The async twin of `post`."""
+    """`post` for async code."""
     try:
         budget, reader = _Budget(timeout), ReplyReader(tap if tap.open else None)
         sent = _streamed(body) if tap.open else body

@@ -1,4 +1,4 @@
-"""`hybrid` on an engine without kgtable's index: candidates by ``CONTAINS``, then the same scores."""
+"""The method `hybrid`: by the index of the graph, or by ``CONTAINS`` where there is none, with the same scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bringing tables over HTTP: files are uploaded, previewed under decisions, and built into the graph."""
+"""Adding tables over HTTP: files are uploaded, previewed under decisions, and built into the graph."""
 
 from __future__ import annotations
 

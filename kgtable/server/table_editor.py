@@ -1,4 +1,4 @@
-"""The worker behind bringing tables: previews of files under decisions, and builds of the graph with them."""
+"""The worker process behind the page that adds tables: previews of files under decisions, and builds of the graph."""
 
 from __future__ import annotations
 

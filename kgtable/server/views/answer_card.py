@@ -1,4 +1,4 @@
-"""An answer as its page shows it: said as people say it, with proof and choices, or with what lies near."""
+"""An answer as the page shows it: in plain words, with evidence and alternatives, or with the nearest tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker behind pages and HTTP API: tables, cells, questions and answers of one open graph."""
+"""The worker process behind the pages and the HTTP API: tables, cells, questions and answers of one open graph."""
 
 from __future__ import annotations
 

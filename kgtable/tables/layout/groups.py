@@ -1,4 +1,4 @@
-"""Rows that head others, and which rows they head."""
+"""Group rows: which rows are headings of others, and which rows belong to them."""
 
 from __future__ import annotations
 

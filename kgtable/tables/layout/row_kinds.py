@@ -1,4 +1,4 @@
-"""What each body row is for the layout, and how far its label is set in."""
+"""The kind of each body row in the layout, and how far its label is indented."""
 
 from __future__ import annotations
 

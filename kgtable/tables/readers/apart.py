@@ -1,4 +1,4 @@
-"""Reading files in a process of its own: one that leads a library astray ends that process, not this one.
+"""Reading files in a separate process: a file that crashes or hangs a library ends that process, not this one.
 
 The libraries that read workbooks, pages and columnar files are native code: a damaged or hostile file can make
 them ask for any amount of memory, loop, or crash. The process that runs them has bounds of memory and processor
