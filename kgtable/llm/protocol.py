@@ -167,7 +167,7 @@ class Completion:
 
 
 class LLM(Protocol):
-    """A model that completes chats, and does the same for async code.
+    """A model that completes chats: `complete` blocks, `complete_async` is for async code.
 
     `on_text` receives the reply's text piece by piece as it arrives. Both raise a leaf of
     `kgtable.errors.LLMError`.
