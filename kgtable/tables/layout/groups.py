@@ -8,8 +8,17 @@ from dataclasses import dataclass, field
 
 from kgtable.tables.layout.cell_roles import Profile
 from kgtable.tables.layout.header import HeaderRows
-from kgtable.tables.layout.row_kinds import RowKind, kinds_of_rows, label_of, levels_of_rows
-from kgtable.tables.layout.totals import LONGEST_SUM, Totals, adds_up_below, find_totals, is_named_total
+from kgtable.tables.layout.row_kinds import (
+    LONGEST_SUM,
+    RowKind,
+    Totals,
+    adds_up_below,
+    find_totals,
+    is_named_total,
+    kinds_of_rows,
+    label_of,
+    levels_of_rows,
+)
 from kgtable.tables.model import Grid, Row
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
