@@ -70,7 +70,7 @@ _OPEN_GRAPHS: weakref.WeakSet[KnowledgeGraph] = weakref.WeakSet()
 
 
 class KnowledgeGraph:
-    """A graph opened for reading: one complete state of it, whatever is built beside.
+    """A graph opened for reading: one complete state of it, also while another build runs.
 
     `built` is the report of the build that it was opened after, if it was. Use it in a ``with`` block, or
     `close` it, to release its files, indexes and connections.
@@ -310,7 +310,7 @@ class KnowledgeGraph:
         on_found: Callable[[Retrieval], None] | None = None,
         **options: Unpack[AskOptions],
     ) -> Answer:
-        """The answer to a question, with the cells it rests on and whether they bear it out.
+        """The answer to a question, with the cells it is computed from and the verdict of the check.
 
         `options` are those of `kgtable.config.AskOptions`: ``method``, ``k``, ``model`` and others; what is
         not given comes from ``kgtable.toml``, then the environment. `llm` is a model to ask; without one
@@ -327,7 +327,7 @@ class KnowledgeGraph:
             return asker.ask(question, on_text=on_text, on_found=on_found)
 
     def _index_faults(self) -> AbstractContextManager[None]:
-        """What goes wrong within the block is told as damage where the index is damaged."""
+        """Errors within the block are reported as damage of the index where it is damaged."""
         from kgtable.index.graph_index import index_faults
 
         return index_faults(self.generation.index_path) if self.endpoint is None else nullcontext()

@@ -90,7 +90,7 @@ def program_text(argument: str) -> str:
 
 
 def program_shown(graph: KnowledgeGraph, program: Program, name: str) -> str:
-    """A program as JSON, SPARQL or SQL; where a language cannot say it, the sentence that tells why."""
+    """A program as JSON, SPARQL or SQL; where it cannot be written in the language, the reason."""
     from kgtable.answering.program_runs import program_json
 
     if name == "program":

@@ -306,7 +306,7 @@ class TableReader:
         return solutions
 
     def _cells(self, cells: Sequence[tuple[CellAddress, str | None]]) -> list[FoundCell | None]:
-        """Reads the rows of the cells, then what is said of headings and of cells that are no mere texts."""
+        """Reads the rows of the cells, then the statements about headings and about cells that are not plain text."""
         tables = {id: self.names.table_iri(id) for id in {at.table: None for at, _ in cells}}
         graphs = {id: str(ox.NamedNode(iri)) for id, iri in tables.items()}
         rows = [(graphs[id], f"{tables[id]}/row/{row}") for (id, row, _), _ in cells]

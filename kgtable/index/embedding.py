@@ -127,7 +127,7 @@ def release_embedders() -> None:
 
 
 def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
-    """As `load_embedder`, but where the extra is missing it says so once and goes on without vectors."""
+    """As `load_embedder`, but where the extra is missing it logs that once and returns None."""
     return _loaded(_ALSO.get(name, name))
 
 

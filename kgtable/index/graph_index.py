@@ -173,7 +173,7 @@ def mark_index(generation: Generation) -> None:
 
 
 def _checksum(path: Path) -> int:
-    """The CRC-32 of a file: it tells a damaged one, not a forged one."""
+    """The CRC-32 of a file, by which damage is recognised, but not forgery."""
     checksum = 0
     with path.open("rb") as stream:
         while piece := stream.read(1 << 20):
@@ -195,7 +195,7 @@ def damaged_files(folder: Path) -> list[str]:
 
 @contextmanager
 def index_faults(folder: Path) -> Iterator[None]:
-    """Tell a fault of the block that comes from a damaged index as such: a `VocabularyIndexError`."""
+    """Raise `VocabularyIndexError` for an error of the block that comes from a damaged index."""
     try:
         yield
     except KgtableError:

@@ -71,7 +71,7 @@ GridColumn = Annotated[int, Field(ge=0, le=10**6, description="A column of the g
 
 @cache
 def instructions() -> str:
-    """What the server tells a model about itself."""
+    """The server's description for a model."""
     return (Path(__file__).parent / "prompts" / "mcp_instructions.txt").read_text(encoding="utf-8")
 
 

@@ -27,7 +27,7 @@ _SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A complete answer of the endpoint. `finish` is its reason to stop; token counts where it told them."""
+    """A complete answer of the endpoint. `finish` is its reason to stop; unknown token counts are None."""
 
     text: str
     finish: str = "stop"

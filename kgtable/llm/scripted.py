@@ -166,7 +166,7 @@ class ScriptedServer:
 
     @property
     def base_url(self) -> str:
-        """What a client is told as the API's base URL."""
+        """The base URL of the API for a client."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> ScriptedServer:

@@ -104,7 +104,7 @@ LEAST_COSINE = 0.3
 
 
 class HybridRetriever:
-    """Finds triples by labels, expansion, substring candidates and scores; the trace tells of each step.
+    """Finds triples by labels, expansion, substring candidates and scores; the trace describes each step.
 
     With a language model (`llm`) it names the labels, and orders the best tables in one more call if
     `rerank` is kept.

@@ -242,7 +242,7 @@ def standardised(signal: Floats) -> Floats:
 
 
 class _Sum:
-    """What the terms of a question add up to for each table, what they find in its kin shared in."""
+    """The sum over the terms of a question for each table, with a share from tables with the same title."""
 
     def __init__(self, kin: Integers, share: float) -> None:
         self._kin = kin

@@ -30,7 +30,7 @@ TABLES_REMEMBERED = 2_048
 
 @dataclass(frozen=True)
 class Choice:
-    """What a method may be told: the format whole tables are written in, the embedding's name, its own options.
+    """The choices for a method: the text format of whole tables, the embedding's name, its own options.
 
     None stands for the method's own default; `options` is of the type that `Method.options` names.
     """

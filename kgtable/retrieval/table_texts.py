@@ -86,7 +86,7 @@ def as_retrieval(
     texts: TableTexts,
     started: float,
 ) -> Retrieval:
-    """The ranked tables spelt out: all triples of the best table, then of the next, up to `k`.
+    """The triples of the ranked tables: all of the best table, then of the next, up to `k`.
 
     The trace names the format the tables were indexed in, and `TableTexts.substitutes` if there are any.
     `started` is the `time.perf_counter` value at which the question came.

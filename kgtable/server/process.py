@@ -253,7 +253,7 @@ class WorkerProcess(asyncio.Protocol):
         self._unsent.clear()
 
     def processor_seconds(self) -> float | None:
-        """Processor time that the process has taken; None where the system does not tell."""
+        """Processor time that the process has taken; None where the system does not report it."""
         try:
             with open(f"/proc/{self.pid}/stat", "rb") as stream:
                 fields = stream.read().rpartition(b")")[2].split()

@@ -190,7 +190,7 @@ def title_of(table: str, graph: KnowledgeGraph) -> str:
 
 
 def named_tables(ids: Iterable[str], graph: KnowledgeGraph) -> list[dict[str, Any]]:
-    """Tables by id, with what tells a reader which they are."""
+    """Tables by id, each with title, file, size and columns for the reader."""
     records = graph.catalogue.tables
     return [
         {
@@ -207,7 +207,7 @@ def named_tables(ids: Iterable[str], graph: KnowledgeGraph) -> list[dict[str, An
 
 
 def found_tables(retrieval: Retrieval, graph: KnowledgeGraph) -> dict[str, Any]:
-    """What was retrieved, told before it is answered from."""
+    """The retrieved tables, sent before there is an answer."""
     ids = [found.table for found in retrieval.tables]
     count = len(retrieval.addresses)
     return {

@@ -178,7 +178,7 @@ def _labels(rows: dict[int, TableRow], column: int) -> Iterator[tuple[int, str]]
 
 
 def _is_measure(fact: ColumnFact, frame: TableFrame, rows: int) -> bool:
-    """Whether a column holds quantities of a name that can be said."""
+    """Whether a column holds quantities and has a name that fits into a question."""
     if fact.name.startswith("[") or fact.index == frame.table.structure.label_column:
         return False
     name = said_name(fact.name)
@@ -217,7 +217,7 @@ def _plain(question: str) -> str:
 
 
 def forget_questions() -> None:
-    """Let go of what is remembered of a graph that is closed."""
+    """Drop the caches of a graph that is closed."""
     _at_front.cache_clear()
     _about.cache_clear()
 
@@ -253,7 +253,7 @@ def follows(question: str) -> str | None:
 
 
 def standalone(graph: KnowledgeGraph, question: str, before: str) -> str:
-    """The whole question that one following `before` stands for; itself where it says all, or nothing fits.
+    """The complete question for a follow-up of `before`; the question itself where it is complete, or nothing fits.
 
     A year takes the place of the year before; a name that of a name which the answer before rests on, by
     preference one with which the rules verify an answer.

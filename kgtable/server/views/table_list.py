@@ -295,6 +295,6 @@ def graph_index(graph: KnowledgeGraph) -> GraphIndex | None:
 
 
 def forget_tables() -> None:
-    """Let go of what is remembered of a graph that is closed."""
+    """Drop the caches of a graph that is closed."""
     _titled.cache_clear()
     graph_index.cache_clear()

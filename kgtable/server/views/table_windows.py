@@ -516,6 +516,6 @@ def _labels(graph: KnowledgeGraph, id: str, rows: Sequence[int]) -> list[str]:
 
 
 def forget_cells() -> None:
-    """Lets go of what is remembered of a graph that is closed."""
+    """Drop the caches of a graph that is closed."""
     _annotated.cache_clear()
     row_order.cache_clear()

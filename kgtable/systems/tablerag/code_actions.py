@@ -49,7 +49,7 @@ class SandboxError(KgtableError):
 
 
 class ProcessEndedError(Exception):
-    """The process ended, or was ended because it took too long or said too much; the text says which."""
+    """The process ended, or was ended because it took too long or wrote too much; the message says which."""
 
 
 class BoundedProcess:

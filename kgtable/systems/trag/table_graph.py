@@ -80,7 +80,7 @@ def sharing_subjects(places: Places, texts: int, neighbours: int = NEIGHBOURS) -
 
 
 def sharing_predicates(places: Places, neighbours: int = NEIGHBOURS) -> sp.csr_matrix:
-    """Tables whose cells are said by the same predicates."""
+    """Tables whose cells have the same predicates."""
     size = int(places.column_predicate.max(initial=-1)) + 1
     return sharing_terms(places.column_table, places.column_predicate, places.tables, size, neighbours)
 

@@ -135,7 +135,7 @@ def _metadata_block(rows: Sequence[Row]) -> int:
 
 
 def _marked_header(grid: Grid, rows: Sequence[Row], first: int) -> int:
-    """The row after the header as `<th>` cells and merged areas tell it; `first` if they tell nothing."""
+    """The row after the header as marked by `<th>` cells and merged areas; `first` if there are none."""
     end = first
     if grid.header_cells:
         while end < min(len(rows), first + DEEPEST_HEADER):

@@ -214,7 +214,7 @@ def _is_table(rows: Sequence[Row], columns: Sequence[int]) -> bool:
 
 
 def _part(grid: Grid, area: Area, number: int, areas: Sequence[Area]) -> Grid:
-    """One table of a sheet at its place: nothing above or left of it, nothing of the others."""
+    """One table of a sheet, cut out: without what is above or left of it, and without the other tables."""
     rows = tuple(
         ("",) * min(area.left, len(row)) + row[area.left : area.right + 1] if index >= area.top else ()
         for index, row in enumerate(grid.head[: area.bottom + 1])

@@ -217,7 +217,7 @@ class RowMark:
 
 @dataclass(frozen=True, slots=True)
 class DelimitedScan:
-    """What one look over a delimited file tells: how its rows are read, and where pieces of them begin."""
+    """The result of one scan of a delimited file: how its rows are read, and where pieces of them begin."""
 
     rows: DelimitedRows
     width: int

@@ -130,7 +130,7 @@ _ADDRESSED, _RESIDENT = 0, 1
 
 
 def _memory(which: int) -> int:
-    """Bytes of memory that the process addresses or holds; 0 where the system does not tell."""
+    """Bytes of memory that the process addresses or holds; 0 where the system does not report it."""
     try:
         with open("/proc/self/statm", "rb") as stream:
             return int(stream.read().split()[which]) * os.sysconf("SC_PAGE_SIZE")
