@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
+from kgtable.building.export import Tables, to_dataset, write_csv_folder, write_rdf
 from kgtable.building.generations import GraphDirectory, catalogue_info
-from kgtable.building.table_views import Tables
 from kgtable.config import DEFAULT_K, AskOptions, check_arguments, load_settings
 from kgtable.config import Settings as AskSettings
 from kgtable.errors import (
@@ -28,7 +28,6 @@ from kgtable.errors import (
     GraphNotFoundError,
     UsageError,
 )
-from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore, leased

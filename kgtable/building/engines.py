@@ -20,9 +20,9 @@ import rdflib
 
 from kgtable.building.catalogue import Catalogue, FileRecord, TableRecord
 from kgtable.building.conversion_report import Progress, silent
+from kgtable.building.export import write_rdf
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.errors import RemoteStoreError, StorageError
-from kgtable.graph.export import write_rdf
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.remote.endpoint import RemoteStore
 from kgtable.graph.remote.http import checked_url

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.building.catalogue import TableRecord
-from kgtable.building.table_views import Tables, TableView
+from kgtable.building.export import Tables, TableView
 from kgtable.errors import GraphNotFoundError
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Table
