@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 import bm25s
@@ -30,14 +31,35 @@ def tokens(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-class BM25Retriever:
+class _TextRetriever(ABC):
+    """Ranks tables by the scores of their pieces as texts."""
+
+    name: str
+
+    def __init__(self, texts: TableTexts, triples_of: TriplesOf) -> None:
+        self._texts = texts
+        self._triples_of = triples_of
+
+    @abstractmethod
+    def scores(self, question: str) -> Scores:
+        """The score of each piece, shape (pieces,)."""
+
+    def retrieve(self, question: str, k: int) -> Retrieval:
+        """At most `k` triples of the best tables, table by table."""
+        started = time.perf_counter()
+        ranked = self._texts.rank(self.scores(question))
+        return as_retrieval(
+            question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started
+        )
+
+
+class BM25Retriever(_TextRetriever):
     """Ranks tables by the words they share with the question."""
 
     name = "bm25"
 
     def __init__(self, texts: TableTexts, triples_of: TriplesOf) -> None:
-        self._texts = texts
-        self._triples_of = triples_of
+        super().__init__(texts, triples_of)
         self._index = bm25s.BM25(method=OKAPI)
         self._words: set[str] = set()
         documents = [tokens(text) for text in texts.texts]
@@ -53,16 +75,8 @@ class BM25Retriever:
             return np.zeros(len(self._texts.texts), dtype=np.float32)
         return np.asarray(self._index.get_scores(known), dtype=np.float32)
 
-    def retrieve(self, question: str, k: int) -> Retrieval:
-        """At most `k` triples of the best tables, table by table."""
-        started = time.perf_counter()
-        ranked = self._texts.rank(self.scores(question))
-        return as_retrieval(
-            question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started
-        )
 
-
-class DenseRetriever:
+class DenseRetriever(_TextRetriever):
     """Ranks tables by the cosine of the question's vector with those of their pieces."""
 
     name = "dense"
@@ -70,9 +84,8 @@ class DenseRetriever:
     def __init__(
         self, texts: TableTexts, embedder: Embedder, triples_of: TriplesOf, cache: Path | None = None
     ) -> None:
-        self._texts = texts
+        super().__init__(texts, triples_of)
         self._embedder = embedder
-        self._triples_of = triples_of
         self._index = faiss.IndexFlatIP(embedder.dimension)
         self._index.add(_vectors(texts, embedder, cache))
 
@@ -84,14 +97,6 @@ class DenseRetriever:
             found, places = self._index.search(self._embedder.embed([question]), count)
             scores[places[0]] = found[0]
         return scores
-
-    def retrieve(self, question: str, k: int) -> Retrieval:
-        """At most `k` triples of the nearest tables, table by table."""
-        started = time.perf_counter()
-        ranked = self._texts.rank(self.scores(question))
-        return as_retrieval(
-            question, ranked, k, self._triples_of, method=self.name, texts=self._texts, started=started
-        )
 
 
 def _vectors(texts: TableTexts, embedder: Embedder, cache: Path | None) -> Matrix:

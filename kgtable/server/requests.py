@@ -283,3 +283,8 @@ async def send_empty(send: Send, status: int, headers: Mapping[str, str] | None 
         pairs.append((b"content-length", b"0"))
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": b""})
+
+
+def server_event(name: str, data: bytes) -> bytes:
+    """One event of a stream of server-sent events."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
