@@ -42,7 +42,6 @@ GUIDED = (HYBRID, "tablerag")
 """The methods in whose retrieval a language model takes part."""
 
 DEFAULT_PRESENTATION = "subtable"
-DEFAULT_PROMPT = "context-first-separated"
 
 
 @dataclass(frozen=True, slots=True)

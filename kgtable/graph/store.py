@@ -130,10 +130,6 @@ class EmbeddedStore:
         name = ox.DefaultGraph() if iri is None else ox.NamedNode(iri)
         return map(_TRIPLE, self._store.quads_for_pattern(None, None, None, name))
 
-    def has_graph(self, iri: str) -> bool:
-        """Whether there is a named graph of this name."""
-        return self._store.contains_named_graph(ox.NamedNode(iri))
-
     def close(self) -> None:
         """See `TripleStore.close`; a query that is being evaluated in another thread ends as it would."""
         self._opened = None

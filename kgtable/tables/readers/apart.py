@@ -251,10 +251,6 @@ class _ReadingProcess:
         self._results.close()
         return code
 
-    def ended_idle(self) -> bool:
-        """Whether the process ended by itself since it had nothing to do."""
-        return self._process.wait() == 0
-
 
 _START_SECONDS = 30.0
 """How long a process may take to start on a busy machine, beside the time for the file."""
