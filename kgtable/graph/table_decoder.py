@@ -372,7 +372,7 @@ def quantity(cell: Node) -> CellQuantity | None:
 
 
 def cell_quantity(statements: Iterable[tuple[str, ObjectTerm]]) -> CellQuantity | None:
-    """The number that a cell's node tells by predicates (IRIs) and objects, if it is one; also a range."""
+    """The number of a cell's node, from its predicates (IRIs) and objects; also a range; None for other cells."""
     node: dict[str, list[ObjectTerm]] = {}
     for predicate, found in statements:
         node.setdefault(predicate, []).append(found)

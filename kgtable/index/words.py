@@ -1,4 +1,4 @@
-"""Texts to the terms that are counted: words and numbers, folded and stemmed; and which of them only ask."""
+"""The words of a text as index terms (words and numbers, folded and stemmed), and which of them are question words."""
 
 from __future__ import annotations
 

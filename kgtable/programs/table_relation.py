@@ -36,8 +36,9 @@ from kgtable.programs.scalars import (
     time_datum,
     time_span,
 )
-from kgtable.tables.column_profile import MISSING_MARKERS, CellKind, ColumnStyle, profile_columns, type_cell
+from kgtable.tables.column_profile import CellKind, ColumnStyle, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
+from kgtable.values.numbers import MISSING_MARKERS
 from kgtable.values.scales import SCALE_POWERS
 
 BULK_ROWS = 20_000

@@ -12,7 +12,7 @@ import numpy as np
 from kgtable.errors import LLMReplyError
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Flags, Floats, Integers
 from kgtable.index.substring import folded
 from kgtable.index.words import is_empty_word, terms, terms_asked, words
@@ -149,7 +149,7 @@ _DATE_ASKED = re.compile(
 
 @dataclass(frozen=True)
 class Query:
-    """The terms of a question that the graph knows: ids, weights by rarity, and whether they only ask.
+    """The terms of a question that the graph knows: ids, weights by rarity, and whether they are question words.
 
     `whole` marks the texts made up of these terms alone, shape (texts,). `vector` is the question's,
     shape (dimension,); None where there is no embedding.

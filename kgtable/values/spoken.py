@@ -168,7 +168,7 @@ def _power_of(size: Decimal) -> int:
 
 
 def _rounded(mantissa: Decimal, *, scaled: bool) -> Decimal:
-    """At most three decimals beside a scale, else four; longer ones are cut to what one says."""
+    """At most three decimals beside a scale, else four; longer ones are shortened."""
     if _decimals(mantissa) <= (_SAID_DECIMALS if scaled else 4):
         return mantissa
     if mantissa >= 1:
