@@ -65,8 +65,7 @@ def _nothing(retrieval: Retrieval) -> Answer:
 def cited_words(passage: ScoredPassage, start: int, words: str) -> PassageCitation:
     """The citation of words that stand in a passage from `start` on."""
     paragraph, page = passage.place_of(start)
-    before = passage.text.rfind("\n\n", 0, start)
-    offset = start - before - 2 if before >= 0 else start
+    offset = passage.start_of(start)
     return PassageCitation(passage.passage, passage.file, page, paragraph, offset, words[:LONGEST_WORDS])
 
 

@@ -173,4 +173,5 @@ def _scored(passage: IndexedPassage, score: float) -> ScoredPassage:
         passage.text,
         score,
         passage.paragraphs,
+        passage.offset,
     )
