@@ -67,7 +67,8 @@ class DocumentRetriever:
     def retrieve(self, question: str, k: int) -> Retrieval:
         """At most `k` triples, the tables by what they and the passages beside them say, and the passages.
 
-        The trace's ``evidence`` lists the best of both: kind (``table``, ``passage``), id or IRI, score.
+        The trace's ``evidence`` lists the best of both: kind (``table``, ``passage``), id or IRI, score;
+        ``tables`` are the tables as they were ranked without the passages.
         """
         found = self._tables.retrieve(question, k)
         clock = Clock()
@@ -90,7 +91,7 @@ class DocumentRetriever:
         ]
         times = {**found.timings_ms, **{step: ms for step, ms in clock.times.items() if step != "total"}}
         times["total"] = found.timings_ms.get("total", 0.0) + clock.times.get("total", 0.0)
-        trace = {**found.trace, "evidence": named}
+        trace = {**found.trace, "evidence": named, "tables": found.tables}
         return replace(found, tables=tables, passages=texts, method=self.name, timings_ms=times, trace=trace)
 
     def passage_logits(self, question: str, vector: Matrix | None) -> Floats:

@@ -12,6 +12,7 @@ import pytest
 import kgtable
 from kgtable.answering.answer import as_html, as_markdown, as_text
 from kgtable.errors import LLMReplyError, LLMUnreachableError
+from kgtable.graph.document_source import read_document
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import Scripted, ScriptedLLM
 
@@ -81,6 +82,30 @@ def test_a_table_answers_and_is_verified(graph: kgtable.KnowledgeGraph) -> None:
 def test_a_document_without_tables_answers(graph: kgtable.KnowledgeGraph) -> None:
     answer = graph.ask("Who is the chair of the board?", method="documents", model="none")
     assert "Ada Berg" in answer.text
+
+
+def test_words_are_found_where_they_are_cited(tmp_path: Path) -> None:
+    filling = " ".join(f"Sentence {number} tells of paper, ink and of glue." for number in range(400))
+    text = f"# Paper\n\n{filling} The mill in Bergen has 87 presses."
+    (tmp_path / "mill.md").write_text(text, encoding="utf-8")
+    with kgtable.build(tmp_path / "mill.md", tmp_path / "kg", embedding="none") as opened:
+        answer = opened.ask("How many presses has the mill in Bergen?", method="documents", model="none")
+        (cited,) = answer.passages
+        document = read_document(opened.store, "mill", opened.names)
+        assert document is not None
+        paragraph = document.paragraphs[cited.paragraph].text
+    assert cited.words == "The mill in Bergen has 87 presses."
+    assert len(document.passages) > 1
+    assert paragraph[cited.start :] == cited.words
+
+
+def test_a_program_is_believed_where_something_is_computed(graph: kgtable.KnowledgeGraph) -> None:
+    computed = graph.ask("What is the average of Europe in 2018 and 2019?", method="documents", model="none")
+    assert computed.value == "1150"
+    assert computed.citations
+    said = graph.ask("What was the growth due to?", method="documents", model="none")
+    assert "new shops in Norway" in said.text
+    assert not said.citations
 
 
 def step(subquery: str = "", answer: str = "") -> dict[str, str]:
