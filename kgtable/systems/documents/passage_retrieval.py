@@ -21,6 +21,7 @@ from kgtable.index.postings import Floats
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage, ScoredTable
+from kgtable.retrieval.whole_table import TriplesOf, within
 
 TABLES_SHARE = 0.7
 """How much of the probability tables have together; passages have the rest."""
@@ -53,16 +54,31 @@ class DocumentRetriever:
 
     name = "documents"
 
-    def __init__(self, tables: Retriever, index: GraphIndex, passages: PassageIndex, recall: int) -> None:
+    def __init__(
+        self,
+        tables: Retriever,
+        index: GraphIndex,
+        passages: PassageIndex,
+        recall: int,
+        triples_of: TriplesOf,
+        only: frozenset[str] | None = None,
+    ) -> None:
         self._tables, self._index, self._passages = tables, index, passages
-        self._recall = recall
+        self._recall, self._triples_of, self._only = recall, triples_of, only
 
     def with_model(self, llm: LLM | None, *, rerank: bool = True) -> DocumentRetriever:
         """The same retriever with a language model that guides the ranking of tables, or with none."""
         tables = self._tables
         if llm is not None and isinstance(tables, ModelRetriever):
             tables = tables.with_model(llm, rerank=rerank)
-        return DocumentRetriever(tables, self._index, self._passages, self._recall)
+        return self._with(tables, self._only)
+
+    def within(self, tables: Sequence[str]) -> DocumentRetriever:
+        """The same retriever over these tables alone, and the passages beside them."""
+        return self._with(within(self._tables, tables, self._triples_of), frozenset(tables))
+
+    def _with(self, tables: Retriever, only: frozenset[str] | None) -> DocumentRetriever:
+        return DocumentRetriever(tables, self._index, self._passages, self._recall, self._triples_of, only)
 
     def retrieve(self, question: str, k: int) -> Retrieval:
         """At most `k` triples, the tables by what they and the passages beside them say, and the passages.
@@ -75,9 +91,14 @@ class DocumentRetriever:
         with clock("passages"):
             vector = self._index.embed([question]) if self._passages.passages else None
             logits = self.passage_logits(question, vector)
+            if self._only is not None:
+                apart = [self._only.isdisjoint(passage.tables) for passage in self._passages.passages]
+                logits[np.array(apart, dtype=bool)] = -np.inf
         with clock("merging"):
             passages = self._passages.passages
-            shares = (1 - TABLES_SHARE) * _softmax(logits) if len(logits) else logits
+            shares = (
+                (1 - TABLES_SHARE) * _softmax(logits) if np.isfinite(logits).any() else np.zeros_like(logits)
+            )
             order = np.argsort(-shares, kind="stable")[:PASSAGES_KEPT].tolist()
             own_passages = {at: float(shares[at]) for at in order if shares[at] > 0}
             own_tables = _flattened(found.tables)

@@ -108,6 +108,14 @@ def test_a_program_is_believed_where_something_is_computed(graph: kgtable.Knowle
     assert not said.citations
 
 
+def test_a_question_about_one_table_looks_at_the_text_beside_it_alone(graph: kgtable.KnowledgeGraph) -> None:
+    found = graph.retrieve("How many people did the company employ?", 50, "documents", tables=["weather"])
+    assert {passage.file for passage in found.passages} == {"weather.md"}
+    assert {table.table for table in found.tables} <= {"weather"}
+    answer = graph.ask("What is the 2019 of Europe?", method="documents", model="none", tables=["weather"])
+    assert "report" not in {citation.table for citation in answer.citations}
+
+
 def step(subquery: str = "", answer: str = "") -> dict[str, str]:
     return {"reasoning": "", "subquery": subquery, "answer": answer}
 
