@@ -2,11 +2,12 @@
 
     python scripts/train_spans.py BENCH/tatqa KG [--write]
 
-First the weights of spans (`kgtable.systems.documents.extraction`): questions of TAT-QA's dev set that a span of a text
-answers train a conditional logit model over the candidate spans of the sentence that fits best. Then those of the
-composition (`kgtable.systems.documents.document_answers`): questions that only one of program and span answers train
-a logit model that chooses between both. What each is worth is shown by cross-validation, no table in two folds;
-the weights that are written come from all questions.
+First the weights that tell whether a text answers a question (`kgtable.systems.documents.asked_kinds`), by which
+passages and tables are ranked together. Then the weights of spans (`kgtable.systems.documents.extraction`): questions
+of TAT-QA's dev set that a span of a text answers train a conditional logit model over the candidate spans of the
+sentence that fits best. Last those of the composition (`kgtable.systems.documents.document_answers`): questions that
+only one of program and span answers train a logit model that chooses between both. What each is worth is shown by
+cross-validation, no table in two folds; the weights that are written come from all questions.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.resources import PACKAGE
+from kgtable.systems.documents.asked_kinds import source_features, source_weights
 from kgtable.systems.documents.document_answers import LEAST_FIT, TwoAnswers, two_answers
 from kgtable.systems.documents.extraction import (
     AskedText,
@@ -191,6 +193,32 @@ def discordant(asked: Iterable[tuple[Asked, tuple[TwoAnswers, float] | None]]) -
     ]
 
 
+def train_sources(questions: Sequence[BenchmarkQuestion], *, write: bool) -> None:
+    """Learn whether a text answers a question, from the question alone; print how often that is told rightly."""
+    tables: dict[str, int] = {}
+    items = [
+        (tables.setdefault(question.tables[0], len(tables)) % FOLDS, tuple(source_features(question.text)),
+         question.extra["answer_from"] == "text")
+        for question in questions
+    ]  # fmt: skip
+    right = 0
+    for fold in range(FOLDS):
+        weights = choice_weights([(features, text) for of, features, text in items if of != fold])
+        right += sum((total(features, weights) > 0) == text for of, features, text in items if of == fold)
+    print(f"cross-validated: {right:,} of {len(items):,} questions told to be from a text or not")
+    if write:
+        written("source_weights", choice_weights([(features, text) for _, features, text in items]))
+        source_weights.cache_clear()
+
+
+def written(name: str, weights: Weights) -> None:
+    """Write weights to the file that the package reads."""
+    known = {key: round(value, 3) for key, value in sorted(weights.items()) if abs(value) > 0.01}
+    path = PACKAGE / "systems" / "documents" / f"{name}.json"
+    path.write_text(json.dumps(known, indent=0) + "\n", encoding="utf-8")
+    print(f"{name}: {len(known)} weights")
+
+
 def train(asked: Sequence[Asked], *, write: bool) -> None:
     """Cross-validate, print, and write the weights if asked to."""
     taught = [item for item in asked if item.question.extra.get("answer_from") != "table"]
@@ -221,11 +249,8 @@ def train(asked: Sequence[Asked], *, write: bool) -> None:
     spans = span_weights(taught)
     # The choice learns from pairs of spans that were not trained on, as it will meet them.
     choice = choice_weights(discordant((item, pairs[item.question.id]) for item in asked))
-    for name, weights in (("span_weights", spans), ("composition_weights", choice)):
-        known = {key: round(value, 3) for key, value in sorted(weights.items()) if abs(value) > 0.01}
-        path = PACKAGE / "systems" / "documents" / f"{name}.json"
-        path.write_text(json.dumps(known, indent=0) + "\n", encoding="utf-8")
-        print(f"{name}: {len(known)} weights")
+    written("span_weights", spans)
+    written("composition_weights", choice)
 
 
 def main() -> None:
@@ -236,6 +261,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     os.environ["KGTABLE_MODEL"] = "none"
+    train_sources(Benchmark(given.benchmark).questions("dev"), write=given.write)
     with kgtable.open(given.graph) as graph:
         train(asked_questions(given.benchmark, graph), write=given.write)
 

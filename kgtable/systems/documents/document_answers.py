@@ -18,24 +18,25 @@ from kgtable.answering.answer import Answer, PassageCitation
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import RULES, answer_by_rules
 from kgtable.index.words import stem, words
+from kgtable.programs.scalars import text_of
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval, ScoredPassage
-from kgtable.systems.documents.extraction import AskedText, Extract, extract, question_kind
+from kgtable.systems.documents.asked_kinds import COMPUTED, SEVERAL, YEARS, question_kind
+from kgtable.systems.documents.extraction import AskedText, Extract, extract
+from kgtable.systems.documents.text_programs import TextComputation, compute_from_text
 from kgtable.text.sentences import sentence_spans
 from kgtable.text.text_quantities import find_period_mentions, find_quantities
 
-_COMPUTED = re.compile(
-    r"\b(?:average|mean|sum|difference|ratio|proportion|percentage|per ?cent|percent|change|increase|decrease|growth"
-    r"|total|highest|lowest|largest|smallest|most|least|exceed\w*|more than|less than|between)\b|%",
-    re.IGNORECASE,
-)
-_SEVERAL = re.compile(r"\b(?:respective(?:ly)?|both|all|which years?|in order|each)\b", re.IGNORECASE)
-_YEARS = re.compile(r"\b(?:19|20)\d\d\b")
+_WHICH_YEAR = re.compile(r"\b(?:which|what) (?:(?:fiscal|financial|calendar) )?years?\b", re.IGNORECASE)
 
 LEAST_FIT = 0.35
 """The share of a question's weight that a sentence must have to answer it."""
 
 LONGEST_WORDS = 600
+
+SURE_SENTENCE, UNSURE_PROGRAM = 0.65, 0.15
+"""The fit of a sentence from which on its numbers are computed with, and the confidence of a program over tables up to
+which they are put before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def two_answers(evidence: Evidence, keep: int) -> TwoAnswers:
     found = extract(retrieval.question, passages)
     if found is not None and found.fit < LEAST_FIT:
         found = None
-    return TwoAnswers(replace(by_table, retrieval=retrieval), found, passages)
+    return TwoAnswers(_as_year(replace(by_table, retrieval=retrieval)), found, passages)
 
 
 def answer_by_text_and_tables(evidence: Evidence, keep: int) -> Answer:
@@ -83,6 +84,9 @@ def answer_by_text_and_tables(evidence: Evidence, keep: int) -> Answer:
         keep: how many passages are read.
     """
     both = two_answers(evidence, keep)
+    computed = _computed(both)
+    if computed is not None:
+        return _from_computation(computed, both.by_table, evidence.retrieval)
     if both.by_text is None or not both.says_text:
         return _with_text(both.by_table, both.passages)
     return _from_text(both.by_text, both.by_table, evidence.retrieval)
@@ -112,9 +116,9 @@ def _features(both: TwoAnswers) -> Iterator[tuple[str, float]]:
     form = "quantity" if found.quantity else "period" if find_period_mentions(found.text) else "words"
     yield f"form:{form}", 1.0
     yield f"form:{form}:{kind}", 1.0
-    yield f"several:{_SEVERAL.search(question) is not None}", 1.0
-    yield f"computed:{_COMPUTED.search(question) is not None}", 1.0
-    years = set(_YEARS.findall(question))
+    yield f"several:{SEVERAL.search(question) is not None}", 1.0
+    yield f"computed:{COMPUTED.search(question) is not None}", 1.0
+    years = set(YEARS.findall(question))
     yield f"years:{min(len(years), 2)}:{form}", 1.0
     if found.quantity is not None and years:
         yield "period", float(any(year in (found.quantity.period or "") for year in years))
@@ -126,6 +130,52 @@ def _features(both: TwoAnswers) -> Iterator[tuple[str, float]]:
     yield "beside", float(bool(cited & set(passage.tables)))
     asked = AskedText(question, both.passages)
     yield "said-of-cells", _said_of_cells(asked, by_table)
+
+
+def _as_year(answer: Answer) -> Answer:
+    """An answer to "in which year" as the year: "As of December 31, 2018" is 2018."""
+    if not answer.found or _WHICH_YEAR.search(answer.question) is None:
+        return answer
+    parts = [part.strip() for part in answer.text.split(";")]
+    years = [set(YEARS.findall(part)) for part in parts]
+    if parts == [*map("".join, years)] or any(len(found) != 1 for found in years):
+        return answer
+    text = "; ".join(dict.fromkeys("".join(found) for found in years))
+    return replace(answer, text=text, reasons=(*answer.reasons, f"The year of “{answer.text[:120]}”."))
+
+
+def _computed(both: TwoAnswers) -> TextComputation | None:
+    """What is computed from a text, where the tables say little and a sentence fits well."""
+    by_table = both.by_table
+    if by_table.verified or (by_table.found and (by_table.confidence or 0.0) > UNSURE_PROGRAM):
+        return None
+    found = compute_from_text(by_table.question, both.passages)
+    return found if found is not None and found.sentence.fit >= SURE_SENTENCE else None
+
+
+def _from_computation(found: TextComputation, by_table: Answer, retrieval: Retrieval) -> Answer:
+    sentence, value = found.sentence, found.value
+    reasons = ["Computed from numbers of a text alone."]
+    if by_table.found:
+        reasons.append(f"A table may mean something else: {by_table.text[:120]}.")
+    return replace(
+        by_table,
+        text=text_of(value),
+        value=f"{value.number:f}",
+        unit=value.unit,
+        verified=False,
+        grounded=True,
+        ambiguous=False,
+        reasons=tuple(reasons),
+        citations=(),
+        calculation=found.words,
+        alternatives=(),
+        program=found.program,
+        confidence=None,
+        cells_read=0,
+        method=retrieval.method,
+        passages=(cited_words(sentence.passage, sentence.start, sentence.text),),
+    )
 
 
 def _said_of_cells(asked: AskedText, by_table: Answer) -> float:

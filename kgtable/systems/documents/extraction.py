@@ -17,52 +17,13 @@ from math import exp, log
 from kgtable.index.words import is_empty_word, stem, words
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredPassage
+from kgtable.systems.documents.asked_kinds import question_kind
 from kgtable.text.sentences import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
 
-_AMOUNT = re.compile(
-    r"\bhow (?:much|many|large|long|old|high)\b"
-    r"|\bwhat (?:is|was|were|are|will be)?\s*(?:the |its |their )?(?:\w+ ){0,4}?"
-    r"(?:amount|number|percentage|percent|total"
-    r"|value|rate|price|cost|costs|revenues?|income|expenses?|proceeds|balance|ratio|sum|increase|decrease|change"
-    r"|fair value|discount|term|consideration)\b",
-    re.IGNORECASE,
-)
 _PERCENT = re.compile(r"\b(?:percent|percentage|per cent|rate|%|proportion|share of)\b", re.IGNORECASE)
-_WHEN = re.compile(
-    r"\b(?:when|what (?:year|date|day|month|quarter)|which (?:\w+ )?(?:year|date|quarter|month))\b",
-    re.IGNORECASE,
-)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&/][^\W_]+)*|\S")
-_REASON_ASKED = re.compile(
-    r"\bwhy\b|\bwhat (?:caused|led|drove|contributed|(?:is|was|were|are) the (?:\w+ )?(?:reasons?|causes?|drivers?))\b",
-    re.IGNORECASE,
-)
-_KINDS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        ("when", _WHEN.pattern),
-        ("how-long", r"\bhow (?:long|old|often)\b|\bwhat (?:duration|period)\b|\bover what\b"),
-        ("how-much", r"\bhow (?:much|many|large|high)\b"),
-        (
-            "why",
-            _REASON_ASKED.pattern
-            + r"|\b(?:due to|reasons?|caused?|causes|attributable|driven|drove|factors?)\b",
-        ),
-        ("how", r"\bhow\b"),
-        ("who", r"\b(?:who|whom|whose)\b"),
-        ("where", r"\bwhere\b"),
-        ("amount", _AMOUNT.pattern),
-        (
-            "what-does",
-            r"^\s*what (?:do|does|did)\b.*\b(?:include|consist|comprise|represent|relate|reflect|refer|mean|contain)",
-        ),
-        ("what-do", r"^\s*what (?:do|does|did)\b"),
-        ("what-is", r"^\s*what (?:is|are|was|were)\b"),
-        ("which", r"\bwhich\b"),
-    )
-)
 _EDGES = ("stop", "joint", "be", "asked", "and")
 _BE = frozenset(
     ["is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "means", "represents", "will"]
@@ -383,11 +344,6 @@ def _of_quantity(
         ("quantity:other-period", float(bool(asked.years) and bool(quantity.period) and not in_period)),
         ("quantity:near", _nearness(asked, text, quantity)),
     )
-
-
-def question_kind(question: str) -> str:
-    """What is asked for: a time, a length of time, an amount, a reason, a way, a person, a place, or a thing."""
-    return next((kind for kind, pattern in _KINDS if pattern.search(question)), "what")
 
 
 def _token_kind(asked: AskedText, word: str) -> str:

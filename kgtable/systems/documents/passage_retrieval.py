@@ -22,14 +22,16 @@ from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage, ScoredTable
 from kgtable.retrieval.whole_table import TriplesOf, within
+from kgtable.systems.documents.asked_kinds import text_share
 
-TABLES_SHARE = 0.7
-"""How much of the probability tables have together; passages have the rest."""
+MOST_SHARE, SHARE_OF_TEXT = 0.95, 0.85
+"""How much of the probability tables have together where the question is surely not about a text, and how much of it
+passages get where it surely is; they have the rest."""
 
-TABLE_FLATTENING = 2.5
-"""What the logits of tables are divided by: the retriever of tables is surer of itself than it should be."""
+TABLE_FLATTENING, PASSAGE_FLATTENING = 1.5, 1.25
+"""What the logits of tables and of passages are divided by: both rankings are surer than they should be."""
 
-REPEATED = 0.5
+REPEATED = 0.6
 """What the own score of an item counts where the item it is linked with is listed before it."""
 
 PASSAGES_KEPT = 100
@@ -96,12 +98,13 @@ class DocumentRetriever:
                 logits[np.array(apart, dtype=bool)] = -np.inf
         with clock("merging"):
             passages = self._passages.passages
-            shares = (
-                (1 - TABLES_SHARE) * _softmax(logits) if np.isfinite(logits).any() else np.zeros_like(logits)
-            )
+            of_tables = MOST_SHARE - SHARE_OF_TEXT * text_share(question)
+            shares = np.zeros_like(logits)
+            if np.isfinite(logits).any():
+                shares = (1 - of_tables) * _softmax(logits / PASSAGE_FLATTENING)
             order = np.argsort(-shares, kind="stable")[:PASSAGES_KEPT].tolist()
             own_passages = {at: float(shares[at]) for at in order if shares[at] > 0}
-            own_tables = _flattened(found.tables)
+            own_tables = _flattened(found.tables, of_tables)
             items = merge(own_tables, own_passages, {at: passages[at].tables for at in own_passages})
         ranked = [item for item in items if isinstance(item[0], str)]
         tables = tuple(ScoredTable(str(key), score) for key, score in ranked)
@@ -166,12 +169,12 @@ def merge(
     return ranked
 
 
-def _flattened(tables: Sequence[ScoredTable]) -> dict[str, float]:
+def _flattened(tables: Sequence[ScoredTable], together: float) -> dict[str, float]:
     if not tables:
         return {}
     scores = np.array([table.score for table in tables], dtype=np.float32)
     logits = np.log(np.maximum(scores, 1e-30)) / TABLE_FLATTENING
-    shares = TABLES_SHARE * _softmax(np.asarray(logits, dtype=np.float32))
+    shares = together * _softmax(np.asarray(logits, dtype=np.float32))
     return {table.table: float(share) for table, share in zip(tables, shares, strict=True)}
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.answering.answer import as_html, as_markdown, as_text
+from kgtable.answering.answer import Answer, as_html, as_markdown, as_text
 from kgtable.errors import LLMReplyError, LLMUnreachableError
 from kgtable.graph.document_source import read_document
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import Scripted, ScriptedLLM
+from kgtable.server.answer_card import answer_card
 
 REPORT = """# Annual report
 
@@ -114,6 +115,36 @@ def test_a_question_about_one_table_looks_at_the_text_beside_it_alone(graph: kgt
     assert {table.table for table in found.tables} <= {"weather"}
     answer = graph.ask("What is the 2019 of Europe?", method="documents", model="none", tables=["weather"])
     assert "report" not in {citation.table for citation in answer.citations}
+
+
+def test_a_year_is_said_where_a_year_is_asked_for(tmp_path: Path) -> None:
+    text = "Item,As of July 31 2019,As of July 31 2018\nReserves,90,120\nLoans,40,30\nBonds,10,15\n"
+    (tmp_path / "balance.csv").write_text(text, encoding="utf-8")
+    with kgtable.build(tmp_path / "balance.csv", tmp_path / "kg", embedding="none") as opened:
+        answer = opened.ask("In which year were reserves larger?", method="documents", model="none")
+    assert answer.text == "2018"
+    assert any("As of July 31 2018" in reason for reason in answer.reasons)
+    assert answer.citations
+
+
+def test_numbers_of_a_text_are_computed_with(tmp_path: Path) -> None:
+    text = "# Mill\n\nWages of the mill were $24 million and $20 million in 2019 and 2018, respectively.\n"
+    (tmp_path / "mill.md").write_text(text, encoding="utf-8")
+    with kgtable.build(tmp_path / "mill.md", tmp_path / "kg", embedding="none") as opened:
+
+        def ask(question: str) -> Answer:
+            return opened.ask(question, method="documents", model="none")
+
+        change = ask("What was the percentage change in wages of the mill from 2018 to 2019?")
+        assert (change.value, change.unit, change.verified) == ("20", "PERCENT", False)
+        assert change.calculation == "percent change from “$20 million” (2018) to “$24 million” (2019)"
+        assert change.passages[0].words.startswith("Wages of the mill")
+        mean = ask("What were the average wages of the mill in 2018 and 2019?")
+        assert (mean.value, mean.unit) == ("22000000", "CCY_USD")
+        assert mean.program is not None
+        assert opened.run(mean.program).to_json()["value"] == "22000000"
+        assert answer_card(mean, opened)["words"] == mean.calculation
+        assert ask("What was the change in wages between 2017 and 2019?").value != "4000000"
 
 
 def step(subquery: str = "", answer: str = "") -> dict[str, str]:
