@@ -49,6 +49,7 @@ class Api:
             Route("/api/tables", self.tables, methods=["GET"]),
             Route("/api/tables/{id:path}", self.table, methods=["GET"]),
             Route("/api/cells", self.cell, methods=["GET"]),
+            Route("/api/documents/{id:path}", self.document, methods=["GET"]),
             Route("/api/evaluation", self.evaluation, methods=["GET"]),
             Route("/api/ontology", self.ontology, methods=["GET"]),
             Route("/api/resource", self.resource, methods=["GET"]),
@@ -137,6 +138,19 @@ class Api:
             "id": _required(found, "table"),
             "row": _integer(found, "row", None, 0, 10**9),
             "column": _integer(found, "column", None, 0, 10**6),
+        }
+        return await self._give(request, job)
+
+    async def document(self, request: Request) -> Response:
+        """Some paragraphs of a document, and the tables beside them."""
+        found = _known_parameters(request, ("first", "count", "paragraph", "start"))
+        job = {
+            "op": "document",
+            "id": request.path_params["id"],
+            "first": _integer(found, "first", 0, 0, 10**9),
+            "count": _integer(found, "count", 40, 1, 200),
+            "paragraph": _integer(found, "paragraph", 0, 0, 10**9),
+            "start": _integer(found, "start", 0, 0, 10**9),
         }
         return await self._give(request, job)
 
