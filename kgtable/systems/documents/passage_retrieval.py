@@ -21,7 +21,7 @@ from kgtable.index.postings import Floats
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage, ScoredTable
-from kgtable.retrieval.whole_table import TriplesOf, within
+from kgtable.retrieval.table_texts import TriplesOf, within
 from kgtable.systems.documents.asked_kinds import text_share
 
 MOST_SHARE, SHARE_OF_TEXT = 0.95, 0.85
