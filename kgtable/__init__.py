@@ -51,14 +51,32 @@ from kgtable.version import __version__
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation
     from kgtable.answering.program_runs import ProgramRun
-    from kgtable.api import KnowledgeGraph, build, connect, convert, open, validate, write_hypergraph
+    from kgtable.api import (
+        KnowledgeGraph,
+        build,
+        connect,
+        convert,
+        infer_names,
+        open,
+        validate,
+        write_hypergraph,
+    )
     from kgtable.programs.algebra import Program
     from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
     from kgtable.server.running import serve
 
 _MODULES = {
     **dict.fromkeys(
-        ("KnowledgeGraph", "build", "connect", "convert", "open", "validate", "write_hypergraph"),
+        (
+            "KnowledgeGraph",
+            "build",
+            "connect",
+            "convert",
+            "infer_names",
+            "open",
+            "validate",
+            "write_hypergraph",
+        ),
         "kgtable.api",
     ),
     **dict.fromkeys(("Answer", "Citation"), "kgtable.answering.answer"),
@@ -122,6 +140,7 @@ __all__ = [
     "build",
     "connect",
     "convert",
+    "infer_names",
     "open",
     "serve",
     "validate",

@@ -27,6 +27,7 @@ from kgtable.config import Settings as AskSettings
 from kgtable.errors import (
     AnswerError,
     ArgumentError,
+    ConfigError,
     GraphClosedError,
     GraphNotFoundError,
     UsageError,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validation_report import ValidationReport
     from kgtable.index.relations import TableRelations
+    from kgtable.ontology.inferred_names import InferredNames
     from kgtable.ontology.mapping import UserMapping
     from kgtable.programs.algebra import Program
     from kgtable.programs.sql_tables import SchemaCard, SqlDatabase
@@ -150,6 +152,29 @@ def build(
     if ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=model.load):
         refresh_mapping(directory, model.propose)
     return KnowledgeGraph(directory, built)
+
+
+def infer_names(directory: PathLike, *, model: str | None = None) -> int:
+    """Ask a model for the names of columns without a header and tables without a title, and keep them with the graph.
+
+    `model` is a model as for `KnowledgeGraph.ask`. The search finds the tables by these names, the mapping shows them
+    for correction; headers stay as they are. Gives how many names were proposed. Raises `ConfigError` without a model,
+    `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`, leaves of `LLMError`, `StorageError`.
+    """
+    check_arguments("infer_names", {"directory": directory, "model": model})
+    from kgtable.building.pipeline import refresh_mapping
+    from kgtable.index.build import BuildEmbedding, read_about
+    from kgtable.index.model_names import propose_with_model
+    from kgtable.llm import connect as connect_model
+
+    place = GraphDirectory(directory)
+    llm = connect_model(load_settings(model=model))
+    if llm is None:
+        raise ConfigError("There is no model to ask.", hint="Name one with --model, or KGTABLE_MODEL.")
+    embedding = BuildEmbedding(str(read_about(place.current().index_path)["asked"]), place)
+    count = propose_with_model(place, llm, embedding.load)
+    refresh_mapping(directory, embedding.propose)
+    return count
 
 
 def write_hypergraph(directory: PathLike, *, clusters: int = 10, typical: int = 100) -> KnowledgeGraph:
@@ -663,6 +688,18 @@ class KnowledgeGraph:
 
             return stated_relations(self.store, self.names)
         return TableRelations.open(self.generation.index_path)
+
+    @cached_property
+    def inferred_names(self) -> InferredNames:
+        """What columns without a header and tables without a title are probably called, and how sure that is."""
+        self._check_open()
+        from kgtable.ontology.inferred_names import InferredNames
+
+        if self.endpoint is not None:
+            from kgtable.index.name_statements import stated_names
+
+            return stated_names(self.store, self.names)
+        return InferredNames.open(self.generation.index_path)
 
     @cached_property
     def reader(self) -> TableReader:

@@ -26,6 +26,7 @@ MODULES = {
     "hypergraph": "graph_commands",
     "info": "graph_commands",
     "mcp": "mcp_command",
+    "names": "names_command",
     "push": "graph_commands",
     "retrieve": "ask_commands",
     "run": "run_command",
