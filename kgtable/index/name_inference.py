@@ -22,7 +22,7 @@ from kgtable.index.column_profiles import ColumnProfile, TableHead, TableProfile
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Postings
 from kgtable.index.substring import folded
-from kgtable.ontology.inferred_names import InferredName, is_missing_header, is_missing_title
+from kgtable.ontology.inferred_names import USED_FROM, InferredName, is_missing_header, is_missing_title
 from kgtable.resources import PACKAGE
 
 Embed: TypeAlias = Callable[[Sequence[str]], Matrix]
@@ -283,7 +283,7 @@ class NameFinder:
     def titles(self, untitled: Sequence[int], headers: Iterable[InferredName]) -> Iterator[InferredName]:
         """A title for each table: that of a table like it, or what its first headers say."""
         heads = self._profiles.heads
-        named = {(name.table, name.column): name.name for name in headers if name.confidence >= 0.5}
+        named = {(name.table, name.column): name.name for name in headers if name.confidence >= USED_FROM}
         titled = [
             table
             for table, head in enumerate(heads)

@@ -31,6 +31,7 @@ _FILE_NAME = re.compile(
     r"results|output|csv|page|book|doc|document|mask|tmp|temp|t)"
 )
 _HASH = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PART = re.compile(r"[^\W_]+")
 
 
@@ -55,7 +56,7 @@ def is_missing_title(title: str, id: str) -> bool:
     >>> is_missing_title("Table 3", "export_2"), is_missing_title("Clubs of the league", "table_17")
     (True, False)
     """
-    return not any(_says(part) for text in (title, id) for part in _PART.findall(text))
+    return not any(_says(part) for text in (title, id) for part in _PART.findall(_UUID.sub(" ", text)))
 
 
 def _says(part: str) -> bool:
