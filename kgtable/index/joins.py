@@ -55,6 +55,12 @@ MOST_ROWS_ALIKE = 0.9
 BESIDE = 0.9
 """The score of such a pair."""
 
+CERTAIN = 0.95
+"""How telling values have to be, and the share of them that the key has, so that they say alone what they refer to."""
+
+REFERRED = 0.8
+"""The score of a column that is called a key, and holds such values of another table's own key."""
+
 KEPT_FROM = 0.4
 """The score from which a pair is kept."""
 
@@ -292,6 +298,8 @@ class JoinFinder:
         score = join_score(features, join_weights())
         if self._stand_beside(left, right) and min(share, features["cover"]) >= MOST_ROWS_ALIKE:
             score = max(score, BESIDE)
+        if is_reference(features):
+            score = max(score, REFERRED)
         return JoinCandidate(left, right, features, common, fuzzy, score)
 
     def _stand_beside(self, left: ColumnProfile, right: ColumnProfile) -> bool:
@@ -354,6 +362,13 @@ class JoinFinder:
                 return round(max(float(self._vectors[one] @ self._vectors[other]), 0.0), 2)
         ours, theirs = set(left.words), set(right.words)
         return round(len(ours & theirs) / max(len(ours | theirs), 1), 2)
+
+
+def is_reference(features: Mapping[str, float]) -> bool:
+    """Whether values that are not shared by chance refer to the own key of a related table, whatever it is called:
+    ``winner_id`` to ``player_id`` of the players."""
+    certain = min(features["share"], features["telling"]) >= CERTAIN and features["own"] >= 1
+    return certain and bool(features["kin"] and features["keyed left"] and not features["own left"])
 
 
 def fuzzy_pairs(

@@ -55,6 +55,20 @@ def store_of(generation: Generation) -> EmbeddedStore:
     return EmbeddedStore(generation.store_path, Namespaces(generation.base).prefixes)
 
 
+def test_a_reference_is_found_by_telling_values_whatever_it_is_called(tmp_path: Path) -> None:
+    tables = {
+        "sport/players": "Player ID,Name\n" + "".join(f"{7001 + 311 * n},P{n}\n" for n in range(9)),
+        "sport/matches": "Round,Winner ID,Points\n"
+        + "".join(f"R{n},{7001 + 311 * (n % 5)},{n}\n" for n in range(7)),
+        "sport/rounds": "Round ID,Days\n" + "".join(f"{n},{n + 3}\n" for n in range(1, 9)),
+    }
+    (tmp_path / "tables" / "sport").mkdir(parents=True)
+    relations = TableRelations.open(build(written(tmp_path / "tables", tables), tmp_path / "kg").index_path)
+    found = [(join.left.name, join.right.name) for join in relations.between("matches", "players")]
+    assert found == [("Winner ID", "Player ID")]
+    assert not relations.between("rounds", "players")
+
+
 def test_a_reference_is_joined_with_its_key(relations: TableRelations) -> None:
     join = relations.between("loans", "members")[0]
     assert (str(join.left), str(join.right)) == ("loans.Member ID", "members.Member ID")
