@@ -657,7 +657,7 @@ class KnowledgeGraph:
                 metered = None if model is None else MeteredLLM(model)
                 retrieved = partial(self._retrieved, metered, settings.rerank, named)
                 solver = make_solver(settings.method, self.retrievers, self.reader)
-                asker = Asker(retrieved, self.reader, settings, metered, solver)
+                asker = Asker(retrieved, self.reader, settings, metered, solver, lambda: self.relations)
                 kept = self._kept_asker = (settings, llm, named, asker)
             return kept[3]
 
