@@ -28,7 +28,7 @@ from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import AssembledCorpus, assemble
 from kgtable.index.embedding import Embedder, Matrix
 from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
-from kgtable.index.name_inference import infer_names
+from kgtable.index.name_inference import InferNames, infer_names
 from kgtable.index.name_statements import NAMED_BY, name_blocks
 from kgtable.index.passage_index import (
     IndexedPassage,
@@ -71,10 +71,12 @@ def build_index(
     embedding: str = DEFAULT,
     workers: int = 1,
     load: Callable[[str], Embedder | None] = embedder_or_lexical,
+    infer: InferNames = infer_names,
 ) -> None:
     """Write the index of a generation into its folder.
 
-    No text is embedded that was embedded in the previous generation. Raises `StorageError`, `EmbeddingError`.
+    `infer` proposes names for columns without a header and tables without a title. No text is embedded that was
+    embedded in the previous generation. Raises `StorageError`, `EmbeddingError`.
     """
     folder = generation.index_path
     with storage_errors(folder):
@@ -84,7 +86,7 @@ def build_index(
         ids = list(catalogue.tables)
         embedder = load(embedding)
         cache = None if embedder is None else _vector_cache(embedder, previous)
-        written, names = _write_named_corpus(generation, catalogue, folder, cache)
+        written, names = _write_named_corpus(generation, catalogue, folder, cache, infer)
         passages, pieces = _passages(generation, catalogue, previous)
         write_passages(passages, pieces, folder)
         if cache is not None:
@@ -137,7 +139,11 @@ def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
 
 
 def _write_named_corpus(
-    generation: Generation, catalogue: Catalogue, folder: Path, cache: VectorCache | None
+    generation: Generation,
+    catalogue: Catalogue,
+    folder: Path,
+    cache: VectorCache | None,
+    infer: InferNames = infer_names,
 ) -> tuple[AssembledCorpus, InferredNames]:
     """The corpus, with names for columns and tables that have none: given by users and models, or inferred.
 
@@ -149,7 +155,7 @@ def _write_named_corpus(
     profiles = profiles_of(written.corpus, written.heads)
     units = {(fact.table, fact.index): next(iter(fact.units), "") for fact in catalogue.facts()}
     of_columns = [units.get((profiles.heads[c.table].id, c.index), "") for c in profiles.columns]
-    inferred = infer_names(profiles, of_columns, None if cache is None else _embed_names(cache, folder))
+    inferred = infer(profiles, of_columns, None if cache is None else _embed_names(cache, folder))
     names = InferredNames([*given, *(n for n in inferred if given.at(n.table, n.column) is None)])
     if len(names):
         names.save(folder)

@@ -18,7 +18,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kgtable.index.column_profiles import ColumnProfile, TableHead, TableProfiles, ValueForm, header_words
+from kgtable.index.column_profiles import (
+    KEY_WORDS,
+    ColumnProfile,
+    TableHead,
+    TableProfiles,
+    ValueForm,
+    header_words,
+)
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Postings
 from kgtable.index.substring import folded
@@ -26,6 +33,9 @@ from kgtable.ontology.inferred_names import USED_FROM, InferredName, is_missing_
 from kgtable.resources import PACKAGE
 
 Embed: TypeAlias = Callable[[Sequence[str]], Matrix]
+
+InferNames: TypeAlias = Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]
+"""`infer_names`, or what stands in for it."""
 
 VALUES = 40
 """Distinct values of a column that are looked at, spread over all of them."""
@@ -39,23 +49,26 @@ CANDIDATES = 24
 NEIGHBOURS = 3
 """Like columns of one header that speak for it, each half as loud as the one before."""
 
-WEIGHTS: Mapping[str, float] = {"values": 1.0, "words": 0.8, "shape": 0.9, "place": 0.3, "beside": 0.8}
+WEIGHTS: Mapping[str, float] = {"values": 2.0, "words": 0.8, "shape": 0.65, "place": 0.3, "beside": 1.6}
 """What each block of features counts for in the likeness of two columns."""
 
-MEANING, COMMON, FORM = 1.2, 0.06, 0.5
+MEANING, COMMON, FORM = 1.5, 0.01, 0.35
 """What the meaning of a header beside the values counts for, how often it occurs, and that its columns are of the
 same form."""
 
-SURE = (-3.2, 1.6)
-"""From the score to the probability that the name is right, a logistic curve; see ``scripts/eval_names.py``."""
+SURE = (-2.9, 1.18)
+"""From the score to the probability that the name is right in the same words, a logistic curve; see
+``scripts/eval_names.py --curve``."""
 
 TITLE_FROM = 0.35
 """The likeness of two tables from which the title of one is proposed for the other."""
 
-HEADERS_IN_TITLE, FROM_HEADERS = 3, 0.2
-"""Headers that make a title where no table is alike, and how sure it is: the search has these words already."""
+HEADERS_IN_TITLE, FROM_KEY, FROM_HEADERS = 3, 0.45, 0.15
+"""Headers that make a title where no table is alike, and how sure it is: of a key's header, which says what the rows
+are (``Shop_ID``), and of several, whose words the search has already."""
 
-_LETTERS, _DIGITS, _UPPER = re.compile(r"[^\W\d_]+"), re.compile(r"\d+"), re.compile(r"[A-Z]+")
+_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -305,7 +318,10 @@ class NameFinder:
                 named.get((head.id, column.index)) or ("" if is_missing_header(column.name) else column.name)
                 for column in self._profiles.of_table[table]
             ]
-            if said := list(filter(None, names))[:HEADERS_IN_TITLE]:
+            keys = (_thing(column.name) for column in self._profiles.of_table[table][:1] if column.is_keyed)
+            if thing := next(filter(None, keys), ""):
+                yield InferredName(head.id, None, thing, FROM_KEY, "headers")
+            elif said := list(filter(None, names))[:HEADERS_IN_TITLE]:
                 yield InferredName(head.id, None, ", ".join(said), FROM_HEADERS, "headers")
 
     def _about(self, table: int, named: Mapping[tuple[str, int | None], str]) -> list[str]:
@@ -367,6 +383,16 @@ def confidence(score: float) -> float:
     True
     """
     return round(1 / (1 + math.exp(-(SURE[0] + SURE[1] * score))), 2)
+
+
+def _thing(header: str) -> str:
+    """What a key is a key of, by its header.
+
+    >>> _thing("Shop_ID"), _thing("orderItemNo"), _thing("id")
+    ('Shop', 'order Item', '')
+    """
+    words = _LETTERS.findall(_CAMEL.sub(" ", header))
+    return " ".join(word for word in words if word.casefold() not in KEY_WORDS)
 
 
 def _score(guess: NameGuess | None) -> float:

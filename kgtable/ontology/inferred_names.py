@@ -17,7 +17,7 @@ from kgtable.errors import VocabularyIndexError
 
 FILE: Final = "names.json"
 
-USED_FROM: Final = 0.25
+USED_FROM: Final = 0.2
 """The confidence from which a proposed name is a word of its table for the search."""
 
 _NUMBERED = re.compile(
