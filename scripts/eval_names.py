@@ -103,7 +103,10 @@ def main() -> None:
     given = [names.get((table, column)) for table, column, _ in places]
     true = [name for _, _, name in places]
     texts = ["" if name is None else name.name for name in given]
-    exact = [header_words(text) == header_words(name) for text, name in zip(texts, true, strict=True)]
+    exact = [
+        bool(text) and header_words(text) == header_words(name)
+        for text, name in zip(texts, true, strict=True)
+    ]
     print(
         f"{len(places)} headers masked, {sum(map(bool, texts))} inferred, {np.mean(exact):.3f} in the same words"
     )

@@ -64,7 +64,10 @@ def headers(place: Workplace, truth: Sequence[dict[str, Any]]) -> None:
     numbered = [f"Column {column + 1}" for table in truth for column in table["masked"]]
     given = ["" if name is None else name.name for name in names]
     exact = np.mean(
-        [header_words(one) == header_words(other) for one, other in zip(given, true, strict=True)]
+        [
+            bool(one) and header_words(one) == header_words(other)
+            for one, other in zip(given, true, strict=True)
+        ]
     )
     print(f"{len(true)} masked headers, {exact:.3f} in the same words, embedding F1 "
           f"{np.mean(embedding_f1(given, true, embed)):.3f}, of 'Column i' "
