@@ -255,8 +255,8 @@ class NameFinder:
         if vector is not None and self._header_vectors is not None:
             meaning = np.maximum(self._header_vectors @ vector, 0.0).astype(np.float64)
             score += MEANING * meaning
-        score += COMMON * np.log1p(np.array(self._counts))
-        score += FORM * np.array([self._of_form(group, column.form) for group in range(len(self._names))])
+        score += COMMON * self._commonness
+        score += FORM * self._of_form[column.form]
         order = np.argsort(-score, kind="stable")[:CANDIDATES]
         return [
             NameGuess(self._names[group], float(score[group]), "columns" if alike[group] > meaning[group] else "values")
@@ -288,7 +288,17 @@ class NameFinder:
             share /= 2
         return found / total
 
-    def _of_form(self, group: int, form: ValueForm) -> float:
+    @cached_property
+    def _commonness(self) -> Floats:
+        return np.asarray(np.log1p(np.array(self._counts, dtype=np.float64)))
+
+    @cached_property
+    def _of_form(self) -> Mapping[ValueForm, Floats]:
+        """For each form the share of each header's columns that have it."""
+        groups = range(len(self._names))
+        return {form: np.array([self._share_of_form(group, form) for group in groups]) for form in ValueForm}
+
+    def _share_of_form(self, group: int, form: ValueForm) -> float:
         forms = self._forms[group]
         near = 0.5 * (forms[ValueForm.WHOLE] + forms[ValueForm.NUMBER]) if form in _NUMBERS else 0.0
         return min((forms[form] + forms["any"] + near * (form not in forms)) / max(forms.total(), 1), 1.0)
