@@ -14,7 +14,7 @@ import json
 import re
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -445,11 +445,17 @@ class UserMapping:
         return found
 
     def lookup(self, column_name: str, table_id: str) -> ColumnMapping | None:
-        """What is decided about a column by its `display_name`, None where nothing is."""
+        """What is decided about a column by its `display_name`, None where nothing is.
+
+        A row that only says what the column of a table is called leaves the rest to the others.
+        """
+        name: str | None = None
         for tables, decision in self._by_name.get(column_name, ()):
             if not tables or any(fnmatchcase(table_id, pattern) for pattern in tables):
-                return decision
-        return None
+                name = name or decision.name
+                if decision != ColumnMapping(name=decision.name) or decision.name is None:
+                    return replace(decision, name=name)
+        return None if name is None else ColumnMapping(name=name)
 
     def about_table(self, table_id: str) -> typing.Mapping[str, str]:
         """What is decided about a table: field of `TABLE_EDITABLE` → text; empty where nothing is."""
