@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import kgtable
 from kgtable.building.generations import GraphDirectory
 from kgtable.cli.main import main
-from kgtable.errors import VocabularyIndexError
+from kgtable.errors import ConfigError, VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.index.model_names import SampledTable, column_groups, propose_with_model
 from kgtable.index.name_statements import stated_names
@@ -218,3 +218,10 @@ def test_damaged_names_are_told(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text('[{"table": 1}]', encoding="utf-8")
     with pytest.raises(VocabularyIndexError, match="damaged"):
         InferredNames.open(tmp_path)
+
+
+def test_without_a_model_none_is_asked(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KGTABLE_MODEL", raising=False)
+    built(tables, tmp_path / "kg").close()
+    with pytest.raises(ConfigError, match="no model"):
+        kgtable.infer_names(tmp_path / "kg")
