@@ -51,34 +51,18 @@ from kgtable.version import __version__
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation
     from kgtable.answering.program_runs import ProgramRun
-    from kgtable.api import (
-        KnowledgeGraph,
-        build,
-        connect,
-        convert,
-        infer_names,
-        open,
-        validate,
-        write_hypergraph,
-    )
+    from kgtable.api import build, connect, convert, infer_names, open, validate, write_hypergraph
+    from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.programs.algebra import Program
     from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
     from kgtable.server.running import serve
 
 _MODULES = {
     **dict.fromkeys(
-        (
-            "KnowledgeGraph",
-            "build",
-            "connect",
-            "convert",
-            "infer_names",
-            "open",
-            "validate",
-            "write_hypergraph",
-        ),
+        ("build", "connect", "convert", "infer_names", "open", "validate", "write_hypergraph"),
         "kgtable.api",
     ),
+    "KnowledgeGraph": "kgtable.knowledge_graph",
     **dict.fromkeys(("Answer", "Citation"), "kgtable.answering.answer"),
     "Program": "kgtable.programs.algebra",
     "ProgramRun": "kgtable.answering.program_runs",

@@ -1,84 +1,38 @@
-"""The public API: a knowledge graph to build, open, ask and export. The command line calls nothing else."""
+"""The public API beside `KnowledgeGraph`: tables are built into a graph, converted, validated; graphs opened."""
 
 from __future__ import annotations
 
-import html
-import logging
 import os
-import sys
-import threading
-import weakref
-from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Mapping as MappingOf
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
-from functools import cached_property, partial
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias, Unpack
+from typing import IO, TYPE_CHECKING
 
-from kgtable.arguments import check_arguments
-from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
-from kgtable.building.generations import GraphDirectory, catalogue_info
-from kgtable.building.table_views import Tables
-from kgtable.config import DEFAULT_K, AskOptions, load_settings
-from kgtable.config import Settings as AskSettings
+from kgtable.building.generations import GraphDirectory
+from kgtable.config import check_arguments, load_settings
 from kgtable.errors import (
-    AnswerError,
     ArgumentError,
     ConfigError,
-    GraphClosedError,
-    GraphNotFoundError,
     UsageError,
 )
-from kgtable.graph.export import to_dataset, write_csv_folder, write_rdf
-from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.graph.snapshots import leased
-from kgtable.graph.sparql_text import Bindable
-from kgtable.graph.store import EmbeddedStore, TripleStore
-from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
-from kgtable.llm.protocol import LLM, OnText
-from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
-from kgtable.retrieval.triples import described_rdf
+from kgtable.knowledge_graph import MOST_LISTED, KnowledgeGraph, PathLike
 from kgtable.storage import whole_file
-from kgtable.version import __version__
 
 if TYPE_CHECKING:
-    import owlready2
-    import pandas as pd
-    import rdflib
-
-    from kgtable.answering.answer import Answer
-    from kgtable.answering.ask import Asker
-    from kgtable.answering.program_runs import Engine, GraphPrograms, ProgramRun
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.building.convert import JobRunner
-    from kgtable.building.pipeline import BuildReport
-    from kgtable.graph.validation_report import ValidationReport
-    from kgtable.index.relations import TableRelations
-    from kgtable.ontology.inferred_names import InferredNames
+    from kgtable.graph.validate import ValidationReport
     from kgtable.ontology.mapping import UserMapping
-    from kgtable.programs.algebra import Program
-    from kgtable.programs.sql_tables import SchemaCard, SqlDatabase
-    from kgtable.retrieval.registry import Retrievers
-
-log = logging.getLogger(__name__)
-
-PathLike: TypeAlias = Path | str
 
 # Modules that only some calls need (converter, pandas, rdflib) are imported by these calls: a question
 # from the shell starts sooner.
 
-MOST_LISTED = 1_000
-"""Violations that a validation lists."""
-
 RDF_SUFFIXES = frozenset({".ttl", ".trig", ".nt", ".nq", ".jsonld", ".rdf"})
 """Suffixes of files that `validate` reads as RDF; ``.json`` and ``.xml`` may be tables."""
-
-_OPEN_GRAPHS: weakref.WeakSet[KnowledgeGraph] = weakref.WeakSet()
 
 
 def connect(
@@ -98,7 +52,7 @@ def connect(
     """
     given = {"url": url, "directory": directory, "store": store, "dialect": dialect, "base": base}
     check_arguments("connect", given)
-    from kgtable.building.connect import connect as connect_directory
+    from kgtable.building.engines import connect as connect_directory
 
     connect_directory(directory, url, store=store, dialect=dialect, base=base)
     return KnowledgeGraph(directory)
@@ -133,7 +87,7 @@ def build(
     check_arguments("build", {**given, "workers": workers, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
     from kgtable.building.pipeline import build_graph, refresh_mapping
-    from kgtable.index.build import BuildEmbedding, ensure_index, index_step
+    from kgtable.index.graph_index import BuildEmbedding, ensure_index, index_step
     from kgtable.systems.trag.hyperedge_graph import refresh_hyperedges
 
     model = BuildEmbedding(embedding, GraphDirectory(directory))
@@ -163,7 +117,7 @@ def infer_names(directory: PathLike, *, model: str | None = None) -> int:
     """
     check_arguments("infer_names", {"directory": directory, "model": model})
     from kgtable.building.pipeline import refresh_mapping
-    from kgtable.index.build import BuildEmbedding, read_about
+    from kgtable.index.graph_index import BuildEmbedding, read_about
     from kgtable.index.model_names import propose_with_model
     from kgtable.llm import connect as connect_model
 
@@ -286,7 +240,7 @@ def _files(
     paths: PathLike | IO[bytes] | Sequence[PathLike | IO[bytes]], format_in: str | None, stack: ExitStack
 ) -> Sequence[PathLike]:
     """The paths, an open stream among them saved to a file that lives as long as the `stack`."""
-    from kgtable.tables.streams import save_stream
+    from kgtable.tables.discovery import save_stream
 
     listed = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
     streams = [path for path in listed if not isinstance(path, str | os.PathLike)]
@@ -312,541 +266,6 @@ def _mapping(path: PathLike | None) -> UserMapping | None:
     from kgtable.ontology.mapping import UserMapping
 
     return None if path is None else UserMapping.load(Path(path))
-
-
-class KnowledgeGraph:
-    """A graph opened for reading: one complete state of it, whatever is built beside.
-
-    `built` is the report of the build that it was opened after, if it was. Use it in a ``with`` block, or
-    `close` it, to release its files, indexes and connections.
-
-    Raises `GraphNotFoundError` where there is no graph, `GraphVersionError` for a foreign directory.
-    """
-
-    def __init__(self, directory: PathLike, built: BuildReport | None = None) -> None:
-        check_arguments("open", {"directory": directory})
-        self.path = Path(directory)
-        self.built = built
-        self._closed = False
-        self._asking = threading.Lock()
-        self._kept_asker: tuple[AskSettings, LLM | None, tuple[str, ...] | None, Asker] | None = None
-        place = GraphDirectory(directory)
-        self.endpoint = place.endpoint()
-        if self.endpoint is None:
-            self.generation = place.lease()
-        else:
-            from kgtable.building.connect import endpoint_generation
-
-            self.generation = endpoint_generation(place, self.endpoint)
-        self.names = Namespaces(self.generation.base)
-        _OPEN_GRAPHS.add(self)
-        log.info("opened %s, generation %s", self.endpoint or self.path, self.generation.number)
-
-    @property
-    def closed(self) -> bool:
-        """Whether the graph was closed."""
-        return self._closed
-
-    def close(self) -> None:
-        """Release the store, the indexes, the models and the connections; closing twice does no harm.
-
-        The embedding model is shared by all open graphs and goes with the last of them. Any later use of
-        the graph, or of what reads it, raises `GraphClosedError`.
-        """
-        with self._asking:
-            self._closed = True
-            self._kept_asker = None
-        store: TripleStore | None = self.__dict__.pop("store", None)
-        for name in (
-            "catalogue", "ontology", "relations", "retrievers", "reader", "_programs", "sql_database",
-        ):  # fmt: skip
-            self.__dict__.pop(name, None)
-        if store is not None:
-            store.close()
-        self.generation.release()
-        _OPEN_GRAPHS.discard(self)
-        if not _OPEN_GRAPHS and "kgtable.index.embedding_models" in sys.modules:
-            from kgtable.index.embedding_models import release_embedders
-
-            release_embedders()
-
-    def __enter__(self) -> Self:
-        self._check_open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise GraphClosedError(
-                f"The graph in {self.path} was closed.", hint="Open it again with kgtable.open."
-            )
-
-    @cached_property
-    def store(self) -> TripleStore:
-        """The store behind the graph: in the directory, or the endpoint the directory stands for."""
-        self._check_open()
-        if self.endpoint is not None:
-            from kgtable.graph.remote.endpoint import RemoteStore
-
-            return RemoteStore(self.endpoint, self.names.prefixes)
-        path, lease = leased(self.generation.first_store_path)
-        return EmbeddedStore(path, self.names.prefixes, (self.generation.lease, lease))
-
-    @cached_property
-    def catalogue(self) -> Catalogue:
-        """What the graph was made from; of a graph behind an endpoint, the tables it holds."""
-        self._check_open()
-        if self.endpoint is not None:
-            from kgtable.building.connect import list_tables
-
-            return list_tables(self.store)
-        return Catalogue.load(self.generation.catalogue_path)
-
-    @property
-    def tables(self) -> Tables:
-        """The tables by id."""
-        return Tables(self.catalogue.tables, self.reader.read)
-
-    @cached_property
-    def ontology(self) -> rdflib.Graph:
-        """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
-        self._check_open()
-        if self.endpoint is not None:
-            from kgtable.building.connect import description
-
-            return description(self.store, self.names)
-        import rdflib
-
-        graph = rdflib.Graph()
-        graph.parse(self.generation.path / "ontology.ttl", format="turtle")
-        return graph
-
-    def owl(self, *, accept_equivalents: bool = False) -> owlready2.World:
-        """The generated ontology as a world of owlready2, to walk classes, properties and their annotations.
-
-        Predicates that are proposed as equivalents are named by the annotation ``proposedEquivalent``; with
-        `accept_equivalents` they are ``equivalent_to`` each other as well, where both are properties of one kind.
-        """
-        self._check_open()
-        check_arguments("owl", {"accept_equivalents": accept_equivalents})
-        from kgtable.ontology.owl import owl_world
-
-        described = self.ontology.serialize(format="nt", encoding="utf-8")
-        return owl_world(described, self.names.ex, accept_equivalents=accept_equivalents)
-
-    def sparql(
-        self, query: str, *, bindings: MappingOf[str, Bindable] | None = None
-    ) -> pd.DataFrame | bool | rdflib.Graph:
-        """The results of a SPARQL query: a frame for SELECT, a bool for ASK, else an rdflib graph.
-
-        kgtable's prefixes need no declaration; `bindings` gives values to the variables it selects, by
-        name. Raises `QueryError` for a query that cannot be parsed or evaluated.
-        """
-        check_arguments("sparql", {"query": query, "bindings": bindings})
-        from kgtable.graph.results import to_python
-
-        return to_python(self.store.query(query, bindings=bindings), self.names.prefixes)
-
-    def sparql_text(self, query: str, format: str | None = None, *, defuse: bool = False) -> str:
-        """The results of a query as text: table, json, csv, tsv, xml or turtle.
-
-        None takes a table, or Turtle for triples. With `defuse`, what a spreadsheet would run as a formula
-        stands behind an apostrophe in CSV. Raises `QueryError`, `UsageError` for a format that does
-        not fit the query.
-        """
-        check_arguments("sparql_text", {"query": query, "format": format, "defuse": defuse})
-        from kgtable.graph.results import ResultFormat, to_text
-
-        wanted = None if format is None else ResultFormat.of(format)
-        return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
-
-    def sql(self, query: str) -> pd.DataFrame:
-        """The rows of one SELECT over the tables as DuckDB has them: exact decimals, dates, texts.
-
-        `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL. Raises
-        `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
-        """
-        self._check_open()
-        check_arguments("sql", {"query": query})
-        import pandas as pd
-
-        found = self.sql_database.query(query)
-        return pd.DataFrame(found.rows, columns=list(found.names), dtype=object)
-
-    def sql_schema(self, table: str) -> SchemaCard:
-        """The columns of one table as SQL knows them. Raises `GraphNotFoundError` where there is no such table."""
-        return self.sql_database.card(self._ids(table)[0])
-
-    @cached_property
-    def sql_database(self) -> SqlDatabase:
-        """The tables of the graph as SQL knows them."""
-        self._check_open()
-        from kgtable.answering.program_answers import relations_of
-        from kgtable.programs.sql_tables import SqlDatabase
-
-        return SqlDatabase(relations_of(self.reader), list(self.catalogue.tables))
-
-    def retrieve(
-        self,
-        question: str,
-        k: int = DEFAULT_K,
-        method: str = "hybrid",
-        *,
-        format: str | None = None,
-        embedding: str | None = None,
-        llm: LLM | None = None,
-        rerank: bool = True,
-        tables: Sequence[str] | None = None,
-    ) -> Retrieval:
-        """At most `k` triples for a question, the best first, and the tables they lie in.
-
-        `format` is the text form of whole tables for ``bm25`` and ``dense``, `embedding` the model of
-        ``dense``; None is the method's default. With a model, ``hybrid`` takes the question's labels
-        from it and, with `rerank`, lets it order the best tables; for the format ``written-schema`` it
-        describes each table once. `tables` are the ids of the tables that are looked at, None for all. What
-        a method needs is made at its first question. Raises `RetrievalError` for an unknown method, option
-        or format, `GraphNotFoundError` for an unknown table, `VocabularyIndexError` where the index is
-        missing, a leaf of `LLMError`.
-        """
-        given = {"question": question, "k": k, "method": method, "format": format, "embedding": embedding}
-        check_arguments("retrieve", {**given, "rerank": rerank, "tables": tables})
-        from kgtable.retrieval.registry import Choice
-
-        retriever = self.retrievers.get(method, Choice(format, embedding), llm)
-        if llm is not None and isinstance(retriever, ModelRetriever):
-            retriever = retriever.with_model(llm, rerank=rerank)
-        if tables is not None:
-            from kgtable.retrieval.whole_table import within
-
-            named = [id for table in dict.fromkeys(tables) for id in self._ids(table)]
-            retriever = within(retriever, named, self.retrievers.material.triples_of)
-        with self._index_faults():
-            found = retriever.retrieve(question, k)
-        times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
-        log.info("retrieved %d triples by %s: %s", len(found.addresses), method, times)
-        return found
-
-    def rdf_of(self, triples: Sequence[ScoredTriple], format: str = "turtle") -> str:
-        """What the graph says of retrieved triples, as RDF text: their rows, cells and numbers."""
-        check_arguments("rdf_of", {"format": format})
-        return described_rdf(self.store, self.names, triples, Format.of(format))
-
-    @cached_property
-    def retrievers(self) -> Retrievers:
-        """The retrieval methods over this graph."""
-        self._check_open()
-        from kgtable.retrieval.registry import Material, Retrievers
-        from kgtable.systems.methods import METHODS
-
-        place = self.generation.index_path
-        return Retrievers(Material(self.store, self.names, lambda: self.catalogue.tables, place), METHODS)
-
-    def ask(
-        self,
-        question: str,
-        *,
-        llm: LLM | None = None,
-        tables: Sequence[str] | None = None,
-        on_text: OnText | None = None,
-        on_found: Callable[[Retrieval], None] | None = None,
-        **options: Unpack[AskOptions],
-    ) -> Answer:
-        """The answer to a question, with the cells it rests on and whether they bear it out.
-
-        `options` are those of `kgtable.config.AskOptions`: ``method``, ``k``, ``model`` and others; what is
-        not given comes from ``kgtable.toml``, then the environment. `llm` is a model to ask; without one
-        the options name it. Where no model is configured, or it is ``"none"``, the answer is computed by
-        rules. `tables` are the ids of the tables that are looked at, None for all. `on_found` receives what
-        was retrieved, before it is answered from; `on_text` the reply as it arrives.
-
-        Raises `UsageError` for an empty question (`ArgumentError` for a wrong name or type), `ConfigError`
-        for an unknown presentation or a model without an endpoint, `GraphNotFoundError` for an unknown
-        table, `RetrievalError`, a leaf of `LLMError`.
-        """
-        with self._index_faults():
-            asker = self._asker("ask", question, llm, tables, options)
-            return asker.ask(question, on_text=on_text, on_found=on_found)
-
-    def _index_faults(self) -> AbstractContextManager[None]:
-        """What goes wrong within the block is told as damage where the index is damaged."""
-        from kgtable.index.build import index_faults
-
-        return index_faults(self.generation.index_path) if self.endpoint is None else nullcontext()
-
-    async def ask_async(
-        self,
-        question: str,
-        *,
-        llm: LLM | None = None,
-        tables: Sequence[str] | None = None,
-        on_text: OnText | None = None,
-        on_found: Callable[[Retrieval], None] | None = None,
-        **options: Unpack[AskOptions],
-    ) -> Answer:
-        """The async twin of `ask`."""
-        import asyncio
-
-        asker = await asyncio.to_thread(self._asker, "ask_async", question, llm, tables, options)
-        return await asker.ask_async(question, on_text=on_text, on_found=on_found)
-
-    def run(
-        self,
-        program: Program | str | MappingOf[str, Any],
-        *,
-        engine: str = "memory",
-        most: int | None = None,
-    ) -> ProgramRun:
-        """The result of a program over tables of the graph, with the cells that were read.
-
-        `program` is a `kgtable.programs.Program`, its JSON as text, or what that was decoded to; tables
-        are named by their ids, see ``docs/programs.md``. `engine` computes the values: ``memory``,
-        ``sparql`` (the compiled query on the graph's store, also a connected one) or ``sql`` (DuckDB).
-        `most` is how many rows are kept, None for 1,000.
-
-        Raises leaves of `ProgramError`, with the place in the program, `UsageError` for an unknown engine,
-        `MissingExtraError`, `QueryError`, `RemoteStoreError`.
-        """
-        self._check_open()
-        from kgtable.answering.program_runs import MOST_ROWS, read_given
-
-        kept = MOST_ROWS if most is None else most
-        check_arguments("run", {"engine": engine, "most": kept})
-        return self._programs.run(read_given(program), _engine(engine), most=kept)
-
-    def compile(self, program: Program | str | MappingOf[str, Any], language: str = "sparql") -> str:
-        """A program as a query: ``sparql`` for the graph's store, which `sparql` runs as it is, or ``sql``.
-
-        Raises leaves of `ProgramError`: `ProgramCompilationError` for what the language cannot say.
-        """
-        self._check_open()
-        check_arguments("compile", {"language": language})
-        from kgtable.answering.program_runs import Engine, read_given
-
-        if language not in (Engine.SPARQL, Engine.SQL):
-            raise UsageError(f"Programs are not compiled to {language!r}.", hint="Use sparql or sql.")
-        return self._programs.compiled(read_given(program), Engine(language))
-
-    @cached_property
-    def _programs(self) -> GraphPrograms:
-        from kgtable.answering.program_runs import GraphPrograms
-
-        return GraphPrograms(self.reader, self.store, self.catalogue.tables)
-
-    def _asker(
-        self, call: str, question: str, llm: LLM | None, tables: Sequence[str] | None, options: AskOptions
-    ) -> Asker:
-        """What answers under these settings; kept for the next question under the same."""
-        self._check_open()
-        check_arguments(call, {"question": question, "tables": tables, **options})
-        from kgtable.answering.ask import Asker
-        from kgtable.llm import connect as connect_model
-        from kgtable.llm.metering import MeteredLLM
-        from kgtable.systems.methods import make_solver
-
-        settings = load_settings(**options)
-        named = None if tables is None else tuple(tables)
-        with self._asking:
-            kept = self._kept_asker
-            if kept is None or (kept[0], kept[2]) != (settings, named) or kept[1] is not llm:
-                model = llm or connect_model(settings)
-                log.info("answering by %s", "rules" if model is None else model.model)
-                metered = None if model is None else MeteredLLM(model)
-                retrieved = partial(self._retrieved, metered, settings.rerank, named)
-                solver = make_solver(settings.method, self.retrievers, self.reader)
-                asker = Asker(retrieved, self.reader, settings, metered, solver, lambda: self.relations)
-                kept = self._kept_asker = (settings, llm, named, asker)
-            return kept[3]
-
-    def _retrieved(
-        self,
-        llm: LLM | None,
-        rerank: bool,
-        tables: tuple[str, ...] | None,
-        question: str,
-        k: int,
-        method: str,
-    ) -> Retrieval:
-        found = self.retrieve(question, k, method, llm=llm, rerank=rerank, tables=tables)
-        if not found.tables and not self.catalogue.tables and not self.catalogue.documents:
-            raise AnswerError(
-                f"The graph in {self.path} holds no table.", hint="Build it from a folder of tables."
-            )
-        return found
-
-    @cached_property
-    def relations(self) -> TableRelations:
-        """Which tables can be joined, and by what columns, and which are parts of one, with their scores."""
-        self._check_open()
-        from kgtable.index.relations import TableRelations
-
-        if self.endpoint is not None:
-            from kgtable.index.relation_statements import stated_relations
-
-            return stated_relations(self.store, self.names)
-        return TableRelations.open(self.generation.index_path)
-
-    @cached_property
-    def inferred_names(self) -> InferredNames:
-        """What columns without a header and tables without a title are probably called, and how sure that is."""
-        self._check_open()
-        from kgtable.ontology.inferred_names import InferredNames
-
-        if self.endpoint is not None:
-            from kgtable.index.name_statements import stated_names
-
-            return stated_names(self.store, self.names)
-        return InferredNames.open(self.generation.index_path)
-
-    @cached_property
-    def reader(self) -> TableReader:
-        """Tables, rows and cells as the store holds them."""
-        self._check_open()
-        return TableReader(self.store, self.names)
-
-    def to_rdflib(self) -> rdflib.Dataset:
-        """The whole graph in memory, each table in its named graph."""
-        return to_dataset(self.store, self.catalogue.tables, self.names, self.catalogue.documents)
-
-    def export(
-        self, out: PathLike, *, table: str | None = None, format: str | None = None, defuse: bool = False
-    ) -> list[Path]:
-        """Write the graph, or one table of it, to `out`; gives the files written.
-
-        `format` is csv or an RDF format; None goes by the suffix of `out`. As CSV each table is a file of
-        its own: `out` names a folder for them, or with the suffix ``.csv`` the file of the one table there
-        is; with `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe. Raises
-        `GraphNotFoundError` for a table that is not there, `UsageError` where several tables would have to
-        share a CSV file, `StorageError`.
-        """
-        check_arguments("export", {"path": out, "table": table, "format": format, "defuse": defuse})
-        out = Path(out)
-        ids = self._ids(table)
-        if (format or out.suffix.lstrip(".") or "csv").lower() in ("csv", "text/csv"):
-            as_file = out.exists() or out.suffix.lower() == ".csv" or (table is not None and bool(out.suffix))
-            if not as_file or out.is_dir():
-                return write_csv_folder(self.store, ids, self.names, out, defuse=defuse)
-            if len(ids) != 1:
-                raise UsageError(
-                    f"{out} cannot hold {len(ids):,} tables: a CSV file holds one.",
-                    hint=f"Name one with --table, or a folder for all: {out.with_suffix('')}{os.sep}",
-                )
-            pieces: Iterator[str] = iter([self.tables[ids[0]].to_csv(defuse=defuse)])
-        else:
-            pieces = self.rdf(format or out.suffix, table=table)
-        with whole_file(out) as handle:
-            for piece in pieces:
-                handle.write(piece.encode("utf-8", "surrogatepass"))
-        return [out]
-
-    def rdf(self, format: str, *, table: str | None = None) -> Iterator[str]:
-        """The graph, or the graph of one table, as RDF text piece by piece."""
-        check_arguments("rdf", {"format": format, "table": table})
-        ids = self._ids(table)
-        documents = self.catalogue.documents if table is None else ()
-        return write_rdf(
-            self.store, ids, self.names, Format.of(format), documents=documents, description=table is None
-        )
-
-    def _ids(self, table: str | None) -> list[str]:
-        if table is None:
-            return list(self.catalogue.tables)
-        if table not in self.catalogue.tables:
-            raise GraphNotFoundError(f"The graph holds no table {table!r}.", hint="kgtable info lists them.")
-        return [table]
-
-    def validate(self, *, most: int = MOST_LISTED) -> ValidationReport:
-        """Check the graph with QUDT's shapes and kgtable's; lists at most `most` violations.
-
-        Raises `MissingExtraError` without pySHACL.
-        """
-        self._check_open()
-        check_arguments("validate", {"most": most})
-        from kgtable.graph.validate import validate as validate_graph
-
-        if self.endpoint is not None:
-            from kgtable.building.connect import in_memory
-
-            return validate_graph(in_memory(self.rdf("nquads")), most=most)
-        path, lease = leased(self.generation.first_store_path)
-        try:
-            return validate_graph(path, most=most)
-        finally:
-            lease.release()
-
-    def info(self, *, relations: bool = False) -> dict[str, Any]:
-        """What the graph holds: counts of tables, cells by kind, quads and units, the tables, errors.
-
-        ``table_list`` has for each table its id, title, file, sheet, and numbers of rows, columns and cells.
-        With `relations`, ``relations`` has the joins and unions of the tables, see `relations`.
-        """
-        catalogue = self.catalogue
-        about: dict[str, Any] = {"path": str(self.path), "kgtable": __version__}
-        if self.endpoint is not None:
-            from kgtable.building.connect import endpoint_info
-
-            about |= endpoint_info(self.endpoint, self.store)
-        else:
-            from kgtable.systems.trag.hyperedge_graph import hypergraph_info
-
-            about |= catalogue_info(catalogue, self.generation)
-            about["hypergraph"] = hypergraph_info(self.generation)
-        about["table_list"] = [
-            {
-                "id": record.id,
-                "title": record.title,
-                "file": record.path,
-                "sheet": record.sheet,
-                "rows": record.rows,
-                "columns": record.width,
-                "cells": record.cells,
-            }
-            for record in catalogue.tables.values()
-        ]
-        if relations:
-            about["relations"] = self.relations.to_json()
-        return about
-
-    def push(
-        self, url: str, *, dialect: str = "generic", again: bool = False, progress: Progress = silent
-    ) -> int:
-        """Copy the graph to a Graph Store Protocol address; gives the number of triples sent.
-
-        What was sent is remembered beside the graph: a push that broke off goes on, and one after a build sends what
-        changed and deletes what is gone. With `again` everything is sent.
-        Raises `UsageError`, `RemoteStoreError`.
-        """
-        check_arguments("push", {"url": url, "dialect": dialect, "again": again})
-        from kgtable.building.push import push as push_graph
-        from kgtable.graph.remote.endpoint import RemoteStore
-        from kgtable.graph.remote.http import checked_url
-
-        target = RemoteStore(StoreEndpoint(url, dialect, self.names.base, checked_url(url)))
-        graphs = self.catalogue.graphs(self.names)
-        return push_graph(self.store, graphs, target, self.path, again=again, progress=progress)
-
-    def __repr__(self) -> str:
-        if self._closed:
-            return f"KnowledgeGraph({str(self.path)!r}, closed)"
-        count = len(self.catalogue.tables)
-        return f"KnowledgeGraph({str(self.path)!r}, {count:,} table{'' if count == 1 else 's'})"
-
-    def _repr_html_(self) -> str:
-        info = self.info()
-        facts = ", ".join(f"{info[name]:,} {name}" for name in ("tables", "rows", "cells") if name in info)
-        return f"<p><b>{html.escape(info['path'])}</b>: {facts}</p>{self.tables._repr_html_()}"
-
-
-def _engine(name: str) -> Engine:
-    from kgtable.answering.program_runs import Engine
-
-    try:
-        return Engine(name)
-    except ValueError:
-        raise UsageError(f"There is no engine {name!r}.", hint=f"Use one of {', '.join(Engine)}.") from None
 
 
 def open(directory: PathLike) -> KnowledgeGraph:

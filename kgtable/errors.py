@@ -141,7 +141,7 @@ class RetrievalError(KgtableError):
 class LLMError(KgtableError):
     """The language model could not be used.
 
-    `usage` counts the tokens spent all the same (a `kgtable.llm.usage.Usage`); None where there are none.
+    `usage` counts the tokens spent all the same (a `kgtable.llm.protocol.Usage`); None where there are none.
     """
 
     usage: object | None = None

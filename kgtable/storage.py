@@ -1,4 +1,4 @@
-"""Files on disk: locks, leases of readers, files written whole or not at all, errors with a remedy."""
+"""Files on disk: locks, leases of readers, files written whole or not at all, errors with a hint."""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ from typing import Any
 
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import table_scores
-from kgtable.index.embedding_models import load_embedder
+from kgtable.index.embedding import load_embedder
 from kgtable.resources import cache_folder
-from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever, Scores, TableTexts
+from kgtable.retrieval.table_texts import Scores, TableTexts
+from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.linearize import CONTEXT_FORMATS, TABLE_FORMATS, TableFormat
 from kgtable.tables.loader import read_folder

@@ -26,10 +26,8 @@ from kgtable import api
 from kgtable.building.pipeline import build_graph
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.graph.terms import CellAddress
-from kgtable.index.build import index_step
-from kgtable.index.embedding import Embedder
-from kgtable.index.embedding_models import load_embedder
-from kgtable.index.open import GraphIndex
+from kgtable.index.embedding import Embedder, load_embedder
+from kgtable.index.graph_index import GraphIndex, index_step
 from kgtable.retrieval.hybrid import containing_cells
 from kgtable.retrieval.question_terms import extract_labels
 

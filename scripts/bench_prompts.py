@@ -23,8 +23,7 @@ from kgtable.answering.prompting import PromptSetting
 from kgtable.config import ModelEndpoint
 from kgtable.graph.table_source import TableReader
 from kgtable.llm.client import ChatModel
-from kgtable.llm.scripted import ScriptedLLM
-from kgtable.llm.scripted_server import ScriptedServer
+from kgtable.llm.scripted import ScriptedLLM, ScriptedServer
 
 
 def best_cell(evidence: Evidence) -> tuple[str, str]:

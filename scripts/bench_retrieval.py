@@ -20,10 +20,8 @@ import numpy.typing as npt
 
 from kgtable import api
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
-from kgtable.index.build import RememberingEmbedder
-from kgtable.index.embedding import Embedder
-from kgtable.index.embedding_models import embedder_or_lexical
-from kgtable.index.open import GraphIndex
+from kgtable.index.embedding import Embedder, embedder_or_lexical
+from kgtable.index.graph_index import GraphIndex, RememberingEmbedder
 from kgtable.retrieval.hybrid import expand, matching_cells
 from kgtable.retrieval.question_terms import Query, extract_labels
 from kgtable.retrieval.ranking import CellWeights, Scored, TableWeights, Weights, score

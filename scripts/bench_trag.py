@@ -29,9 +29,8 @@ from kgtable.index.postings import Floats
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
 from kgtable.systems.trag.coarse_to_fine import TableHypergraph, TragRetriever
 from kgtable.systems.trag.hypergraph import Hypergraph
-from kgtable.systems.trag.pagerank import personalised_pagerank
 from kgtable.systems.trag.table_features import FeatureSpace, similarities
-from kgtable.systems.trag.table_graph import nearest_tables, within
+from kgtable.systems.trag.table_graph import nearest_tables, personalised_pagerank, within
 from kgtable.systems.trag.trag_options import Feature, PublishedOptions, Start, TragOptions
 
 CUTOFFS = [10, 20, 50]

@@ -38,7 +38,7 @@ from urllib.request import urlopen
 import numpy as np
 
 import kgtable
-from kgtable.building.push import push
+from kgtable.building.engines import push
 from kgtable.errors import KgtableError, RemoteStoreError
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.graph.remote.dialects import StoreEndpoint

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import kgtable
-from kgtable.graph.export import safe_file_name
+from kgtable.building.export import safe_file_name
 
 csv.field_size_limit(1 << 30)
 

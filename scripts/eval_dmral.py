@@ -21,7 +21,7 @@ from eval_programs import Workplace
 
 from kgtable.answering.evidence import Evidence
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.words import terms
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever

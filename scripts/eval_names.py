@@ -23,8 +23,8 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import GraphDirectory
 from kgtable.index.column_profiles import TableProfiles, header_words
 from kgtable.index.embedding import Matrix
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.name_inference import infer_names
-from kgtable.index.open import GraphIndex
 from kgtable.index.words import words as words_of
 from kgtable.ontology.inferred_names import is_missing_header
 

@@ -28,10 +28,10 @@ from typing import Any
 import kgtable
 from kgtable.answering.context import estimate_tokens
 from kgtable.answering.evidence import Evidence
-from kgtable.index.embedding_models import load_embedder
+from kgtable.index.embedding import load_embedder
 from kgtable.systems.tablerag.actions import ProgramActions
 from kgtable.systems.tablerag.react import ReactSolver
-from kgtable.systems.tablerag.shown_tables import ShownRetrieval
+from kgtable.systems.tablerag.vocabulary import ShownRetrieval
 
 SEED = 17
 SIZES = (50, 100, 200, 500, 1000)

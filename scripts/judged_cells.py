@@ -6,8 +6,8 @@
 
 The file names each cell by seed of its sample, benchmark, table and grid coordinates, with the type, unit and
 scale that a person says it has. `--draw` prints a new sample with its context, as JSON lines. Types are
-those of `kgtable.values.cell_types.CellKind`; unit and scale are empty for what is no number. A unit is a QUDT name,
-``UNITLESS`` or ``NUM`` where nothing says one (both count as the same); the scale is a power of ten.
+those of `kgtable.tables.column_profile.CellKind`; unit and scale are empty for what is no number. A unit is
+a QUDT name, ``UNITLESS`` or ``NUM`` where nothing says one (both count as the same); the scale is a power of ten.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from typing import NamedTuple
 
 from kgtable.errors import TableError
 from kgtable.ontology.quantities import QuantityResolver
-from kgtable.tables.column_profile import profile_columns, type_cell
+from kgtable.tables.column_profile import CellKind, profile_columns, type_cell
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Table
-from kgtable.values.cell_types import CellKind
 
 PLAIN = {"NUM": "UNITLESS"}
 

@@ -92,7 +92,7 @@ def test_the_base_installation_reads_asks_and_serves_without_pyarrow_and_torch(t
     )
     (folder / "old.parquet").write_bytes(b"PAR1")
     code = (
-        "import kgtable, kgtable.server.explorer, kgtable.systems.methods\n"
+        "import kgtable, kgtable.server.views.explorer, kgtable.systems.methods\n"
         f"with kgtable.build({str(folder)!r}, {str(tmp_path / 'graph')!r}) as graph:\n"
         "    print(graph.info()['errors'])\n"
         "    print(graph.ask('Which port had the highest fees?', model='none').text)\n"

@@ -18,8 +18,7 @@ import pytest
 
 import kgtable
 from kgtable import errors
-from kgtable.arguments import RULES
-from kgtable.config import DEFAULT_K, AskOptions, Settings
+from kgtable.config import DEFAULT_K, RULES, AskOptions, Settings
 from kgtable.errors import ArgumentError, ConfigError, GraphClosedError, QueryError, UsageError
 from kgtable.llm.scripted import ScriptedLLM
 

@@ -10,13 +10,14 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from kgtable.answering.context import SCALE_WORDS, measure, unit_word
+from kgtable.answering.context import measure, unit_word
 from kgtable.answering.evidence import Cell
 from kgtable.answering.grounding import stated_numbers
 from kgtable.programs.algebra import Program
 from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
+from kgtable.values.scales import SCALE_POWERS, scale_name
 from kgtable.values.text import harmless_text
 
 
@@ -215,7 +216,6 @@ _HEADINGS = ("file", "cell", "row", "column", "text", "unit")
 _WIDEST = 40
 _WIDEST_CALCULATION = 300
 _MOST_ROWS = 20
-_POWERS = (10**3, 10**6, 10**9, 10**12)
 
 
 def evidence_rows(citations: Sequence[Citation]) -> list[tuple[str, ...]]:
@@ -271,7 +271,12 @@ def with_measure(text: str, value: str | None, unit: str | None) -> str:
     if number.power is None and not number.percent and number.value:
         ratio = Fraction(value) / number.value
         scale = next(
-            (word for word, power in zip(SCALE_WORDS.values(), _POWERS, strict=True) if ratio == power), ""
+            (
+                scale_name(letters, unit)
+                for letters, power in SCALE_POWERS.items()
+                if ratio == Fraction(10) ** power
+            ),
+            "",
         )
     said = text.casefold()
     missing = [word for word in (scale, word) if word and word.casefold() not in said]

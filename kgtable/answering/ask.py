@@ -17,9 +17,7 @@ from kgtable.answering.prompting import prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import LLMReplyError, UsageError
 from kgtable.index.relations import TableRelations
-from kgtable.llm.metering import measured
-from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request
-from kgtable.llm.usage import UsageMeter
+from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, measured
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval
 

@@ -11,6 +11,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.errors import AnswerError
 from kgtable.retrieval.result import ScoredTriple
 from kgtable.tables.model import Table
+from kgtable.values.scales import scale_name
 from kgtable.values.text import single_line
 from kgtable.values.units import units
 
@@ -41,7 +42,6 @@ def _cost(piece: str) -> int:
 
 
 LONGEST_TEXT = 1_000
-SCALE_WORDS = {"T": "thousand", "M": "million", "B": "billion", "TN": "trillion"}
 _UNNAMED = frozenset({"", "UNITLESS", "NUM"})
 _SYMBOLS = {"PERCENT": "%", "YR": "years", "MO": "months", "WK": "weeks", "DAY": "days", "HR": "hours"}
 """Units whose symbol in QUDT says little to a reader: a year is ``a`` there."""
@@ -77,7 +77,7 @@ def unit_word(unit: str | None) -> str:
 
 def measure(unit: str | None, scale: str | None) -> str:
     """Unit and scale in words, such as ``USD million``; empty where there is neither."""
-    return " ".join(filter(None, (unit_word(unit), SCALE_WORDS.get(scale or "", ""))))
+    return " ".join(filter(None, (unit_word(unit), scale_name(scale, unit))))
 
 
 def table_line(table: str, evidence: Evidence) -> str:

@@ -9,10 +9,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Protocol
 
-from kgtable.graph.table_decoder import POWERS, CellQuantity, TableFrame, TableRow
+from kgtable.graph.table_decoder import CellQuantity, TableFrame, TableRow
 from kgtable.index.relations import TableRelations
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import Position, Table
+from kgtable.values.scales import SCALE_POWERS
 
 _CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*\)?\]?", re.IGNORECASE)
 CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
@@ -91,7 +92,7 @@ class Cell:
     @property
     def power(self) -> int:
         """The power of ten that the scale stands for."""
-        return POWERS.get(self.scale or "", 0)
+        return SCALE_POWERS.get(self.scale or "", 0)
 
 
 class Evidence:

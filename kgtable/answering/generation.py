@@ -22,8 +22,7 @@ from kgtable.answering.reply import AnswerStream, draft_from_object, draft_from_
 from kgtable.answering.verdict import judge
 from kgtable.config import Settings
 from kgtable.errors import LLMReplyError
-from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request
-from kgtable.llm.usage import UsageMeter
+from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter
 
 STAGE, REPAIR = "answer", "repair"
 

@@ -20,6 +20,7 @@ from kgtable.programs.reading import MOST_TOKENS, Question, months, number_words
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
 from kgtable.values.currencies import SCALE_WORDS
+from kgtable.values.scales import scale_name
 
 _EXACT = Context(prec=34)
 
@@ -51,14 +52,14 @@ _NUMBER = re.compile(
     rf"(?<![\w.,])(?P<open>\()?(?P<sign>[-+−–])?\s?(?:(?P<currency>{_CODE})\s?(?P<inner>[-−])?)?"
     r"(?P<digits>\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?(open)\))"
     r"(?:\s?(?P<percent>%|percent\b|per cent\b)"
-    r"|[\s-]?(?P<scale>thousand|million|billion|trillion|bn|mn?|tn|k)s?\b)?"
+    r"|[\s-]?(?P<scale>thousand|million|billion|trillion|bn|mn?|tn|k|cent|pence|basis point)s?\b)?"
     r"(?:[\s-]?(?P<unit>[€£¥$]|(?:US )?[^\W\d_]+))?",
     re.IGNORECASE,
 )
 _SCALES = {
     "thousand": 3, "k": 3, "million": 6, "m": 6, "mn": 6, "billion": 9, "bn": 9, "trillion": 12, "tn": 12,
+    "cent": -2, "pence": -2, "basis point": -2,
 }  # fmt: skip
-_SCALE_NAMES = {"T": "thousand", "M": "million", "B": "billion", "TN": "trillion"}
 _DOLLARS = frozenset(f"CCY_{code}" for code in ("USD", "CAD", "AUD", "NZD", "SGD", "HKD", "TWD", "MXN"))
 _FALLING = re.compile(
     r"\b(?:decreas|declin|fell|fall|drop|lower|less|fewer|loss|lost|reduc|negative|down|shr[aiu]nk)",
@@ -358,7 +359,7 @@ def _wrong_number(stated: StatedNumber, numbers: Sequence[Datum]) -> str:
 
 def _measured(datum: Datum) -> str:
     """A value as it is printed, with scale and unit."""
-    scale = _SCALE_NAMES.get(datum.scale or "", "") if datum.text else ""
+    scale = scale_name(datum.scale, datum.unit) if datum.text else ""
     unit = "" if datum.unit in (*COUNTS, None, "PERCENT") else describe(datum.unit)
     return " ".join(filter(None, (value_text(datum), scale, unit)))
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from kgtable.answering.context import Presentation, PromptContext, one_line
 from kgtable.errors import ConfigError
-from kgtable.llm.fencing import fence
-from kgtable.llm.protocol import Message
+from kgtable.llm.protocol import Message, fence
 from kgtable.resources import PACKAGE
 
 _FOLDER = PACKAGE / "answering" / "prompts"

@@ -159,7 +159,7 @@ def _stale(record: FileRecord, location: str, message: str) -> FileRecord:
 
 
 def _in_unreadable_folders(found: Walk, before: Catalogue) -> Iterator[FileRecord]:
-    """Records of files in folders that cannot be looked into: nobody knows whether they are gone."""
+    """Records of files in folders that cannot be read: whether these files still exist is unknown."""
     paths = {file.relative for file in found.files}
     ids = {file.id for file in found.files}
     for record in before.files.values():

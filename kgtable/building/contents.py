@@ -123,7 +123,7 @@ def _from_store(generation: Generation, ids: Iterable[str]) -> Iterator[TableCon
 
 @contextmanager
 def _open(path: Path) -> Iterator[sqlite3.Connection]:
-    """SQLite's errors, such as that of a full disk, are told as those of the system."""
+    """Open the database; SQLite's errors, such as a full disk, are raised as errors of the storage."""
     try:
         with closing(sqlite3.connect(path)) as database, database:
             yield database

@@ -21,7 +21,7 @@ from typing import IO, TypeAlias
 from kgtable.building.catalogue import DocumentRecord, FileRecord, TableRecord
 from kgtable.building.contents import ContentWriter
 from kgtable.errors import StorageError, TableError, UnreadableTableError
-from kgtable.graph.document_encoder import DocumentShape
+from kgtable.graph.document_statements import DocumentShape
 from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.tally import Tally, counted
 from kgtable.graph.terms import WHOLE, Block, Namespaces, Share
@@ -29,13 +29,12 @@ from kgtable.graph.writers import Format, writer_for
 from kgtable.ontology.annotate import annotate
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping import UserMapping
-from kgtable.process_settings import ProcessSetting
 from kgtable.resources import PACKAGE, shipped_path
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
 from kgtable.tables.documents import ReadContent
 from kgtable.tables.layout.detect import make_table
-from kgtable.tables.limits import ReadLimits, content_size, each_of, faults_of
+from kgtable.tables.limits import ProcessSetting, ReadLimits, content_size, each_of, faults_of
 from kgtable.tables.loader import read_content
 from kgtable.tables.model import Grid, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited

@@ -18,7 +18,7 @@ from typing import Any
 from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.errors import GraphNotFoundError, GraphVersionError
 from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.graph.snapshots import newest, pointer_of
+from kgtable.graph.store import newest, pointer_of
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import (
@@ -71,7 +71,7 @@ class Generation:
 
     @property
     def first_store_path(self) -> Path:
-        """The store as the build made it; its versions lie beside it, see `kgtable.graph.snapshots`."""
+        """The store as the build made it; its versions lie beside it, see `kgtable.graph.store`."""
         return self.path / "store"
 
     @property

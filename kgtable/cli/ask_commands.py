@@ -26,15 +26,14 @@ from kgtable.cli.common import (
     text_of_input,
     text_output,
 )
-from kgtable.cli.run_command import compiled, program_shown
+from kgtable.cli.query_commands import compiled, program_shown
 from kgtable.config import DEFAULT_K, load_settings
 from kgtable.errors import LLMReplyError, UsageError
-from kgtable.tables.delimited_text import delimited_text
-from kgtable.values.text import harmless_text
+from kgtable.values.text import delimited_text, harmless_text
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.retrieval.result import Retrieval
 
 FORMATS = ("table", "json", "jsonl", "csv", "turtle")

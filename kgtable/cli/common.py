@@ -1,4 +1,4 @@
-"""What the commands share: options, how much they say, and the progress line."""
+"""What the commands share: options, verbosity, and the progress line."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _end_in_order_when_told() -> None:
 
 
 class Command(click.Command):
-    """A command that takes ``-v`` and ``-q``, and ends in order when it is told to end."""
+    """A command that takes ``-v`` and ``-q``, and shuts down cleanly on a signal to end."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""The command line: each command is a thin twin of a call in `kgtable`."""
+"""The command line: each command calls one function of the Python API."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from kgtable.version import __version__
 
 MODULES = {
     "ask": "ask_commands",
-    "bench": "bench_command",
+    "bench": "eval_commands",
     "build": "graph_commands",
     "connect": "graph_commands",
     "convert": "graph_commands",
     "demo": "demo",
-    "eval": "eval_command",
+    "eval": "eval_commands",
     "export": "graph_commands",
     "hypergraph": "graph_commands",
     "info": "graph_commands",
-    "mcp": "mcp_command",
-    "names": "names_command",
+    "mcp": "serve_commands",
+    "names": "graph_commands",
     "push": "graph_commands",
     "retrieve": "ask_commands",
-    "run": "run_command",
-    "serve": "serve_command",
+    "run": "query_commands",
+    "serve": "serve_commands",
     "sparql": "graph_commands",
-    "sql": "sql_command",
+    "sql": "query_commands",
     "validate": "graph_commands",
 }
 """The module of `kgtable.cli` that each command is in. They import what they run when they run it."""

@@ -15,16 +15,15 @@ from kgtable.config import Settings
 from kgtable.errors import LLMPendingError, LLMReplyError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.evaluation.evaluated_systems import System, judge_request, model_answerer
+from kgtable.evaluation.run import Stages
 from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import asked
-from kgtable.evaluation.stages import Stages
 from kgtable.graph.table_source import TableReader
-from kgtable.llm.protocol import Completion, OnText, Request
-from kgtable.llm.usage import price
+from kgtable.llm.protocol import Completion, OnText, Request, price
 from kgtable.tables.linearize import TableFormat
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 
 SAMPLE = 20
@@ -71,7 +70,7 @@ class CountedLLM:
         raise LLMReplyError("Nothing is asked while the cost is estimated.")
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Async twin of `complete`."""
+        """`complete` for async code."""
         return self.complete(request, on_text=on_text)
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import read_method
 from kgtable.retrieval.result import Retrieval
-from kgtable.retrieval.schemas import WRITTEN_SCHEMA
+from kgtable.retrieval.table_texts import WRITTEN_SCHEMA
 from kgtable.systems.methods import METHODS
 from kgtable.tables.linearize import TableFormat
 
@@ -43,7 +43,6 @@ GUIDED = (HYBRID, "tablerag")
 """The methods in whose retrieval a language model takes part."""
 
 DEFAULT_PRESENTATION = "subtable"
-DEFAULT_PROMPT = "context-first-separated"
 
 
 @dataclass(frozen=True, slots=True)

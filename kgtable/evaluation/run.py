@@ -1,24 +1,282 @@
-"""Execute a run: every question under every system, in parallel, recorded as it goes."""
+"""Execute a run: every question under every system, in parallel, recorded as it goes.
+
+Stages of a question: retrieve, answer, judge; a stage may fail without ending the run.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtable.errors import LLMError, LLMPendingError
+from kgtable.answering.answer import Answer, Status
+from kgtable.errors import (
+    LLMAuthError,
+    LLMError,
+    LLMPendingError,
+    LLMRateLimitError,
+    LLMUnreachableError,
+    StorageError,
+)
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.evaluated_systems import System
-from kgtable.evaluation.records import PREPARATION, Record, RecordFile, added, spent
+from kgtable.evaluation.evaluated_systems import (
+    RERANK,
+    WEIGHTS,
+    Answerer,
+    System,
+    answer_json,
+    judge_request,
+    put,
+)
+from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
 from kgtable.evaluation.run_plan import RunPlan, graph_state
-from kgtable.evaluation.scoring import ranking_scores
-from kgtable.evaluation.stages import Stages
+from kgtable.evaluation.scoring import (
+    CUTOFFS,
+    ShownGold,
+    answer_scores,
+    asked,
+    ranking_scores,
+    retrieval_scores,
+)
+from kgtable.llm.protocol import LLM, UsageMeter, measured
+from kgtable.retrieval.registry import Choice
+from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
+from kgtable.retrieval.table_texts import STAGE as SCHEMA
+from kgtable.systems.tablerag.vocabulary import ShownRetrieval
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
+
+
+REFUSED = {"labels_refused": "labels", "rerank_refused": "rerank"}
+"""Where a retrieval's trace says that a reply was unusable and rules stood in, and the stage it was."""
+
+PASSING = (LLMUnreachableError, LLMAuthError, LLMRateLimitError)
+"""Errors that say nothing about the question: a resumed run tries it again."""
+
+LONGEST_MESSAGE = 500
+TRIPLES_SHOWN = 5
+LONGEST_TRIPLE = 200
+
+
+class Stages:
+    """The stages of a plan over a graph.
+
+    `answerers` make the answerer of a system, `judge` is the judging model, `guides` are the models used in
+    retrieval, by system name.
+    """
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        plan: RunPlan,
+        answerers: Callable[[System], Answerer] | None = None,
+        *,
+        judge: LLM | None = None,
+        guides: Mapping[str, LLM] | None = None,
+    ) -> None:
+        self._kg, self._plan, self._judge, self._guides = kg, plan, judge, guides or {}
+        self._make, self._answerers = answerers, dict[str, Answerer]()
+        self._shown = ShownGold(kg.reader.content)
+
+    def prepare(self, system: System) -> Record:
+        """Load index and answerer before the first question is timed; returns a record of the preparation.
+
+        Tables whose schema the model did not write are among its failures. Raises a leaf of `LLMError`
+        where the model that is to write them cannot be used, or `LLMPendingError`.
+        """
+        started = time.perf_counter()
+        found = None
+        with measured() as meter:
+            if system.retrieves:
+                choice = Choice(system.format, system.embedding)
+                retriever = self._kg.retrievers.get(system.method, choice, self._guides.get(system.name))
+                found = retriever.retrieve(self._plan.questions[0].text, 1)
+            if self._make is not None and self._plan.answers:
+                self._answerers[system.name] = self._make(system)
+        substitutes = found.trace.get("substitutes", {}) if found else {}
+        return Record(
+            system=system.name,
+            question=PREPARATION,
+            failures=tuple(Failure(SCHEMA, "LLMReplyError", s, table=t) for t, s in substitutes.items()),
+            ms={"preparation": _ms_since(started)},
+            usage=meter.to_json(),
+        )
+
+    def record(self, system: System, question: BenchmarkQuestion) -> Record | None:
+        """Process one question; None if one of its requests waits for a batch."""
+        work = _Work(system, question)
+        try:
+            with measured() as meter:
+                found = self._retrieve(work)
+                if self._plan.answers:
+                    answer = self._answer(work, found)
+                    if self._plan.judge:
+                        self._judged(work, answer)
+        except LLMPendingError:
+            return None
+        return work.record(found, meter)
+
+    def _retrieve(self, work: _Work) -> Retrieval:
+        system, question = work.system, work.question
+        found = Retrieval(question.text, (), (), method=system.method)
+        if not system.retrieves:
+            return found
+        with work.stage("retrieval"):
+            found = self._kg.retrieve(
+                question.text,
+                self._plan.k,
+                system.method,
+                format=system.format,
+                embedding=system.embedding,
+                llm=self._guides.get(system.name),
+                rerank=self._plan.assist_of(system) == RERANK,
+            )
+        for trace, stage in REFUSED.items():
+            if trace in found.trace:
+                work.failures.append(
+                    Failure(stage, "LLMReplyError", str(found.trace[trace])[:LONGEST_MESSAGE])
+                )
+        work.scores |= retrieval_scores(question, found, self._plan.k)
+        if isinstance(found, ShownRetrieval):
+            if self._plan.oracle_tables and question.tables:
+                with work.stage("retrieval"):
+                    found = self._of_gold_tables(system, question)
+            work.scores |= self._shown.scores(question, found)
+        return found
+
+    def _of_gold_tables(self, system: System, question: BenchmarkQuestion) -> ShownRetrieval:
+        """What the system shows of the gold tables."""
+        found = self._kg.retrieve(
+            question.text,
+            self._plan.k,
+            system.method,
+            embedding=system.embedding,
+            llm=self._guides.get(system.name),
+            tables=list(question.tables),
+        )
+        assert isinstance(found, ShownRetrieval)
+        return found
+
+    def _answer(self, work: _Work, found: Retrieval) -> Answer | None:
+        answer = None
+        if self._plan.oracle_tables and not isinstance(found, ShownRetrieval):
+            found = with_gold_tables(found, work.question.tables)
+        if work.reached("retrieval"):
+            with work.stage("answer"):
+                answer = self._answerers[work.system.name](put(found, asked(work.question)))
+        text, value = (answer.text, answer.value) if answer else ("", None)
+        work.answer = answer
+        work.scores |= answer_scores(work.question, text, value)
+        if answer:
+            work.scores |= status_scores(work.question, answer)
+        return answer
+
+    def _judged(self, work: _Work, answer: Answer | None) -> None:
+        if answer is None or not answer.text:
+            work.verdict = "none"
+        else:
+            work.verdict = None
+            with work.stage("judge"):
+                work.verdict = self._verdict(work, answer.text)
+        work.scores["judged"] = WEIGHTS.get(work.verdict or "none", 0.0)
+        if work.verdict is not None:
+            work.scores["agreement"] = float((work.verdict == "exact") == bool(work.scores["match"]))
+
+    def _verdict(self, work: _Work, text: str) -> str:
+        assert self._judge is not None
+        question = work.question
+        gold = (
+            ("true" if question.extra["label"] else "false",)
+            if "label" in question.extra
+            else question.answers
+        )
+        request = judge_request(asked(question), gold, str(question.extra.get("scale") or ""), text)
+        return str((self._judge.complete(request).data or {})["verdict"])
+
+
+STATUSES = (Status.VERIFIED, Status.GROUNDED, Status.AMBIGUOUS)
+
+
+class _Work:
+    """State of a question between stages."""
+
+    def __init__(self, system: System, question: BenchmarkQuestion) -> None:
+        self.system, self.question = system, question
+        self.scores: dict[str, float] = {}
+        self.failures: list[Failure] = []
+        self.ms: dict[str, float] = {}
+        self.answer: Answer | None = None
+        self.verdict: str | None = None
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time a block; an error becomes a failure of the question."""
+        started = time.perf_counter()
+        try:
+            yield
+        except (LLMPendingError, StorageError):
+            raise
+        except Exception as error:  # a question that breaks a stage counts as wrong and is listed
+            passing = isinstance(error, PASSING)
+            self.failures.append(Failure(name, type(error).__name__, str(error)[:LONGEST_MESSAGE], passing))
+        finally:
+            self.ms[name] = _ms_since(started)
+
+    def reached(self, stage: str) -> bool:
+        """Whether no stage failed so far."""
+        return all(failure.stage != stage for failure in self.failures)
+
+    def record(self, found: Retrieval, meter: UsageMeter) -> Record:
+        """The record of the finished question."""
+        return Record(
+            system=self.system.name,
+            question=self.question.id,
+            tables=tuple(table.table for table in found.tables[: CUTOFFS[-1]]),
+            scores=self.scores,
+            answer=None if self.answer is None else answer_json(self.answer),
+            verdict=self.verdict,
+            failures=tuple(self.failures),
+            ms=self.ms,
+            usage=meter.to_json(),
+            prompt="" if self.answer is None else self.answer.prompt,
+            triples=tuple(map(_in_words, found.triples[:TRIPLES_SHOWN])),
+        )
+
+
+def with_gold_tables(found: Retrieval, tables: Sequence[str]) -> Retrieval:
+    """The retrieval as if the gold tables, and no others, had been found."""
+    triples = tuple(triple for triple in found.triples if triple.table in tables)
+    return replace(found, triples=triples, tables=tuple(ScoredTable(table, 1.0) for table in tables))
+
+
+def status_scores(question: BenchmarkQuestion, answer: Answer) -> dict[str, float]:
+    """How often answers have each status, how often those are right, and whether the gold is named at all.
+
+    ``verified``, ``grounded`` and ``ambiguous`` are shares of all questions; ``verified_right`` and so on
+    are there for answers of that status only, so that their mean is a precision. ``named`` is whether
+    the answer or one of its alternatives is right.
+    """
+    right = answer_scores(question, answer.text, answer.value)["match"]
+    named = [answer_scores(question, other.text, other.value)["match"] for other in answer.alternatives]
+    scores = {status.value: float(answer.status == status) for status in STATUSES}
+    if answer.status in STATUSES:
+        scores[f"{answer.status.value}_right"] = right
+    return {**scores, "named": max([right, *named])}
+
+
+def _in_words(triple: ScoredTriple) -> str:
+    predicate = triple.predicate.replace("#", "/").rpartition("/")[2]
+    said = f"{triple.subject} · {predicate} · {triple.object}"[:LONGEST_TRIPLE]
+    return f"{triple.table}, row {triple.row}: {said}"
+
+
+def _ms_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1e3, 3)
 
 
 STOP_AFTER = 5

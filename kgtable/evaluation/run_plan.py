@@ -14,11 +14,11 @@ from kgtable.config import Settings
 from kgtable.errors import BenchmarkError, ConfigError, UsageError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion, check_benchmark
 from kgtable.evaluation.evaluated_systems import LABELS, RERANK, RULES, System, is_guided, systems
-from kgtable.retrieval.schemas import WRITTEN_SCHEMA
+from kgtable.retrieval.table_texts import WRITTEN_SCHEMA
 from kgtable.version import __version__
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 
 LISTS = ("methods", "formats", "embeddings", "presentations", "prompts", "models", "assists")

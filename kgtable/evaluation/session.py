@@ -18,20 +18,18 @@ from kgtable.evaluation.evaluated_systems import (
     rule_answerer,
     solver_answerer,
 )
-from kgtable.evaluation.run import Progress, Run, execute, quiet
+from kgtable.evaluation.run import Progress, Run, Stages, execute, quiet
 from kgtable.evaluation.run_plan import RunPlan
-from kgtable.evaluation.stages import Stages
 from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader
 from kgtable.llm import connect
-from kgtable.llm.batch import completion_of, raw_results, write_batch
-from kgtable.llm.metering import MeteredLLM
-from kgtable.llm.protocol import LLM, Completion, OnText, Request
+from kgtable.llm.conversation import completion_of, raw_results, write_batch
+from kgtable.llm.protocol import LLM, Completion, MeteredLLM, OnText, Request
 from kgtable.storage import storage_errors, whole_file
 from kgtable.systems.methods import make_solver
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 
 _ID_LENGTH = 40
@@ -70,7 +68,7 @@ class BatchLLM:
         return outcome
 
     async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
-        """Async twin of `complete`."""
+        """`complete` for async code."""
         return self.complete(request, on_text=on_text)
 
     def close(self) -> None:

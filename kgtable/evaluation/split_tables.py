@@ -1,4 +1,4 @@
-"""Make a benchmark of several tables a question out of one with a table a question (T-RAG, section 4).
+"""Make a benchmark with several tables a question from one with a single table a question (T-RAG, section 4).
 
 Tables are split by rows or columns, the parts shuffled and given titles of their own; questions are filtered,
 made understandable alone, and some joined in pairs. The gold cells move along.

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kgtable.errors import RetrievalError
-from kgtable.index.embedding_models import load_embedder
+from kgtable.index.embedding import load_embedder
 from kgtable.resources import cache_folder
-from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever, Scores, TableTexts
+from kgtable.retrieval.table_texts import Scores, TableTexts
+from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.linearize import TableFormat
 from kgtable.tables.model import Context, Grid, Source, Table

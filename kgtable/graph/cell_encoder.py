@@ -17,7 +17,6 @@ from kgtable.graph.terms import (
     KGT,
     QUDT,
     RDF_TYPE,
-    SCALES,
     UNIT,
     XSD,
     Block,
@@ -44,6 +43,7 @@ from kgtable.tables.column_profile import (
 )
 from kgtable.tables.model import Row
 from kgtable.values.numbers import Number, read_simple
+from kgtable.values.scales import SCALE_LETTERS
 
 _DECIMAL = f"^^<{XSD}decimal>"
 _APPROXIMATE = (f"<{KGT}approximate>", f'"true"^^<{XSD}boolean>')
@@ -143,8 +143,8 @@ def _form(alike: Alike) -> BlockForm:
         (f"<{KGT}signed_str>", last),
         (f"<{KGT}text>", last + 1),
     )
-    if reading.scale in SCALES:
-        pairs.append((f"<{KGT}scale>", f'"{SCALES[reading.scale]}"'))
+    if reading.scale in SCALE_LETTERS:
+        pairs.append((f"<{KGT}scale>", f'"{SCALE_LETTERS[reading.scale]}"'))
     if alike.period:
         pairs.append((f"<{KGT}period>", text_literal(alike.period)))
     if reading.per:
@@ -152,7 +152,7 @@ def _form(alike: Alike) -> BlockForm:
     if alike.approximate:
         pairs.append(_APPROXIMATE)
     pairs += ((f"<{KGT}mark>", text_literal(mark)) for mark in alike.marks)
-    about = (reading.unit, SCALES.get(reading.scale), alike.note, alike.period or None)
+    about = (reading.unit, SCALE_LETTERS.get(reading.scale), alike.note, alike.period or None)
     return BlockForm(pairs, about)
 
 
@@ -368,7 +368,7 @@ class CellShaper:
         for (_, reading), count in self._forms.readings().items():
             tally.units[reading.unit, reading.unit_from or "nothing"] += count
             if reading.scale:
-                scale = SCALES.get(reading.scale, f"10^{reading.scale}")
+                scale = SCALE_LETTERS.get(reading.scale, f"10^{reading.scale}")
                 tally.scales[scale, reading.scale_from or "nothing"] += count
         predicates = self._forms.predicates()
         tally.predicates.update({term[1:-1]: count for term, count in predicates.items()})

@@ -16,7 +16,7 @@ import pyoxigraph as ox
 from kgtable.errors import UsageError
 from kgtable.graph.store import Results, query_errors
 from kgtable.graph.terms import XSD
-from kgtable.tables.delimited_text import delimited_text
+from kgtable.values.text import delimited_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -259,13 +259,13 @@ _NAME = re.compile(r"<urn:kgtable:form:\d+(?P<value>:\d+)?>")
 
 
 def _without_names(message: str) -> str:
-    """A message without the names that examples have here; where the node lies is told with each violation."""
+    """A message without the names that examples have here; the place of the node is reported with each violation."""
     return _NAME.sub(lambda found: "its value" if found["value"] else "the node", message)
 
 
 @contextmanager
 def _silenced(logger: str) -> Iterator[None]:
-    """rdflib logs a traceback for each literal that is not well-formed; the report tells of them."""
+    """rdflib logs a traceback for each literal that is not well-formed; they are in the report anyway."""
     log = logging.getLogger(logger)
     before, log.disabled = log.disabled, True
     try:

@@ -28,7 +28,6 @@ from kgtable.graph.terms import (
     QUDT,
     RDF,
     RDFS,
-    SCALES,
     UNIT,
     XSD,
     Namespaces,
@@ -40,7 +39,6 @@ ObjectTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 Node: TypeAlias = Mapping[str, list[ObjectTerm]]
 """What a subject says, by predicate."""
 
-POWERS = {letter: power for power, letter in SCALES.items()}
 """The power of ten of a scale's letter."""
 
 TYPE, LABEL, TITLE = f"{RDF}type", f"{RDFS}label", f"{CSVW}titles"
@@ -374,7 +372,7 @@ def quantity(cell: Node) -> CellQuantity | None:
 
 
 def cell_quantity(statements: Iterable[tuple[str, ObjectTerm]]) -> CellQuantity | None:
-    """The number that a cell's node tells by predicates (IRIs) and objects, if it is one; also a range."""
+    """The number of a cell's node, from its predicates (IRIs) and objects; also a range; None for other cells."""
     node: dict[str, list[ObjectTerm]] = {}
     for predicate, found in statements:
         node.setdefault(predicate, []).append(found)

@@ -1,4 +1,8 @@
-"""Tables read from a triple store: whole, as frames with single rows, or cell by cell."""
+"""Tables read from a triple store: whole, as frames with single rows, or cell by cell.
+
+A mapping may have given other predicates and datatypes than the cells alone suggest. The graph says
+which: the predicate of each column, and for each cell whether it is a quantity, a typed literal or a text.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,6 @@ import pyoxigraph as ox
 
 from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
-from kgtable.graph.stored_tables import as_stored
 from kgtable.graph.table_content import CellContent, FoundCell, TableContent
 from kgtable.graph.table_decoder import (
     GROUP,
@@ -32,9 +35,58 @@ from kgtable.graph.table_decoder import (
     text_of,
 )
 from kgtable.graph.terms import CellAddress, Namespaces
-from kgtable.ontology.annotate import AnnotatedTable
+from kgtable.ontology.annotate import AnnotatedTable, annotate, styled
+from kgtable.ontology.mapping import DATATYPES
 from kgtable.resources import read_shipped
+from kgtable.tables.column_profile import CellKind, ColumnStyle, type_cell
 from kgtable.tables.model import Position, Table
+
+COMPARED = 1_000
+"""Cells of a column that decide on its style."""
+
+_QUANTITY = "quantity"
+_MISSING = "missing"
+_TEXT = "string"
+
+
+def as_stored(decoded: DecodedTable) -> AnnotatedTable:
+    """A table read from a graph, annotated as it was when it was written there."""
+    annotated = annotate(decoded.table)
+    body = list(islice(decoded.rows, decoded.table.structure.body_start, None))
+    styles = tuple(_stored_style(style, column, body) for column, style in enumerate(annotated.styles))
+    predicates = decoded.frame.predicates or annotated.predicates
+    return replace(annotated, predicates=predicates, styles=styles)
+
+
+def _stored_style(style: ColumnStyle, column: int, rows: Sequence[TableRow]) -> ColumnStyle:
+    """The style under which the cells of a column are what the graph has of them."""
+    filled = ((row.cells[column], row) for row in rows if column < len(row.cells) and row.cells[column])
+    cells = [(text, _stored_kind(row, column)) for text, row in islice(filled, COMPARED)]
+
+    def unlike(style: ColumnStyle) -> int:
+        return sum(_typed_kind(text, style) != kind for text, kind in cells)
+
+    if not unlike(style):
+        return style
+    return min((style, *(styled(style, datatype) for datatype in DATATYPES)), key=unlike)
+
+
+def _stored_kind(row: TableRow, column: int) -> str:
+    if column in row.literals:
+        return row.literals[column].datatype.value.rpartition("#")[2]
+    return _QUANTITY if column in row.nodes else _TEXT
+
+
+def _typed_kind(text: str, style: ColumnStyle) -> str:
+    value = type_cell(text, style)
+    if value.kind is CellKind.NUMBER:
+        return _QUANTITY
+    if value.kind is CellKind.MISSING:
+        return _MISSING
+    if value.lexical is None or value.datatype is None:
+        return _TEXT
+    return value.datatype.rpartition(":")[2].rpartition("#")[2]
+
 
 AT_ONCE = 2_000
 """Nodes asked for by one query."""
@@ -254,7 +306,7 @@ class TableReader:
         return solutions
 
     def _cells(self, cells: Sequence[tuple[CellAddress, str | None]]) -> list[FoundCell | None]:
-        """Reads the rows of the cells, then what is said of headings and of cells that are no mere texts."""
+        """Reads the rows of the cells, then the statements about headings and about cells that are not plain text."""
         tables = {id: self.names.table_iri(id) for id in {at.table: None for at, _ in cells}}
         graphs = {id: str(ox.NamedNode(iri)) for id, iri in tables.items()}
         rows = [(graphs[id], f"{tables[id]}/row/{row}") for (id, row, _), _ in cells]

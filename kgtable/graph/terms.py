@@ -47,9 +47,6 @@ FIXED_PREFIXES = {
     "xsd": XSD,
 }
 
-SCALES = {3: "T", 6: "M", 9: "B", 12: "TN"}
-"""The scale of a power of ten, by the thesis's letters."""
-
 RDF_TYPE = f"<{RDF}type>"
 ESCAPED = f"{KGT}escaped"
 

@@ -66,7 +66,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the scores of tables are made of.
+    """The statistics from which tables are scored.
 
     `term_weight` is a term's inverse document frequency over tables. The postings of a term are the
     tables that have it in title, headings, header, cells or the texts around them; `bm25` is the

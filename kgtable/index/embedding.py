@@ -1,12 +1,32 @@
-"""Texts to vectors: the `Embedder` protocol."""
+"""Texts to vectors: the `Embedder` protocol, and embedding models by name.
+
+MiniLM (`kgtable.index.minilm`), any sentence-transformers model, or OpenAI's API (``openai:<model>``), whose vectors
+are kept on disk so that each is paid for once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+import hashlib
+import importlib.util
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from kgtable.errors import EmbeddingError, MissingExtraError
+from kgtable.resources import cache_folder
+from kgtable.storage import make_private
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
 
 Matrix: TypeAlias = npt.NDArray[np.float32]
 """Vectors as rows: float32, shape (texts, dimension), each of length 1 (or 0 for a text without tokens)."""
@@ -35,3 +55,189 @@ def normalise(vectors: npt.NDArray[np.floating]) -> Matrix:
     rows = np.asarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0), dtype=np.float32)
+
+
+DEFAULT = "minilm"
+_ALSO = {"minilm-int8": "minilm"}
+"""Names that indexes record, and the name that loads the same model."""
+
+log = logging.getLogger("kgtable")
+
+
+class SentenceModel:
+    """A model of the sentence-transformers library, from its hub name or a local folder."""
+
+    def __init__(self, name: str, model: Any) -> None:
+        self.name = f"st:{name}"
+        self._model = model
+        self.dimension = int(model.get_embedding_dimension())
+
+    @classmethod
+    def load(cls, name: str) -> SentenceModel:
+        """Raises `MissingExtraError` without the library, `EmbeddingError` if the model cannot be had."""
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingExtraError(f"The embedding 'st:{name}'", "embeddings")
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            return cls(name, SentenceTransformer(name))
+        except Exception as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise EmbeddingError(
+                f"The sentence-transformers model {name!r} cannot be loaded: {reason}",
+                hint="Give a model name of the Hugging Face hub, or a folder with a saved model.",
+            ) from error
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """One row of length 1 a text; texts beyond the model's own limit are cut by it."""
+        vectors = self._model.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
+        return normalise(vectors.reshape(len(texts), self.dimension))
+
+
+def load_embedder(name: str = DEFAULT) -> Embedder | None:
+    """The model of that name; None for ``none``, which stands for lexical retrieval only.
+
+    ``minilm`` (indexes call it ``minilm-int8``) is all-MiniLM-L6-v2, local and offline; ``st:<model>`` any
+    sentence-transformers model; ``openai:<model>`` OpenAI's embedding API. Raises `MissingExtraError` where the
+    packages of the ``embeddings`` extra are needed and absent, `EmbeddingError` for a name that means nothing.
+
+    >>> load_embedder("none") is None
+    True
+    """
+    kind, _, model = _ALSO.get(name, name).partition(":")
+    if kind == "none" and not model:
+        return None
+    if kind == "minilm" and not model:
+        from kgtable.index.minilm import MiniLM
+
+        return MiniLM.load()
+    if kind == "st" and model:
+        return SentenceModel.load(model)
+    if kind == "openai" and model:
+        return HostedModel.connect(model)
+    raise EmbeddingError(
+        f"There is no embedding named {name!r}.",
+        hint="Choose minilm, none, st:<sentence-transformers model> or openai:<model>.",
+    )
+
+
+def release_embedders() -> None:
+    """Forget the models that are loaded; who holds one keeps it, the next graph loads it again."""
+    _loaded.cache_clear()
+
+
+def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
+    """As `load_embedder`, but where the extra is missing it logs that once and returns None."""
+    return _loaded(_ALSO.get(name, name))
+
+
+@cache
+def _loaded(name: str) -> Embedder | None:
+    try:
+        return load_embedder(name)
+    except MissingExtraError as error:
+        log.warning("Retrieval is lexical only: %s", error)
+        return None
+
+
+HOSTED_BATCH = 256
+HOSTED_LONGEST = 8_000
+"""Characters sent of a text; the API refuses longer ones than 8,191 tokens."""
+
+
+class HostedModel:
+    """An embedding model behind an OpenAI-compatible API, with an on-disk cache of its vectors."""
+
+    def __init__(self, model: str, client: OpenAI, cache: Path) -> None:
+        self.name = f"openai:{model}"
+        self._model = model
+        self._client = client
+        self._cache = cache
+        make_private(cache)
+        with closing(self._open()) as database, database:
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)"
+            )
+        self._dimension = 0
+
+    @classmethod
+    def connect(cls, model: str) -> HostedModel:
+        """Use ``OPENAI_API_KEY`` and, if set, ``OPENAI_BASE_URL``. Raises `EmbeddingError` without a key."""
+        key = os.environ.get("OPENAI_API_KEY")
+        if not key:
+            raise EmbeddingError(
+                f"The embedding 'openai:{model}' needs a key.", hint="Set OPENAI_API_KEY, or choose minilm."
+            )
+        from openai import DefaultHttpxClient, OpenAI
+
+        # A redirect could carry the texts elsewhere.
+        http = DefaultHttpxClient(follow_redirects=False)
+        address = os.environ.get("OPENAI_BASE_URL") or None
+        client = OpenAI(api_key=key, base_url=address, max_retries=4, http_client=http)
+        return cls(model, client, cache_folder() / "embeddings.sqlite")
+
+    @property
+    def dimension(self) -> int:
+        """The length of the model's vectors; asked of it by a one-word text if not known yet."""
+        if not self._dimension:
+            self._dimension = self.embed(["table"]).shape[1]
+        return self._dimension
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """One row of length 1 a text. Raises `EmbeddingError` if the API does not give the vectors."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        keys = [self._key(text) for text in texts]
+        known = self._read(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        for batch in _batches(list(missing.items())):
+            vectors = self._ask([text for _, text in batch])
+            fresh = dict(zip((key for key, _ in batch), vectors, strict=True))
+            self._write(fresh)
+            known.update(fresh)
+        return normalise(np.stack([known[key] for key in keys]))
+
+    def _ask(self, texts: Sequence[str]) -> list[Matrix]:
+        from openai import OpenAIError
+
+        try:
+            reply = self._client.embeddings.create(
+                model=self._model, input=[text[:HOSTED_LONGEST] or " " for text in texts]
+            )
+        except OpenAIError as error:
+            raise EmbeddingError(
+                f"The embedding API gave no vectors: {error}",
+                hint="Check the model's name, the key and the connection, or choose minilm.",
+            ) from error
+        found = sorted(reply.data, key=lambda item: item.index)
+        if len(found) != len(texts):
+            raise EmbeddingError(f"The embedding API gave {len(found)} vectors for {len(texts)} texts.")
+        return [np.asarray(item.embedding, dtype=np.float32) for item in found]
+
+    def _key(self, text: str) -> str:
+        address = str(self._client.base_url)
+        return hashlib.sha256(f"{address}\0{self._model}\0{text[:HOSTED_LONGEST]}".encode()).hexdigest()
+
+    def _open(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._cache, timeout=30)
+
+    def _read(self, keys: Sequence[str]) -> dict[str, Matrix]:
+        found: dict[str, Matrix] = {}
+        with closing(self._open()) as database:
+            for key in dict.fromkeys(keys):
+                row = database.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
+                if row:
+                    found[key] = np.frombuffer(row[0], dtype=np.float32)
+        return found
+
+    def _write(self, vectors: dict[str, Matrix]) -> None:
+        with closing(self._open()) as database, database:
+            database.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
+                [(key, vector.tobytes()) for key, vector in vectors.items()],
+            )
+
+
+def _batches(items: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    for start in range(0, len(items), HOSTED_BATCH):
+        yield items[start : start + HOSTED_BATCH]

@@ -17,9 +17,8 @@ from kgtable.building.contents import read_contents
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import LLMReplyError
 from kgtable.graph.table_content import TableContent
-from kgtable.index.build import build_index, read_about
-from kgtable.index.embedding import Embedder, Matrix
-from kgtable.index.embedding_models import embedder_or_lexical
+from kgtable.index.embedding import Embedder, Matrix, embedder_or_lexical
+from kgtable.index.graph_index import build_index, read_about
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.resources import PACKAGE

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.document_source import StoredDocument
+from kgtable.graph.document_statements import StoredDocument
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Floats, Integers
 from kgtable.index.words import asking_terms, terms

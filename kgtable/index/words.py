@@ -1,4 +1,4 @@
-"""Texts to the terms that are counted: words and numbers, folded and stemmed; and which of them only ask."""
+"""The words of a text as index terms (words and numbers, folded and stemmed), and which of them are question words."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 """Runs of scripts that put no space between words: each pair of neighbours counts as a word."""
+
+_AGENT = re.compile(r"(?:er|or)s?$")
 
 # PyStemmer's objects must not be shared between threads.
 _local = threading.local()
@@ -58,9 +60,24 @@ def asking_terms() -> frozenset[str]:
     return frozenset(map(stem, _word_list("asking")))
 
 
+def only_asks(word: str) -> bool:
+    """Whether a lower-case word says what is asked, in any of its forms; a noun for who or what does it is none.
+
+    >>> only_asks("compute"), only_asks("computed"), only_asks("computers")
+    (True, True, False)
+    """
+    return word in _word_list("asking") or (stem(word) in asking_terms() and not _AGENT.search(word))
+
+
+def terms_asked(text: str) -> list[tuple[str, bool]]:
+    """The `terms` of a question, each with whether it only asks."""
+    empty = _word_list("function")
+    return [(stem(word), only_asks(word)) for word in words(text) if word not in empty]
+
+
 def is_empty_word(word: str) -> bool:
     """Whether a lower-case word is a function word or one that only asks."""
-    return word in _word_list("function") or stem(word) in asking_terms()
+    return word in _word_list("function") or only_asks(word)
 
 
 @lru_cache(maxsize=200_000)

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from kgtable.api import KnowledgeGraph
 from kgtable.config import DEFAULT_K
 from kgtable.errors import MissingExtraError
 from kgtable.integrations.retrieved_tables import retrieved_tables
+from kgtable.knowledge_graph import KnowledgeGraph
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun

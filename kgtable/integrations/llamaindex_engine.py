@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kgtable.answering.answer import Answer, Citation, headline
-from kgtable.api import KnowledgeGraph
 from kgtable.config import DEFAULT_K
 from kgtable.errors import MissingExtraError
 from kgtable.integrations.retrieved_tables import RetrievedTable, retrieved_tables
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.tables.model import spreadsheet_reference
 
 try:

@@ -21,9 +21,8 @@ from pydantic import Field
 
 from kgtable.errors import MissingExtraError
 from kgtable.programs.syntax import program_schema
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head, Problem
 from kgtable.server.options import Lanes, ServerSettings
-from kgtable.server.problems import Problem
 from kgtable.server.running import address, bind, with_token
 from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
 from kgtable.server.state import GraphFolder, ServerState
@@ -72,7 +71,7 @@ GridColumn = Annotated[int, Field(ge=0, le=10**6, description="A column of the g
 
 @cache
 def instructions() -> str:
-    """What the server tells a model about itself."""
+    """The server's description for a model."""
     return (Path(__file__).parent / "prompts" / "mcp_instructions.txt").read_text(encoding="utf-8")
 
 

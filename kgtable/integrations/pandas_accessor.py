@@ -15,8 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from kgtable.api import KnowledgeGraph, PathLike, build
+from kgtable.api import build
 from kgtable.errors import ArgumentError
+from kgtable.knowledge_graph import KnowledgeGraph, PathLike
 
 
 @pd.api.extensions.register_dataframe_accessor("kg")

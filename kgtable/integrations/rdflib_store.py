@@ -23,7 +23,7 @@ from kgtable.graph.store import TripleStore, query_errors
 if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _TriplePatternType, _TripleType
 
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
 
 _NAMES = ("s", "p", "o")
 

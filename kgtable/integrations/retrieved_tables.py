@@ -1,4 +1,4 @@
-"""What was retrieved, table by table as text with its cited cells: the units that RAG frameworks take."""
+"""Retrieved tables as text with their cited cells, one text a table: the unit that RAG frameworks work with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.presentations import SubTable
 
 if TYPE_CHECKING:
-    from kgtable.api import KnowledgeGraph
+    from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.retrieval.result import Retrieval
 
 MOST_CELLS = 50

@@ -6,7 +6,6 @@ Nothing here imports the `openai` package before the first request is sent.
 from __future__ import annotations
 
 from kgtable.llm.client import connect
-from kgtable.llm.protocol import LLM, Completion, Message, Request
-from kgtable.llm.usage import Usage, UsageMeter
+from kgtable.llm.protocol import LLM, Completion, Message, Request, Usage, UsageMeter
 
 __all__ = ["LLM", "Completion", "Message", "Request", "Usage", "UsageMeter", "connect"]

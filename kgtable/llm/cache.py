@@ -17,8 +17,7 @@ from kgtable.config import ModelEndpoint
 from kgtable.errors import StorageError
 from kgtable.llm.conversation import ModelReply
 from kgtable.llm.faults import RequestFault
-from kgtable.llm.protocol import Completion
-from kgtable.llm.usage import Usage
+from kgtable.llm.protocol import Completion, Usage
 from kgtable.storage import make_private
 
 logger = logging.getLogger(__name__)

@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 from kgtable.config import NO_MODEL, OPENAI_URL, ModelEndpoint, Settings, same_url
 from kgtable.errors import ConfigError
 from kgtable.llm.cache import CompletionCache, Trace
-from kgtable.llm.conversation import ModelReply, Outcome, RetryPolicy, Send, Speaker
+from kgtable.llm.conversation import ModelReply, Outcome, ReplyReader, RetryPolicy, Send, Speaker
 from kgtable.llm.faults import FORMS, ChatDialect, RequestFault, fault_from_response
-from kgtable.llm.protocol import LLM, Completion, OnText, Request
+from kgtable.llm.protocol import LLM, Completion, OnText, Request, price
 from kgtable.llm.repair import mismatch
-from kgtable.llm.usage import price
-from kgtable.llm.wire import ReplyReader
 from kgtable.resources import cache_folder
 
 if TYPE_CHECKING:
@@ -80,7 +78,7 @@ def open_client(endpoint: ModelEndpoint, timeout: float) -> openai.OpenAI:
 
 
 def open_async_client(endpoint: ModelEndpoint, timeout: float) -> openai.AsyncOpenAI:
-    """The async twin of `open_client`."""
+    """`open_client` for async code."""
     import openai
 
     async def bounded(response: Any) -> None:
@@ -177,7 +175,7 @@ def post(
 async def post_async(
     client: openai.AsyncOpenAI, body: Mapping[str, Any], tap: Tap, timeout: float
 ) -> ModelReply | RequestFault:
-    """The async twin of `post`."""
+    """`post` for async code."""
     try:
         budget, reader = _Budget(timeout), ReplyReader(tap if tap.open else None)
         sent = _streamed(body) if tap.open else body

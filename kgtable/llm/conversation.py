@@ -1,30 +1,33 @@
 """The course of one request, free of input and output.
 
-Retries, weaker forms of structured output and the second chance after an unusable reply are decided
-here, once, for the blocking client, the async client and the scripted model alike: `converse` yields
-what is to be done and is sent what came of it.
+Retries, weaker forms of structured output and the second chance after an unusable reply are decided here, once, for
+the blocking client, the async client and the scripted model alike: `converse` yields what is to be done and is sent
+what came of it. Replies of the chat API, whole or streamed, are parsed as leniently as is safe. The same requests can
+be written as a file for the OpenAI Batch API, and its results read back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+import codecs
+import json
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgtable.config import ModelEndpoint
 from kgtable.errors import LLMError, LLMRateLimitError, LLMReplyError
-from kgtable.llm.faults import ChatDialect, RequestFault
-from kgtable.llm.protocol import Completion, Message, Request
-from kgtable.llm.repair import ReplyFault, read_object
-from kgtable.llm.usage import Usage
+from kgtable.llm.faults import GARBLED, ChatDialect, RequestFault, fault_from_response
+from kgtable.llm.protocol import Completion, Message, Request, Usage
+from kgtable.llm.repair import ReplyFault, read_object, whole_text
 
 _SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A complete answer of the endpoint. `finish` is its reason to stop; token counts where it told them."""
+    """A complete answer of the endpoint. `finish` is its reason to stop; unknown token counts are None."""
 
     text: str
     finish: str = "stop"
@@ -171,3 +174,209 @@ def _unusable(reply: ModelReply, fault: ReplyFault) -> LLMReplyError:
         f"The model's reply cannot be used, even when asked again: {fault}.{shown}",
         hint="Try another model, a larger KGTABLE_MAX_TOKENS, or --model none.",
     )
+
+
+def read_reply(text: str) -> ModelReply | RequestFault:
+    """Parse the body of a successful HTTP reply; gives a fault where it is no chat completion."""
+    try:
+        body = json.loads(text)
+        choice = body["choices"][0]
+        message = choice["message"]
+        content = whole_text(_content(message.get("content")))
+        refusal = str(message.get("refusal") or "")
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        start = " ".join(text.split())[:120]
+        return RequestFault(f"the answer is not a chat completion: {start!r}", 502, GARBLED)
+    usage = body.get("usage")
+    return ModelReply(
+        content,
+        str(choice.get("finish_reason") or "stop"),
+        whole_text(refusal),
+        *_tokens(usage),
+        whole_text(str(body.get("model") or "")),
+    )
+
+
+@dataclass
+class StreamReader:
+    """Collector of the chunks of a streamed reply; their text is passed on."""
+
+    on_text: Callable[[str], None]
+    text: list[str] = field(default_factory=list)
+    refusal: list[str] = field(default_factory=list)
+    finish: str = ""
+    usage: Mapping[str, Any] | None = None
+    model: str = ""
+    fault: RequestFault | None = None
+    held: str = ""
+
+    def take(self, chunk: Mapping[str, Any]) -> str:
+        """Take one chunk, as decoded JSON; gives the text in it."""
+        said = ""
+        self.model = str(chunk.get("model") or self.model)
+        self.usage = chunk.get("usage") or self.usage
+        for choice in (chunk.get("choices") or ())[:1]:
+            delta = choice.get("delta") or {}
+            said = _content(delta.get("content"))
+            self.refusal.append(str(delta.get("refusal") or ""))
+            self.finish = str(choice.get("finish_reason") or self.finish)
+        return said
+
+    def take_line(self, line: str) -> None:
+        """Take one line of a server-sent event stream; lines without a chunk are skipped."""
+        if not line.startswith("data:") or line[5:].strip() == "[DONE]":
+            return
+        try:
+            chunk = json.loads(line[5:])
+            if chunk.get("error"):
+                self.fault = fault_from_response(502, {}, line[5:])
+                return
+            piece = self.take(chunk)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            self.fault = RequestFault(
+                f"the stream holds what is not a chunk: {line[5:60].strip()!r}", 502, GARBLED
+            )
+            return
+        piece = self.held + piece
+        # The halves of a surrogate pair may come in two chunks.
+        self.held = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+        piece = whole_text(piece.removesuffix(self.held) if self.held else piece)
+        if piece:
+            self.text.append(piece)
+            self.on_text(piece)
+
+    def reply(self) -> ModelReply | RequestFault:
+        """The whole reply; a fault where the stream ended without saying that it was complete."""
+        if self.fault is not None:
+            return self.fault
+        if not self.finish:
+            return RequestFault("the stream broke off")
+        return ModelReply(
+            "".join(self.text) + whole_text(self.held),
+            self.finish,
+            whole_text("".join(self.refusal)),
+            *_tokens(self.usage),
+            whole_text(self.model),
+        )
+
+
+class ReplyReader:
+    """A reply as its bytes arrive: whole, or with `on_text` a stream of events whose text is passed on."""
+
+    def __init__(self, on_text: Callable[[str], None] | None) -> None:
+        self._stream = None if on_text is None else StreamReader(on_text)
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._parts: list[str] = []
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes."""
+        text = self._decode(piece)
+        if self._stream is None or "\n" not in text:
+            self._parts.append(text)
+            return
+        *lines, rest = ("".join(self._parts) + text).split("\n")
+        self._parts = [rest]
+        for line in lines:
+            self._stream.take_line(line.removesuffix("\r"))
+
+    def reply(self) -> ModelReply | RequestFault:
+        """What was received in the end."""
+        text = "".join(self._parts) + self._decode(b"", True)
+        if self._stream is None:
+            return read_reply(text)
+        self._stream.take_line(text)
+        return self._stream.reply()
+
+
+def _content(content: Any) -> str:
+    """The text of a message, which some servers send as a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content)
+    return "" if content is None else str(content)
+
+
+def _tokens(usage: Any) -> tuple[int | None, int | None]:
+    """Prompt and completion tokens where the server counted them."""
+    if not isinstance(usage, Mapping):
+        return None, None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return (
+        prompt if isinstance(prompt, int) else None,
+        completion if isinstance(completion, int) else None,
+    )
+
+
+_URL = "/v1/chat/completions"
+
+
+def write_batch(requests: Iterable[tuple[str, Request]], model: str, path: str | Path) -> int:
+    """Write requests, each with an id of its own, and returns how many there were.
+
+    Raises `LLMError` where an id comes twice, since results could not be told apart.
+    """
+    seen: set[str] = set()
+    with Path(path).open("w", encoding="utf-8") as file:
+        for identity, request in requests:
+            if identity in seen:
+                raise LLMError(f"Two requests of the batch have the id {identity!r}.")
+            seen.add(identity)
+            body = ChatDialect().body(model, request)
+            line = {"custom_id": identity, "method": "POST", "url": _URL, "body": body}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    return len(seen)
+
+
+def raw_results(path: str | Path) -> dict[str, dict[str, Any]]:
+    """The results in a batch's output (or error) file by the id of their request, for `completion_of`.
+
+    Raises `LLMReplyError` for a line that is no batch result.
+    """
+    return {identity: result for _, identity, result in _results(path)}
+
+
+def read_batch(path: str | Path, requests: dict[str, Request]) -> Iterator[tuple[str, Completion | LLMError]]:
+    """The results in a batch's output (or error) file, in its order, each with the id of its request.
+
+    A request that failed, or whose reply is not of the form asked for, gives the error instead. Raises
+    `LLMReplyError` for a line that is no batch result or answers none of `requests`.
+    """
+    for number, identity, result in _results(path):
+        if identity not in requests:
+            raise LLMReplyError(f"{path}, line {number}: not a result of this batch.")
+        yield identity, completion_of(identity, result, requests[identity])
+
+
+def _results(path: str | Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Number of the line, id of the request, and the result."""
+    with Path(path).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                result = json.loads(line)
+                yield number, str(result["custom_id"]), result
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                raise LLMReplyError(f"{path}, line {number}: this is no result of a batch.") from error
+
+
+def completion_of(identity: str, result: dict[str, Any], request: Request) -> Completion | LLMError:
+    """The completion in a batch result, or the error where the request failed or the reply is unusable."""
+    response = result.get("response") or {}
+    status = int(response.get("status_code") or 0)
+    body = json.dumps(response.get("body") if response else {"error": result.get("error")})
+    outcome: ModelReply | RequestFault = (
+        read_reply(body) if status == 200 else fault_from_response(status, {}, body)
+    )
+    if isinstance(outcome, RequestFault):
+        return LLMReplyError(f"Request {identity} of the batch failed: {outcome.message}.")
+    usage = Usage(1, outcome.prompt_tokens, outcome.completion_tokens, None)
+    try:
+        data = understand(outcome, request)
+    except ReplyFault as fault:
+        failed: LLMError = LLMReplyError(f"The reply to request {identity} cannot be used: {fault}.")
+    except LLMError as error:
+        failed = error
+    else:
+        return Completion(outcome.text, data, usage, outcome.model)
+    failed.usage = usage
+    return failed

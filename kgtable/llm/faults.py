@@ -186,7 +186,7 @@ def _is_closed(schema: object) -> bool:
 
 
 def _with_form(message: Message, schema: Schema) -> Message:
-    """The first message with the form of the reply spelt out, for servers that cannot enforce it."""
+    """The first message with a description of the reply's form, for servers that cannot enforce it."""
     form = json.dumps(schema, ensure_ascii=False)
     told = f"Reply with one JSON object and nothing else. It must fit this JSON Schema:\n{form}"
     return {"role": message["role"], "content": f"{message['content']}\n\n{told}"}

@@ -1,14 +1,123 @@
-"""Requests to language models, completions, and the protocol of a model."""
+"""Requests to language models, completions, the protocol of a model, and what the requests of a question cost.
+
+Tokens and cost are counted by stage of a question; what is not known stays unknown.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+import re
+import threading
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol, TypedDict
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, TypedDict
 
-from kgtable.llm.usage import Usage
+from kgtable.errors import LLMError
+
+PRICES_FILE = Path(__file__).with_name("prices.toml")
+_DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
+_MILLION = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Requests sent, tokens read and written, cost in US dollars; None where it is not known."""
+
+    requests: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost: Decimal | None = Decimal(0)
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.requests + other.requests,
+            _sum(self.prompt_tokens, other.prompt_tokens),
+            _sum(self.completion_tokens, other.completion_tokens),
+            None if self.cost is None or other.cost is None else self.cost + other.cost,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values; the cost as a number of dollars."""
+        return {
+            "requests": self.requests,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "cost_usd": None if self.cost is None else float(self.cost),
+        }
+
+
+class UsageMeter:
+    """Usage by stage, added up from any number of threads."""
+
+    def __init__(self) -> None:
+        self._stages: dict[str, Usage] = {}
+        self._lock = threading.Lock()
+
+    def add(self, stage: str, usage: Usage) -> None:
+        """Add `usage` to `stage`."""
+        with self._lock:
+            self._stages[stage] = self._stages.get(stage, Usage()) + usage
+
+    @property
+    def stages(self) -> dict[str, Usage]:
+        """A copy of what each stage used so far."""
+        with self._lock:
+            return dict(self._stages)
+
+    @property
+    def total(self) -> Usage:
+        """All stages together."""
+        return sum(self.stages.values(), Usage())
+
+    def to_json(self) -> dict[str, Any]:
+        """The total, and each stage under ``stages``."""
+        return self.total.to_json() | {"stages": {name: used.to_json() for name, used in self.stages.items()}}
+
+
+def price(
+    model: str,
+    prompt: int | None,
+    completion: int | None,
+    *,
+    own: Mapping[str, Mapping[str, float]] | None = None,
+    shipped: bool = True,
+) -> Decimal | None:
+    """What the tokens cost in US dollars, or None where the model's price or a count is not known.
+
+    `own` are prices per million tokens, ``{model: {"input", "output"}}``; they go before the shipped
+    table's, which is consulted where `shipped`.
+
+    >>> price("gpt-4o-2024-08-06", 1_000_000, 0)
+    Decimal('2.5')
+    >>> price("some-local-model", 10, 10) is None
+    True
+    """
+    table = {**(shipped_prices() if shipped else {}), **(own or {})}
+    rates = table.get(model) or table.get(_DATED.sub("", model))
+    if not rates or prompt is None or completion is None:
+        return None
+    if "input" not in rates or "output" not in rates:
+        return None
+    spent = prompt * Decimal(str(rates["input"])) + completion * Decimal(str(rates["output"]))
+    return (spent / _MILLION).normalize()
+
+
+@cache
+def shipped_prices() -> dict[str, Mapping[str, float]]:
+    """The shipped price table: US dollars per million tokens."""
+    found: dict[str, Mapping[str, float]] = tomllib.loads(PRICES_FILE.read_text(encoding="utf-8"))["models"]
+    return found
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 class Message(TypedDict):
@@ -58,7 +167,7 @@ class Completion:
 
 
 class LLM(Protocol):
-    """A model that completes chats, with an async twin that behaves the same.
+    """A model that completes chats: `complete` blocks, `complete_async` is for async code.
 
     `on_text` receives the reply's text piece by piece as it arrives. Both raise a leaf of
     `kgtable.errors.LLMError`.
@@ -77,3 +186,90 @@ class LLM(Protocol):
     def close(self) -> None:
         """Close kept connections; the model can still be used."""
         ...
+
+
+OnStage: TypeAlias = Callable[[str, str], None]
+"""Receives the step's name, as `Request.stage` has it, and the model's."""
+
+_meter: ContextVar[UsageMeter | None] = ContextVar("kgtable_usage_meter", default=None)
+_told: ContextVar[OnStage | None] = ContextVar("kgtable_stages", default=None)
+
+
+@contextlib.contextmanager
+def measured() -> Iterator[UsageMeter]:
+    """Count the usage of every `MeteredLLM` that is asked inside the block, in this context."""
+    meter = UsageMeter()
+    token = _meter.set(meter)
+    try:
+        yield meter
+    finally:
+        _meter.reset(token)
+
+
+@contextlib.contextmanager
+def stages_told(told: OnStage) -> Iterator[None]:
+    """Call `told` before each request to a `MeteredLLM` made inside the block, in this context."""
+    token = _told.set(told)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def _tell_stage(request: Request, model: str) -> None:
+    if (told := _told.get()) is not None:
+        told(request.stage, model)
+
+
+class MeteredLLM:
+    """A model whose usage is counted by stage where a `measured` block is open."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self.model = llm.model
+
+    def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """See `LLM.complete`."""
+        _tell_stage(request, self.model)
+        with self._counting_failures(request):
+            return self._count(request, self._llm.complete(request, on_text=on_text))
+
+    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """See `LLM.complete_async`."""
+        _tell_stage(request, self.model)
+        with self._counting_failures(request):
+            return self._count(request, await self._llm.complete_async(request, on_text=on_text))
+
+    def close(self) -> None:
+        """See `LLM.close`."""
+        self._llm.close()
+
+    @contextlib.contextmanager
+    def _counting_failures(self, request: Request) -> Iterator[None]:
+        """Count the usage of a request that failed."""
+        try:
+            yield
+        except LLMError as error:
+            meter = _meter.get()
+            if meter is not None and isinstance(error.usage, Usage):
+                meter.add(request.stage, error.usage)
+            raise
+
+    def _count(self, request: Request, completion: Completion) -> Completion:
+        meter = _meter.get()
+        if meter is not None:
+            meter.add(request.stage, completion.usage)
+        return completion
+
+
+_SIGNS = re.compile("=+")
+
+
+def fence(*data: str) -> str:
+    """A run of equals signs longer than any in the data, so that no text in it can end its own block.
+
+    >>> fence("plain"), fence("=== CONTEXT END ===")
+    ('===', '====')
+    """
+    longest = max((len(run) for text in data for run in _SIGNS.findall(text)), default=0)
+    return "=" * max(3, longest + 1)

@@ -23,8 +23,9 @@ from typing import Any, Final, TypeAlias
 
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
-from kgtable.tables.delimited_text import delimited_text
 from kgtable.tables.model import LayoutDecision
+from kgtable.values.scales import SCALE_POWERS
+from kgtable.values.text import delimited_text
 from kgtable.values.units import find_unit, units
 
 NAME: Final = "column name"
@@ -248,13 +249,14 @@ def _rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> Iterator[Mapping
         yield MappingRow(values, name, line)
 
 
-SCALES: Final = {"none": 0, "T": 3, "M": 6, "B": 9, "TN": 12}
+SCALES: Final = {"none": 0, **SCALE_POWERS}
 """How a mapping, and the graph, write a scale → its power of ten."""
 
 DATATYPES: Final = ("number", "text", "date", "year", "boolean", "period", "duration")
 
 _SCALE_WORDS: Final = {
     "none": "none", "1": "none", "one": "none", "units": "none",
+    "c": "C", "cent": "C", "cents": "C", "pence": "C", "hundredths": "C", "0.01": "C",
     "t": "T", "k": "T", "thousand": "T", "thousands": "T", "1000": "T", "000": "T", "000s": "T",
     "m": "M", "mn": "M", "mm": "M", "million": "M", "millions": "M", "1000000": "M",
     "b": "B", "bn": "B", "billion": "B", "billions": "B", "1000000000": "B",
@@ -301,7 +303,7 @@ def parse_scale(text: str, place: str) -> str:
     except KeyError:
         raise MappingError(
             f"{place}: {text!r} is not a scale.",
-            hint="Use none, T (thousand), M (million), B (billion) or TN (trillion).",
+            hint="Use none, C (cents), T (thousand), M (million), B (billion) or TN (trillion).",
         ) from None
 
 

@@ -22,10 +22,10 @@ from kgtable.values.currencies import (
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
 from kgtable.values.text import without_marks
+from kgtable.values.unit_clauses import may_name_unit
 from kgtable.values.unit_phrases import (
     UnitPhrase,
     is_bare_scale,
-    may_name_unit,
     parse_unit_phrase,
     parse_unit_text,
     without_exception,

@@ -13,6 +13,7 @@ from kgtable.programs.executor import _Executor, _Frame, _Sight
 from kgtable.programs.relation import ColumnData, Relation
 from kgtable.programs.scalars import Datum, format_decimal, text_of
 from kgtable.programs.types import check
+from kgtable.values.scales import SCALE_POWERS, scale_name
 
 MOST_ROWS_TOLD = 300
 """Rows of a result that are read while programs are compared."""
@@ -70,9 +71,6 @@ class Session(_Executor):
         return Denotation(((plain,),), 1, True, False)
 
 
-_SCALE_POWERS = {"T": (3, "thousand"), "M": (6, "million"), "B": (9, "billion"), "TN": (12, "trillion")}
-
-
 def texts(denotation: Denotation) -> list[str]:
     """The values of a denotation as texts, row by row: as printed, or plainly where they were computed."""
     return [value_text(value) for row in denotation.rows for value in row if value is not None]
@@ -91,12 +89,13 @@ def value_text(value: Datum) -> str:
         return text_of(value)
     if value.kind is ValueKind.DURATION or value.unit == "SEC":
         return _clock(number)
-    power, word = _SCALE_POWERS.get(value.scale or "", (0, ""))
-    shown = EXACT.scaleb(number, -power)
+    word = scale_name(value.scale, value.unit)
+    shown = EXACT.scaleb(number, -SCALE_POWERS.get(value.scale or "", 0))
     if int(shown.as_tuple().exponent) < -6:
         shown = EXACT.quantize(shown, Decimal("1e-6"))
     plain = format_decimal(shown)
-    return f"{plain}{'%' if value.unit == 'PERCENT' else ''}{' ' + word if word else ''}"
+    percent = value.unit == "PERCENT" and value.scale != "C"
+    return f"{plain}{'%' if percent else ''}{' ' + word if word else ''}"
 
 
 def _clock(seconds: Decimal) -> str:
@@ -105,5 +104,7 @@ def _clock(seconds: Decimal) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, left = divmod(rest, 60)
     sign = "-" if seconds < 0 else ""
+    if not hours and not minutes:
+        return f"{sign}{left}{fraction} s"
     body = f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
     return f"{sign}{body}{fraction}"

@@ -35,10 +35,25 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, Candidate, Grammar
 from kgtable.programs.linking import Condition
-from kgtable.programs.reading import Question, linking_verbs
+from kgtable.programs.reading import Question, linking_verbs, months
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet, condition_set
+
+
+def _same_measure(one: ColumnView, other: ColumnView) -> bool:
+    """Whether two columns of periods are of one measure, as far as their headers say what they measure."""
+    if not (one.period and other.period):
+        return True
+    measured = [
+        {stem for stem in view.stems if stem not in months() and not any(map(str.isdigit, stem))}
+        for view in (one, other)
+    ]
+    return not all(measured) or bool(measured[0] & measured[1])
+
+
+def _is_percent(view: ColumnView) -> bool:
+    return set(view.units) == {"PERCENT"}
 
 
 class Comparisons(Grammar):
@@ -69,10 +84,14 @@ class Comparisons(Grammar):
         ]
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         asked = [view for view in periods if view in linked]
+        if asked:
+            best = max(asked, key=lambda view: source.link(view).mask.bit_count())
+            periods = [view for view in periods if _same_measure(view, best)]
+            asked = [view for view in asked if _same_measure(view, best)]
         pairs = [
             (one, other)
             for one, other in combinations(linked[:4], 2)
-            if source.link(one).mask != source.link(other).mask
+            if source.link(one).mask != source.link(other).mask and _same_measure(one, other)
         ]
         if not pairs and len(periods) == 2 and len(question.times) == 0:
             pairs = [(periods[0], periods[1])]
@@ -185,25 +204,25 @@ class Comparisons(Grammar):
             "how_much",
             "how_many",
         }
+        falls = "down" in cues and "up" not in cues
         if changing:
-            root: Expression = Arithmetic(Operator.SUBTRACT, last, first)
+            # "By how much did it fall" asks for what was lost, a positive number where it fell.
+            ends = (first, last) if falls else (last, first)
+            root: Expression = Arithmetic(Operator.SUBTRACT, *ends)
             for name, node in (
                 (f"difference/columns{time}{suffix}", root),
-                (f"difference/columns{time}/reverse{suffix}", Arithmetic(Operator.SUBTRACT, first, last)),
+                (f"difference/columns{time}/reverse{suffix}", Arithmetic(Operator.SUBTRACT, *reversed(ends))),
             ):
                 yield from self._maybe_converted(name, node, conditions, late, mask, others)
         if cues.keys() & {"percent", "rate", "change"}:
-            yield made(
-                f"percent_change/columns{time}{suffix}", Arithmetic(Operator.PERCENT_CHANGE, first, last)
-            )
-            if "down" in cues:
-                yield made(
-                    f"percent_change/columns{time}/fall{suffix}",
-                    Apply(Function.NEGATE, Arithmetic(Operator.PERCENT_CHANGE, first, last)),
-                )
+            change: Expression = Arithmetic(Operator.PERCENT_CHANGE, first, last)
+            if falls:
+                change = Apply(Function.NEGATE, change)
+            yield made(f"percent_change/columns{time}{suffix}", change)
         if cues.keys() & {"ratio", "share", "percent"}:
             yield made(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first))
-            yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first))
+            if _is_percent(early) == _is_percent(late):
+                yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first))
         if "average" in cues and not self._says_span:
             half = Arithmetic(
                 Operator.DIVIDE,
@@ -307,9 +326,12 @@ class Comparisons(Grammar):
                 }
                 and view.role is not ColumnRole.ORDINAL
             ):
+                # "How much faster was A than B": what A has less of the time, so that the answer is positive.
+                less = not timed and self._measures_the_other_way(view)
+                ends = (early, late) if less else (late, early)
                 for name, node in (
-                    ("difference/rows", Arithmetic(Operator.SUBTRACT, late, early)),
-                    ("difference/rows/reverse", Arithmetic(Operator.SUBTRACT, early, late)),
+                    ("difference/rows", Arithmetic(Operator.SUBTRACT, *ends)),
+                    ("difference/rows/reverse", Arithmetic(Operator.SUBTRACT, *reversed(ends))),
                 ):
                     if view.measure or view.temporal:
                         yield from self._maybe_converted(
@@ -385,6 +407,14 @@ class Comparisons(Grammar):
                 Constant(Decimal(1), ValueKind.QUANTITY),
             )
             yield self.make("difference/position", apart, both, mask=cues["between"])
+
+    def _measures_the_other_way(self, view: ColumnView) -> bool:
+        """Whether the one with more of the question's comparative has the smaller number of a column."""
+        return any(not down for down, token in self._pair_signs(view) if token & self._comparatives)
+
+    @property
+    def _comparatives(self) -> int:
+        return Question._all(token for adjective, token in self.question.adjectives if adjective.comparative)
 
     def _pair_signs(self, view: ColumnView | None) -> list[tuple[bool, int]]:
         """Whether the larger wins, by the question's comparative and what the column measures."""
@@ -531,7 +561,8 @@ class Comparisons(Grammar):
                 if not conditions.conditions:
                     continue
                 chosen = conditions.over(source.rows(conditions.choice))
-                for one, other in combinations([v for v in self.sortables if v.temporal][:3], 2):
+                dates = sorted([v for v in self.sortables if v.temporal][:3], key=lambda view: view.place)
+                for one, other in combinations(dates, 2):
                     root: Expression = Arithmetic(
                         Operator.SUBTRACT, Lookup(chosen, other.ref), Lookup(chosen, one.ref)
                     )

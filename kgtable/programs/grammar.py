@@ -54,6 +54,22 @@ class Candidate:
     measure: ColumnView | None
     score: float = 0.0
 
+    @property
+    def is_needless(self) -> bool:
+        """Whether a simpler or a fuller candidate says the same.
+
+        It answers with keys of rows that another table names; or it joins two tables, uses the columns of one, and
+        the question does not speak of the other.
+        """
+        source = self.source
+        if "t:reference" in self.features and not self.op.startswith("count"):
+            return True
+        if source.join is None or self.op.startswith("never"):
+            return False
+        used = {source.part_of(c.column) for c in self.conditions if c.column >= 0}
+        used |= {source.part_of(view.place) for view in (self.target, self.measure) if view is not None}
+        return len(used) == 1 and source.joined_for_nothing[used.pop()]
+
 
 class Grammar:
     """The parts of candidates of a source, and their features; operators are added by what derives from it."""
@@ -231,6 +247,8 @@ class Grammar:
             if target.role is ColumnRole.IDENTIFIER:
                 features["t:id"] = 1.0
                 features[f"{op}:t:id"] = 1.0
+            if target.ref in source.references and not link.key:
+                features["t:reference"] = 1.0
             if target.place in source.overshadowed:
                 features["t:overshadowed"] = 1.0
             if link.exact:
@@ -268,6 +286,9 @@ class Grammar:
                 features["m:overshadowed"] = 1.0
             if link.derived:
                 features["m:derived"] = 1.0
+            if link.exact:
+                # "Who won the most medals": the column of medals says what was won.
+                covered |= Question._all(token for _, token in question.achievements)
             hinted = 0
             for adjective, token in question.adjectives:
                 if any(stem in adjective.headers for stem in measure.aspects):
@@ -424,7 +445,8 @@ class Grammar:
         """Descending or not, tokens, name, headers measured, for each superlative of the question."""
         compared = Question._all(threshold.mask for threshold in self.question.thresholds)
         known = [(adjective, token) for adjective, token in self.question.adjectives if not token & compared]
-        chosen = [entry for entry in known if entry[0].superlative] or known
+        chosen = [entry for entry in known if entry[0].superlative]
+        chosen = chosen or [entry for entry in known if entry[0].comparative]
         found = [
             (adjective.sign > 0, token, adjective.name, adjective.headers) for adjective, token in chosen
         ]

@@ -133,7 +133,12 @@ class Links:
     @cached_property
     def columns(self) -> tuple[ColumnLink, ...]:
         """How each column is named."""
-        return tuple(self._column(view) for view in self.index.columns)
+        links = [self._column(view) for view in self.index.columns]
+        for view in self.index.columns:
+            # "Which students" asks for the names of students, though the header is that of their numbers.
+            if view.key >= 0 and not links[view.key].key and links[view.key].score > links[view.place].score:
+                links[view.place] = links[view.key]
+        return tuple(links)
 
     @cached_property
     def values(self) -> int:
@@ -225,7 +230,7 @@ class Links:
         mask, score = 0, 0.0
         for token in self.question.tokens:
             meant = known.get(token.stem, frozenset())
-            if view.aspects & meant:
+            if view.aspects & meant or (token.stem in view.aspects and token.stem not in stems):
                 mask |= 1 << token.index
                 score = max(score, 0.5 if stems & meant else 0.4)
             elif not token.empty and len(token.stem) >= 4:

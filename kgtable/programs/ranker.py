@@ -28,7 +28,7 @@ from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.scalars import Datum, key_of, text_of
-from kgtable.programs.sources import ProgramSource, Rarity, joins_of
+from kgtable.programs.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.resources import PACKAGE
 
 EXECUTED = 60
@@ -83,9 +83,12 @@ def sources_of(
     for source in sources:
         content |= source.values
     rarity = Rarity(content, masks)
-    found = [*sources, *joins_of(sources, joins), *_parts(question, sources)]
+    joined = list(joins_of(sources, joins))
+    references = frozenset(ref for join in joined for ref in references_of(join))
+    found = [*sources, *joined, *_parts(question, sources)]
     for source in found:
         source.rarity = rarity
+        source.references = references
     return found
 
 
@@ -120,7 +123,7 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Can
     """The candidates of all sources with their first score, the best first."""
     found: list[Candidate] = []
     for source in sources:
-        own = candidates_of(source)
+        own = [candidate for candidate in candidates_of(source) if not candidate.is_needless]
         rival = {
             "table:score": source.score,
             "table:first": float(source.rank == 0),

@@ -130,6 +130,7 @@ class Adjective(NamedTuple):
     superlative: bool
     measured: bool = False
     """Whether only columns of its headers are meant, as a time or a rank by "won"."""
+    comparative: bool = False
 
 
 @cache
@@ -158,11 +159,15 @@ def adjectives() -> Mapping[str, Adjective]:
         }
         for word in entry["words"].split():
             superlative = word.endswith("st") or word in _SUPERLATIVES
-            found[word] = Adjective(sign, headers, name, superlative, entry.get("measured", False))
+            comparative = not superlative and (word.endswith("er") or word in _COMPARATIVES)
+            found[word] = Adjective(
+                sign, headers, name, superlative, entry.get("measured", False), comparative
+            )
     return found
 
 
-_SUPERLATIVES = frozenset(("maximum", "max", "minimum", "min", "last", "final", "initial", "top", "bottom", "recent", "worst", "earliest", "least"))  # fmt: skip  # noqa: E501
+_COMPARATIVES = frozenset(("more", "less", "worse", "further"))
+_SUPERLATIVES = frozenset(("maximum", "max", "minimum", "min", "last", "final", "initial", "top", "bottom", "recent", "recently", "worst", "earliest", "least"))  # fmt: skip  # noqa: E501
 
 
 @cache
@@ -193,6 +198,16 @@ def consumed_cues() -> Mapping[str, frozenset[str]]:
 def light_words() -> frozenset[str]:
     """Verbs and nouns that say only that something is or happens."""
     return frozenset(english()["words"]["light"].split())
+
+
+def _is_verb_form(word: str) -> bool:
+    """Whether a word behind a noun is its verb, as far as its form tells: *students took*, *employees started*."""
+    return word in _verbs() or word in linking_verbs() or (len(word) > 4 and word.endswith("ed"))
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(english()["words"]["verbs"].split())
 
 
 @cache
@@ -329,8 +344,9 @@ class Question:
     @cached_property
     def plural(self) -> bool:
         """Whether several things seem to be asked for."""
-        words = [token for token in self.tokens if self.focus >> token.index & 1]
-        last = words[-1].word if words else ""
+        words = [token.word for token in self.tokens if self.focus >> token.index & 1]
+        verb = next((place for place, word in enumerate(words) if place and _is_verb_form(word)), len(words))
+        last = words[verb - 1] if words else ""
         listed = self.wh == "list" or re.search(
             r"\b(?:are|were|have) (?:the|all)\b|^what (?:are|were)", self.lower
         )
@@ -357,6 +373,13 @@ class Question:
                     and self.text[token.start - 2 : token.start - 1] in ("", " ")
                 ):
                     value = -value
+            elif token.word == "half" and self._after(token) in ("a", "an"):
+                half = self._with_unit(
+                    NumberMention(Decimal("0.5"), 1 << token.index, "half"), token.index + 1
+                )
+                if half.unit is not None:
+                    found.append(half._replace(unit_mask=half.unit_mask | 2 << token.index))
+                continue
             elif token.word in number_words() and not self._is_pronoun(token):
                 value = Decimal(number_words()[token.word])
             elif token.word in ("a", "an") and self._is_one(token):
@@ -365,6 +388,10 @@ class Question:
                 continue
             found.append(self._with_unit(NumberMention(value, 1 << token.index, token.text), token.index))
         return tuple(found)
+
+    def _after(self, token: QuestionToken) -> str:
+        """The next word; empty behind the last."""
+        return self.tokens[token.index + 1].word if token.index + 1 < len(self.tokens) else ""
 
     def _is_one(self, token: QuestionToken) -> bool:
         """Whether an article counts: "less than an hour", "over a million"."""
@@ -655,7 +682,7 @@ def _comparatives(sign: int) -> str:
 @cache
 def _threshold_patterns() -> tuple[tuple[Relator, re.Pattern[str]], ...]:
     words = "|".join(number_words())
-    number = rf"(?:[€£$¥]\s?)?(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?|(?:{words}|an?)\b)"
+    number = rf"(?:[€£$¥]\s?)?(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?|(?:{words}|half(?= an? )|an?)\b)"
     filled = []
     for relator, text in _THRESHOLDS:
         plain = (

@@ -57,6 +57,7 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import describe
 from kgtable.programs.scalars import format_decimal, normal
+from kgtable.values.scales import scale_name
 
 _AGGREGATES = {
     AggregateFunction.COUNT: "number of {} that are given",
@@ -113,7 +114,6 @@ _SETS = {
 }
 _CHOICES = {RowChoice.ALL: "totals included", RowChoice.TOTALS: "totals alone"}
 _PSEUDO = {"@row": "row number", "@group": "group", "@label": "label", "@table": "table"}
-_SCALES = {"T": " thousand", "M": " million", "B": " billion", "TN": " trillion"}
 
 
 def realize(program: Program, *, sizes: Mapping[Node, int] | None = None) -> str:
@@ -330,7 +330,7 @@ def _relator(relator: Relator, right: Expression) -> str:
 def _constant(node: Constant) -> str:
     value = node.value
     if isinstance(value, Decimal):
-        number = format_decimal(value) + _SCALES.get(node.scale or "", "")
+        number = f"{format_decimal(value)} {scale_name(node.scale, node.unit)}".rstrip()
         if node.kind is ValueKind.DURATION:
             return f"{number} seconds"
         return number if node.unit in (None, "UNITLESS", "NUM") else f"{number} {describe(node.unit)}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 from weakref import WeakKeyDictionary
@@ -48,17 +48,26 @@ _MARK = re.compile(r"\[[^\[\]]{1,8}\]")
 
 @lru_cache(maxsize=100_000)
 def stems_of(text: str) -> tuple[str, ...]:
-    """The stems of a cell, header or title, footnote marks left out.
+    """The stems of a cell or a text, footnote marks left out.
 
     >>> stems_of("Café openings[1] (2,014)")
     ('cafe', 'open', '2014')
     """
-    plain = _CAMEL.sub(" ", _MARK.sub(" ", text[:400])).replace("_", " ").translate(_SIGNS)
+    plain = _MARK.sub(" ", text[:400]).replace("_", " ").translate(_SIGNS)
     found = []
     for match in _WORD.finditer(plain):
         word = fold(match[0])
         found.append(word.replace(",", "") if word[0].isdigit() else stemmed(word))
     return tuple(found)
+
+
+def name_stems(text: str) -> tuple[str, ...]:
+    """The stems of a header or a table's id, whose words may be joined as in ``OrderDate``.
+
+    >>> name_stems("OrderDate"), stems_of("Almer GmbH")
+    (('order', 'date'), ('almer', 'gmbh'))
+    """
+    return stems_of(_CAMEL.sub(" ", text[:400]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,8 @@ class ColumnView:
     personal: bool
     placelike: bool
     timelike: bool
+    key: int = -1
+    """The place of the identifier whose rows this column names; -1 for none."""
 
     @property
     def numeric(self) -> bool:
@@ -125,13 +136,13 @@ class TableIndex:
         table = relation.tables[0]
         context = table.context
         stem = re.sub(r"[#/_.\-]+|(?<=\D)(?=\d)", " ", relation.id)
-        self.id_stems = frozenset(stems_of(stem))
+        self.id_stems = frozenset(name_stems(stem))
         titles = [context.caption, context.title, *context.heading]
         titles += [cell for row in table.structure.titles[:6] for cell in table.grid.head[row]]
         titles.append(table.structure.corner)
         if table.grid.source.sheet:
             titles.append(table.grid.source.sheet)
-        self.title_stems = frozenset(s for text in titles if text for s in stems_of(text)) | self.id_stems
+        self.title_stems = frozenset(s for text in titles if text for s in name_stems(text)) | self.id_stems
         near = [*context.before, *context.after]
         self.near_stems = frozenset(s for text in near for s in stems_of(text[:400]))
         self.members = len(relation.select(RowChoice.MEMBERS))
@@ -141,7 +152,13 @@ class TableIndex:
         """The columns."""
         relation = self.relation
         label = relation.label_column()
-        return tuple(self._view(index, index == label) for index in range(len(relation.columns)))
+        views = [self._view(index, index == label) for index in range(len(relation.columns))]
+        key = next((view for view in views if view.label and view.role is ColumnRole.IDENTIFIER), None)
+        named = None if key is None else _naming(views)
+        if key is not None and named is not None:
+            views[key.place] = replace(key, label=False)
+            views[named.place] = replace(named, label=True, key=key.place)
+        return tuple(views)
 
     @cached_property
     def cells(self) -> CellIndex:
@@ -180,11 +197,11 @@ class TableIndex:
         data = self.relation.data(index)
         own = column.path[-1] if column.path else ""
         plain = _UNIT_PART.sub(" ", column.header).strip() or column.header
-        stems = tuple(dict.fromkeys(stems_of(plain)))
-        own_stems = tuple(dict.fromkeys(stems_of(_UNIT_PART.sub(" ", own).strip() or own)))
+        stems = tuple(dict.fromkeys(name_stems(plain)))
+        own_stems = tuple(dict.fromkeys(name_stems(_UNIT_PART.sub(" ", own).strip() or own)))
         hint = unit_at_end(own)
         if hint is not None:
-            ending = stems_of(own)[-1]
+            ending = name_stems(own)[-1]
             stems = tuple(stem for stem in stems if stem != ending) or stems
             own_stems = tuple(stem for stem in own_stems if stem != ending) or own_stems
         key_words: frozenset[str] = frozenset()
@@ -218,6 +235,19 @@ class TableIndex:
         )
 
 
+def _naming(views: Sequence[ColumnView]) -> ColumnView | None:
+    """The column that names the rows which an identifier numbers: different texts, a *name* or *title* first."""
+    unique = [
+        view
+        for view in views
+        if view.kind is ValueKind.TEXT
+        and view.role is ColumnRole.PLAIN
+        and view.distinct == view.filled > 1
+        and not view.missing
+    ]
+    return next((view for view in unique if _NAMES & set(view.stems)), unique[0] if unique else None)
+
+
 class CellIndex:
     """Values of cells by their stems, whole and single words, and by the number that they are."""
 
@@ -248,7 +278,9 @@ class CellIndex:
                     continue
                 if len(stems) <= LONGEST_VALUE:
                     self.whole[stems].append(place)
-                    apart = stems_of(_JOINT.sub(" ", text))
+                    apart = name_stems(_JOINT.sub(" ", text))
+                    if stems[-1] == _TOTAL and len(stems) > 1:  # "Income total" is the total income
+                        self.whole[_TOTAL, *stems[:-1]].append(place)
                     for other in {stems_of(_UNIT_PART.sub(" ", text)), apart} - {(), stems}:
                         self.whole[other].append(place)
                 for word in dict.fromkeys(stems):
@@ -280,18 +312,26 @@ def index_of(relation: Relation) -> TableIndex:
 
 
 _PRICE = stemmed("price")
+_TOTAL = stemmed("total")
+_NAMES = frozenset(map(stemmed, ("name", "title")))
 
 
 def _measured_by(column: RelationColumn, hint: str | None) -> frozenset[str]:
     """Words for what the values of a column measure, by their kind and units."""
     if column.kind is ValueKind.DURATION:
         return _measures()["SEC"]
+    if column.kind in (ValueKind.DATE, ValueKind.PERIOD):
+        return _measures()["date"]
     if column.kind is not ValueKind.QUANTITY:
         return frozenset()
     units = {unit for unit in (*column.units, hint) if unit and unit not in NO_UNIT}
     if any(unit.startswith("CCY_") for unit in units):
         return _measures()["CCY"]
-    known = (words for unit, words in _measures().items() if any(comparable(unit, one) for one in units))
+    known = (
+        words
+        for unit, words in _measures().items()
+        if unit != "date" and any(comparable(unit, one) for one in units)
+    )
     return next(known, frozenset()) if units else frozenset()
 
 

@@ -38,8 +38,9 @@ from kgtable.programs.dimensions import (
 from kgtable.values.dates import MONTHS, month_of, parse_date
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
+from kgtable.values.scales import SCALE_POWERS
 
-SCALES = {"ONE": 0, "T": 3, "M": 6, "B": 9, "TN": 12}
+SCALES = {"ONE": 0, **SCALE_POWERS}
 """The scales by name, and the power of ten of each."""
 
 _MARKS = re.compile(r"(?:\s*(?:\[[^\[\]]{1,8}\]|[*†‡§¹²³⁴⁵⁶⁷⁸⁹⁰]))+$")

@@ -90,7 +90,8 @@ class Selections(Grammar):
                         "sorted/columns", Project(ordered, tuple(Named(view.ref) for view in shown)),
                         conditions, target=shown[0], measure=by, others=shown,
                     )  # fmt: skip
-        yield self.make("count", Aggregate(AggregateFunction.COUNT, None, rows), conditions)
+        if question.wh != "how_much":
+            yield self.make("count", Aggregate(AggregateFunction.COUNT, None, rows), conditions)
         if question.wh in ("how_many", "other", "what_is", "list") or "how_many" in self.cues:
             for view in targets[:4]:
                 if (source.link(view).score > 0.3 or view.label) and not view.measure:
@@ -155,7 +156,7 @@ class Selections(Grammar):
 
     def _aggregates(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
         question, cues = self.question, self.cues
-        signs = {adjective.sign for adjective, _ in question.adjectives}
+        signs = {1 if down else -1 for down, _, _, _ in self._directions()}
         wanted = []
         if cues.keys() & {"total", "how_many", "how_much", "together"}:
             wanted.append("sum")
@@ -291,7 +292,7 @@ class Selections(Grammar):
                             )
         positions = [("first", False, cues.get("first", 0)), ("last", True, cues.get("last", 0))]
         for name, last, mask in positions:
-            if not mask:
+            if not mask or self._is_measured(mask):
                 continue
             ordered: Rows = Sort(base, (SortKey(ColumnRef("@row"), last),)) if last else base
             for view in self.targets[:5]:
@@ -307,6 +308,16 @@ class Selections(Grammar):
             for view in targets:
                 root = Project(Limit(base, 1, n - 1), (Named(view.ref),))
                 yield self.make("first_last/nth", root, conditions, target=view, mask=ordinal)
+
+    def _is_measured(self, mask: int) -> bool:
+        """Whether a superlative such as *oldest* stands for a place among the rows, while a column measures it."""
+        headers = {
+            stem
+            for adjective, token in self.question.adjectives
+            if token & mask and self.question.tokens[token.bit_length() - 1].word.endswith("est")
+            for stem in adjective.headers
+        }
+        return any(by.aspects & headers for by in self.sortables)
 
     def _grouped(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """Groups of equal values: the one with the most rows or the largest sum, all with their counts, HAVING."""

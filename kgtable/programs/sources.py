@@ -71,6 +71,7 @@ class ProgramSource:
         self.links = tuple(links)
         self.rarity = Rarity(0, ())
         self.score, self.rank, self.join = score, rank, join
+        self.references: frozenset[ColumnRef] = frozenset()
         self.question: Question = links[0].question
         columns: list[ColumnView] = []
         column_links: list[ColumnLink] = []
@@ -148,6 +149,24 @@ class ProgramSource:
         )
 
     @cached_property
+    def joined_for_nothing(self) -> Mapping[int, bool]:
+        """For each part of a join, by its place: whether the question names nothing of the other part's title."""
+        masks = [
+            Question._all(link.mask for link in part.columns) | Question._all(c.mask for c in part.conditions)
+            for part in self.links
+        ]
+        content = self.question.content
+        return {
+            place: not self.links[1 - place].titled & content & ~masks[place]
+            for place in range(len(self.links))
+            if len(self.links) == 2
+        }
+
+    def part_of(self, column: int) -> int:
+        """Which of its tables a column, given by its place, belongs to."""
+        return int(column >= len(self.links[0].index.columns))
+
+    @cached_property
     def beside(self) -> tuple[Condition, ...]:
         """Conditions of a whole cell whose text other cells of the column hold among other words."""
         longer = [c for c in self.conditions if c.kind == "contains"]
@@ -223,8 +242,23 @@ def joins_of(
         key = shared_key(left, right) or (stated and stated_key(left, right, stated)) or None
         if key is not None:
             yield ProgramSource(
-                (one.links[0], other.links[0]), min(one.score, other.score), max(one.rank, other.rank), key
+                (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), key
             )
+
+
+def references_of(join: ProgramSource) -> Iterator[ColumnRef]:
+    """The columns of a join that hold keys of rows which another column of the other table names."""
+    assert join.join is not None
+    sides = (join.join.left, join.join.right)
+    for place, own in enumerate(sides):
+        columns = join.links[1 - place].index.columns
+        key = next((view for view in columns if view.ref == sides[1 - place]), None)
+        if (
+            key is not None
+            and key.distinct == key.filled
+            and any(view.label and view is not key for view in columns)
+        ):
+            yield own
 
 
 def _spoken(source: ProgramSource) -> bool:
@@ -265,6 +299,7 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
         for other in right.columns:
             if (
                 one.kind in (ValueKind.DATE, ValueKind.TRUTH, ValueKind.DURATION)
+                or ColumnRole.ORDINAL in (one.role, other.role)
                 or one.distinct < 2
                 or other.distinct < 2
             ):

@@ -65,6 +65,7 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
+from kgtable.programs.scalars import SCALES
 from kgtable.programs.types import DEEPEST, MOST_NODES
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
@@ -518,7 +519,7 @@ def program_schema() -> dict[str, Any]:
                     "type": "string",
                     "description": "QUDT local name, such as CCY_EUR, KiloGM, PERCENT",
                 },
-                "scale": {"enum": ["ONE", "T", "M", "B", "TN"]},
+                "scale": {"enum": list(SCALES)},
             },
             ["value"],
         ),

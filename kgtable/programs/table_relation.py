@@ -36,8 +36,10 @@ from kgtable.programs.scalars import (
     time_datum,
     time_span,
 )
-from kgtable.tables.column_profile import MISSING_MARKERS, CellKind, ColumnStyle, profile_columns, type_cell
+from kgtable.tables.column_profile import CellKind, ColumnStyle, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
+from kgtable.values.numbers import MISSING_MARKERS
+from kgtable.values.scales import SCALE_POWERS
 
 BULK_ROWS = 20_000
 """From this many rows on, columns of plain numbers are parsed as a whole."""
@@ -45,7 +47,6 @@ BULK_ROWS = 20_000
 MOST_SUMMED_ROWS = 300
 """Longer tables are not searched for members that are sums of others."""
 
-_SCALES = {"": 0, "ONE": 0, "T": 3, "M": 6, "B": 9, "TN": 12}
 _PART = re.compile(
     r"\W*(?:of which|of that|thereof|davon|dont|including|incl\.|included in)\b", re.IGNORECASE
 )
@@ -225,7 +226,7 @@ class _ColumnReader:
             return Datum(ValueKind.QUANTITY, found.value, found.unit, found.scale, plain)
         if value.number is not None:
             unit, scale = self.column_units.get(column, (None, None))
-            power = value.number.scale or _SCALES.get(scale or "", 0)
+            power = value.number.scale or SCALE_POWERS.get(scale or "", 0)
             return quantity(value.number.value.scaleb(power), value.number.unit or unit, scale, plain)
         if value.kind is CellKind.BOOLEAN:
             return Datum(ValueKind.TRUTH, value.lexical == "true", text=plain)
@@ -448,7 +449,7 @@ class _PlainNumbers(Sequence[Datum]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         text = str(self._texts[index])
-        value = Decimal(text).scaleb(_SCALES.get(self._scale or "", 0))
+        value = Decimal(text).scaleb(SCALE_POWERS.get(self._scale or "", 0))
         return Datum(ValueKind.QUANTITY, value, self._unit, self._scale, text)
 
 
@@ -489,6 +490,6 @@ def _read_bulk(
         return None
     mantissas = np.array(whole, dtype=np.int64)
     valid = np.array([bool(text) for text in uniques])[codes]
-    integers = Integers(mantissas[codes], _SCALES.get(scale or "", 0) - digits, valid, unit, scale)
+    integers = Integers(mantissas[codes], SCALE_POWERS.get(scale or "", 0) - digits, valid, unit, scale)
     codes = np.where(valid, codes, -1).astype(np.int32)
     return ColumnData(codes, _PlainNumbers(uniques, unit, scale), integers)

@@ -1,4 +1,4 @@
-"""`hybrid` on an engine without kgtable's index: candidates by ``CONTAINS``, then the same scores."""
+"""The method `hybrid`: by the index of the graph, or by ``CONTAINS`` where there is none, with the same scores."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import CellAddress, Namespaces
-from kgtable.index.build import write_lexical
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex, write_lexical
 from kgtable.index.postings import Flags, Integers, distinct, ranges
 from kgtable.llm.protocol import LLM
 from kgtable.resources import read_shipped
 from kgtable.retrieval.question_terms import Query, cosines, extract_labels, plain_labels, question_labels
-from kgtable.retrieval.ranking import Scored, Weights, score
-from kgtable.retrieval.rerank import reranked
+from kgtable.retrieval.ranking import Scored, Weights, reranked, score
 from kgtable.retrieval.result import LateTriples, Retrieval, ScoredTable
 from kgtable.retrieval.triples import RetrievedCells
 
@@ -106,7 +104,7 @@ LEAST_COSINE = 0.3
 
 
 class HybridRetriever:
-    """Finds triples by labels, expansion, substring candidates and scores; the trace tells of each step.
+    """Finds triples by labels, expansion, substring candidates and scores; the trace describes each step.
 
     With a language model (`llm`) it names the labels, and orders the best tables in one more call if
     `rerank` is kept.

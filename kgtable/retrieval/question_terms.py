@@ -12,10 +12,10 @@ import numpy as np
 from kgtable.errors import LLMReplyError
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Flags, Floats, Integers
 from kgtable.index.substring import folded
-from kgtable.index.words import asking_terms, is_empty_word, terms, words
+from kgtable.index.words import is_empty_word, terms, terms_asked, words
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 
@@ -149,7 +149,7 @@ _DATE_ASKED = re.compile(
 
 @dataclass(frozen=True)
 class Query:
-    """The terms of a question that the graph knows: ids, weights by rarity, and whether they only ask.
+    """The terms of a question that the graph knows: ids, weights by rarity, and whether they are question words.
 
     `whole` marks the texts made up of these terms alone, shape (texts,). `vector` is the question's,
     shape (dimension,); None where there is no embedding.
@@ -166,10 +166,10 @@ class Query:
     def of(cls, text: str, corpus: Corpus, vector: Matrix | None = None) -> Query:
         """The query for a question."""
         known: dict[int, bool] = {}
-        for term in terms(text):
+        for term, asks in terms_asked(text):
             number = corpus.terms.find(term)
             if number is not None:
-                known[number] = term in asking_terms()
+                known[number] = asks
         ids = np.fromiter(known, dtype=np.int64, count=len(known))
         asking = np.fromiter(known.values(), dtype=np.bool_, count=len(known))
         weights = corpus.statistics.term_weight[ids] * np.where(asking, ASKING, 1.0)

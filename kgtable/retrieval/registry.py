@@ -17,14 +17,12 @@ from kgtable.errors import MissingExtraError, RetrievalError
 from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
-from kgtable.index.embedding import Embedder
-from kgtable.index.embedding_models import load_embedder
+from kgtable.index.embedding import Embedder, load_embedder
 from kgtable.llm.protocol import LLM
 from kgtable.resources import cache_folder
 from kgtable.retrieval.result import Retriever, ScoredTriple
-from kgtable.retrieval.schemas import WRITTEN_SCHEMA, write_schemas
+from kgtable.retrieval.table_texts import WRITTEN_SCHEMA, TableTexts, TriplesOf, write_schemas
 from kgtable.retrieval.triples import triples_of
-from kgtable.retrieval.whole_table import TableTexts, TriplesOf
 from kgtable.tables.linearize import TableFormat
 
 TABLES_REMEMBERED = 2_048
@@ -32,7 +30,7 @@ TABLES_REMEMBERED = 2_048
 
 @dataclass(frozen=True)
 class Choice:
-    """What a method may be told: the format whole tables are written in, the embedding's name, its own options.
+    """The choices for a method: the text format of whole tables, the embedding's name, its own options.
 
     None stands for the method's own default; `options` is of the type that `Method.options` names.
     """
@@ -86,7 +84,7 @@ class Material:
 
 def make_bm25(retrievers: Retrievers, choice: Choice) -> Retriever:
     """Okapi BM25 over whole tables, by default as table schema (thesis, section 4.3.1)."""
-    from kgtable.retrieval.whole_table import BM25Retriever  # brings numba and scipy along
+    from kgtable.retrieval.whole_table import BM25Retriever  # takes long to import: numba and scipy
 
     material = retrievers.material
     texts = material.texts(choice.format or TableFormat.SCHEMA)
@@ -129,7 +127,7 @@ def make_hybrid(retrievers: Retrievers, choice: Choice) -> Retriever:
         from kgtable.retrieval.hybrid import IndexlessRetriever
 
         return IndexlessRetriever(material.store, material.names, llm=material.llm)
-    from kgtable.index.open import GraphIndex
+    from kgtable.index.graph_index import GraphIndex
     from kgtable.retrieval.hybrid import HybridRetriever
 
     return HybridRetriever(material.store, material.names, GraphIndex(material.index_path), llm=material.llm)

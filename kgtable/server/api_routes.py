@@ -15,13 +15,12 @@ from starlette.routing import Route
 from kgtable.building.generations import EVALUATION
 from kgtable.config import DEFAULT_K
 from kgtable.server import requests
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head, Problem
 from kgtable.server.openapi import document
-from kgtable.server.problems import Problem
 from kgtable.server.process import WorkerFrame
-from kgtable.server.requests import not_modified
+from kgtable.server.requests import not_modified, server_event
 from kgtable.server.state import ServerState
-from kgtable.server.table_list import FACETS, SORTS
+from kgtable.server.views.table_list import FACETS, SORTS
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 11_000
@@ -208,13 +207,13 @@ class Api:
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 
         def told(frame: WorkerFrame) -> None:
-            queue.put_nowait(_event(frame[0]["name"], frame[1]))
+            queue.put_nowait(server_event(frame[0]["name"], frame[1]))
 
         async def work() -> None:
             try:
-                queue.put_nowait(_event("answer", await self._state.explore(job, told)))
+                queue.put_nowait(server_event("answer", await self._state.explore(job, told)))
             except Problem as problem:
-                queue.put_nowait(_event("problem", problem.body()))
+                queue.put_nowait(server_event("problem", problem.body()))
             finally:
                 queue.put_nowait(None)
 
@@ -245,10 +244,6 @@ class Api:
         if job["op"] != "retrieve" and not_modified(requests.header_map(request.scope), tag):
             return Response(status_code=304, headers=headers)
         return Response(body, media_type=JSON, headers=headers)
-
-
-def _event(name: str, data: bytes) -> bytes:
-    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
 def _known_parameters(request: Request, names: tuple[str, ...]) -> Mapping[str, str]:

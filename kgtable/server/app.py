@@ -21,14 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kgtable.server import security
 from kgtable.server.api_routes import Api
 from kgtable.server.editing import Editing
-from kgtable.server.graph_store import GraphStore
-from kgtable.server.monitoring import CONTENT_TYPE, AccessLog
+from kgtable.server.messages import KINDS, Problem, busy
 from kgtable.server.pages import Pages, problem_response
-from kgtable.server.problems import KINDS, Problem, busy
 from kgtable.server.requests import header_map, text
-from kgtable.server.service_description import Description
-from kgtable.server.sparql_protocol import SparqlEndpoint
-from kgtable.server.state import ServerState
+from kgtable.server.sparql_protocol import Description, GraphStore, SparqlEndpoint
+from kgtable.server.state import CONTENT_TYPE, AccessLog, ServerState
 
 _KIND_OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
 

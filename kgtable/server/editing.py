@@ -1,4 +1,4 @@
-"""Bringing tables over HTTP: files are uploaded, previewed under decisions, and built into the graph."""
+"""Adding tables over HTTP: files are uploaded, previewed under decisions, and built into the graph."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from kgtable.server import requests, security
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head, Problem, busy
 from kgtable.server.options import MEBIBYTE, UPLOADS
-from kgtable.server.problems import Problem, busy
 from kgtable.server.process import WorkerFrame
 from kgtable.server.state import ServerState
 from kgtable.tables.discovery import SUFFIXES
@@ -180,13 +179,13 @@ class Editing:
                     self._forget(file.id)
                 for path in gone:
                     path.unlink(missing_ok=True)
-                queue.put_nowait(_event("built", told))
+                queue.put_nowait(requests.server_event("built", told))
             except (Problem, OSError) as error:
                 for file, target in moved:
                     if target.exists():
                         os.replace(target, file.path)
                 problem = error if isinstance(error, Problem) else Problem("storage-full", str(error))
-                queue.put_nowait(_event("problem", problem.body()))
+                queue.put_nowait(requests.server_event("problem", problem.body()))
             finally:
                 self._building = False
                 queue.put_nowait(None)
@@ -262,11 +261,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _tell(queue: asyncio.Queue[bytes | None], frame: WorkerFrame) -> None:
-    queue.put_nowait(_event(frame[0]["name"], frame[1]))
-
-
-def _event(name: str, data: bytes) -> bytes:
-    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+    queue.put_nowait(requests.server_event(frame[0]["name"], frame[1]))
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -26,9 +26,8 @@ import pyoxigraph as ox
 from kgtable.graph.results import well_formed_xml
 from kgtable.graph.sparql_text import AmbiguousTextError, DeepTextError, check_depth, spelt_out, tokens
 from kgtable.server import negotiation
-from kgtable.server.frames import Emit, Head
+from kgtable.server.messages import Emit, Head, Problem
 from kgtable.server.negotiation import Offer, is_known
-from kgtable.server.problems import Problem
 
 # Keywords need no space around them: "1SERVICE", "SERVICESILENT" and "SERVICEex:a" are all legal.
 _REMOTE = re.compile(r"(?i)(?:(?:[0-9]\w*?|true|false)?service|load)")

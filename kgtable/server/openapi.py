@@ -6,7 +6,7 @@ from typing import Any
 
 from kgtable.answering.answer import Status
 from kgtable.config import DEFAULT_K
-from kgtable.server.table_list import SORTS
+from kgtable.server.views.table_list import SORTS
 from kgtable.version import __version__
 
 _TEXT = {"type": "string"}

@@ -22,8 +22,8 @@ from kgtable.building.generations import EVALUATION
 from kgtable.graph.terms import Namespaces
 from kgtable.server import negotiation, requests
 from kgtable.server.api_routes import attachment, whole_csv
+from kgtable.server.messages import KINDS, Problem
 from kgtable.server.negotiation import GRAPH, HTML, Offer
-from kgtable.server.problems import KINDS, Problem
 from kgtable.server.security import COOKIE, same_secret
 from kgtable.server.state import ServerState
 

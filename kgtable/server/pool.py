@@ -16,9 +16,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head, Problem, busy
 from kgtable.server.options import STREAM_TIMES, Lanes
-from kgtable.server.problems import Problem, busy
 from kgtable.server.process import ResultStream, WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
 from kgtable.storage import Lease
 
@@ -42,7 +41,7 @@ RESTART = 1.0
 class View:
     """The store that a job reads: its path, its version, and the prefixes queries may use.
 
-    `base` is the store whose version it is, see `kgtable.graph.snapshots`; `directory` the graph directory it
+    `base` is the store whose version it is, see `kgtable.graph.store`; `directory` the graph directory it
     belongs to, None for a bare store. `leases` keep the files for as long as a job with this view waits or
     runs, and as long as it is the server's view.
     """

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from kgtable.server.frames import Decoder, Head, encode
-from kgtable.server.problems import Problem
+from kgtable.server.messages import Decoder, Head, Problem, encode
 
 WorkerFrame: TypeAlias = tuple[Head, bytes]
 
@@ -254,7 +253,7 @@ class WorkerProcess(asyncio.Protocol):
         self._unsent.clear()
 
     def processor_seconds(self) -> float | None:
-        """Processor time that the process has taken; None where the system does not tell."""
+        """Processor time that the process has taken; None where the system does not report it."""
         try:
             with open(f"/proc/{self.pid}/stat", "rb") as stream:
                 fields = stream.read().rpartition(b")")[2].split()

@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl
 from pyoxigraph import NamedNode
 from starlette.types import Message, Receive, Scope, Send
 
+from kgtable.server.messages import Problem
 from kgtable.server.negotiation import SHORT_NAMES, is_known, named_type
-from kgtable.server.problems import Problem
 from kgtable.server.process import ResultStream
 from kgtable.server.state import CachedResponse
 
@@ -283,3 +283,8 @@ async def send_empty(send: Send, status: int, headers: Mapping[str, str] | None 
         pairs.append((b"content-length", b"0"))
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": b""})
+
+
+def server_event(name: str, data: bytes) -> bytes:
+    """One event of a stream of server-sent events."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

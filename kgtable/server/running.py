@@ -150,7 +150,7 @@ def serve(
     browser: bool = False,
     say: Callable[[str], object] = _to_standard_error,
 ) -> None:
-    """Serve the graph in a directory until the process is told to stop, as ``kgtable serve`` does.
+    """Serve the graph in a directory until the process gets a signal to stop, as ``kgtable serve`` does.
 
     `token` is the bearer token; one is generated where it is needed and None. `default_graph` is ``union`` or
     ``own``. `cors` are web origins that may call the server, `allow_hosts` further names it answers to,

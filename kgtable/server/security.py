@@ -12,8 +12,8 @@ from urllib.parse import parse_qs
 
 from starlette.types import Scope
 
+from kgtable.server.messages import Problem
 from kgtable.server.options import ServerSettings
-from kgtable.server.problems import Problem
 from kgtable.server.requests import text
 
 COOKIE = "kgtable-token"
@@ -131,7 +131,7 @@ def require_read_token(settings: ServerSettings, headers: Mapping[bytes, bytes])
 
 
 def _require(allowed: bool, detail: str, headers: Mapping[bytes, bytes]) -> None:
-    """Raise `Problem` unless allowed. Programs are told of Basic too; a browser would ask for a password."""
+    """Raise `Problem` unless allowed. The header offers Basic to programs only: a browser would ask for a password."""
     if not allowed:
         schemes = 'Bearer realm="kgtable"'
         if b"sec-fetch-site" not in headers:

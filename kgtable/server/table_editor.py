@@ -1,4 +1,4 @@
-"""The worker behind bringing tables: previews of files under decisions, and builds of the graph with them."""
+"""The worker process behind the page that adds tables: previews of files under decisions, and builds of the graph."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import kgtable
 from kgtable.building.catalogue import Catalogue, FileRecord
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError, UsageError, VocabularyIndexError
-from kgtable.index.build import read_about
-from kgtable.index.embedding_models import DEFAULT
+from kgtable.index.embedding import DEFAULT
+from kgtable.index.graph_index import read_about
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.mapping import (
     EDITABLE,
@@ -33,8 +33,7 @@ from kgtable.ontology.mapping import (
 )
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
-from kgtable.server.frames import Emit, Head
-from kgtable.server.problems import Problem
+from kgtable.server.messages import Emit, Head, Problem
 from kgtable.storage import storage_errors
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.discovery import TableFile, find_files

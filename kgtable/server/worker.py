@@ -13,11 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any, Protocol
 
-from kgtable.server import frames
+from kgtable.server import messages
 from kgtable.server.execution import Evaluator
-from kgtable.server.frames import Decoder, Emit, Head
+from kgtable.server.messages import Decoder, Emit, Head, Problem
 from kgtable.server.options import STREAM_TIMES
-from kgtable.server.problems import Problem
 from kgtable.storage import Lease
 
 
@@ -69,20 +68,20 @@ class Worker(Protocol):
 def serve(worker: Worker, connection: socket.socket) -> None:
     """Execute jobs in order until the connection closes."""
     decoder = Decoder()
-    connection.sendall(frames.encode({"ready": True}))
+    connection.sendall(messages.encode({"ready": True}))
     room = memoryview(bytearray(CHUNK))
     while size := connection.recv_into(room):
         for job, body in decoder.feed(room[:size]):
             times = STREAM_TIMES + 1 if job.get("stream") else 1
             signal.setitimer(signal.ITIMER_REAL, times * job["seconds"] + GRACE_SECONDS)
-            connection.sendall(frames.encode(*_answer(worker, job, body, connection)))
+            connection.sendall(messages.encode(*_answer(worker, job, body, connection)))
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _answer(worker: Worker, job: Head, body: bytes, connection: socket.socket) -> tuple[Head, bytes]:
     def emit(head: Head, content: bytes) -> None:
         kind = {} if "part" in head else {"event": True}
-        connection.sendall(frames.encode({**head, **kind}, content))
+        connection.sendall(messages.encode({**head, **kind}, content))
 
     try:
         return worker.answer(job, body, emit)
@@ -114,7 +113,7 @@ def _role(name: str) -> Any:
     if name == "read":
         return Reader()
     if name == "explore":
-        from kgtable.server.explorer import Explorer
+        from kgtable.server.views.explorer import Explorer
 
         return Explorer()
     if name == "edit":

@@ -19,11 +19,10 @@ import pyoxigraph as ox
 
 from kgtable.building.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError
-from kgtable.graph.snapshots import WorkingStore
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
+from kgtable.graph.store import WorkingStore
 from kgtable.server.execution import refuse_remote, remote_iris, service_problem, syntax_problem
-from kgtable.server.frames import Emit, Head
-from kgtable.server.problems import Problem
+from kgtable.server.messages import Emit, Head, Problem
 from kgtable.storage import exclusive_lock
 
 Content: TypeAlias = bytes | Path

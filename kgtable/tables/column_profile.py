@@ -10,12 +10,14 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
 
 from kgtable.tables.model import Column, Row, Table
-from kgtable.values.cell_types import MISSING_MARKERS, CellKind, CellValue
 from kgtable.values.dates import Date, Order, figures_of, parse_compact_date, parse_date, parse_duration
 from kgtable.values.numbers import (
     DEFAULT_STYLE,
+    MISSING_MARKERS,
     MOST_PLAIN_DIGITS,
     Number,
     NumberStyle,
@@ -25,6 +27,31 @@ from kgtable.values.numbers import (
 )
 from kgtable.values.periods import parse_period
 from kgtable.values.unit_phrases import converted_unit
+
+
+class CellKind(StrEnum):
+    """What a cell is."""
+
+    EMPTY = "empty"
+    MISSING = "missing"
+    NUMBER = "number"
+    DATE = "date"
+    YEAR = "year"
+    PERIOD = "period"
+    DURATION = "duration"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+
+
+class CellValue(NamedTuple):
+    """A typed cell. `lexical` and `datatype` (as ``xsd:date``) are those of a literal; a period has
+    no datatype, its `lexical` is a form that sorts, such as ``2020-Q3``."""
+
+    kind: CellKind
+    number: Number | None = None
+    lexical: str | None = None
+    datatype: str | None = None
+
 
 SAMPLED_CELLS = 200_000
 """About how many cells of a table are looked at."""

@@ -1,15 +1,16 @@
-"""Reading the bytes of a file within limits: plain, gzip, ZIP-based."""
+"""Reading the bytes of a file within limits (plain, gzip, ZIP-based), and limits of the Python process."""
 
 from __future__ import annotations
 
 import gzip
 import logging
+import threading
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, TypeVar, cast
+from typing import IO, Generic, TypeVar, cast
 
 from kgtable.errors import EmptyTableError, KgtableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
@@ -262,3 +263,38 @@ def _unpacked(raw: IO[bytes], member: zipfile.ZipInfo) -> Iterator[int]:
         if not piece:
             raise EOFError
         yield len(inflate.decompress(piece, CHUNK))
+
+
+_Value = TypeVar("_Value")
+
+
+class ProcessSetting(Generic[_Value]):
+    """A setting of the process, given by how it is read and written.
+
+    Blocks that change it may overlap, in one thread or several: the first to begin notes the value
+    it finds, the last to end puts it back.
+    """
+
+    def __init__(self, read: Callable[[], _Value], write: Callable[[_Value], object]) -> None:
+        self._read, self._write = read, write
+        # Re-entrant: the garbage collector may end a forgotten generator's block within this lock.
+        self._lock = threading.RLock()
+        self._blocks = 0
+        self._before: _Value | None = None
+
+    @contextmanager
+    def changed(self, change: Callable[[_Value], _Value]) -> Iterator[None]:
+        """Change the setting while the block lasts; within another block it is changed already."""
+        with self._lock:
+            self._blocks += 1
+            if self._blocks == 1:
+                self._before = self._read()
+                self._write(change(self._before))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._blocks -= 1
+                if not self._blocks:
+                    assert self._before is not None
+                    self._write(self._before)

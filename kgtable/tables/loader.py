@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from kgtable.errors import MissingExtraError, NoTableError, TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
-from kgtable.tables.documents import ReadContent, text_beside
+from kgtable.tables.documents import ReadContent, merge_contexts, read_sidecar, text_beside
 from kgtable.tables.layout.regions import split_regions
 from kgtable.tables.limits import ReadLimits, check_extent, faults_of, this_process
 from kgtable.tables.model import Context, Grid, Notice
-from kgtable.tables.sidecar import merge_contexts, read_sidecar
 from kgtable.values.text import sound_text
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ _DOCUMENT_READERS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys((".html", ".htm", ".xhtml"), "html:read_page"),
         **dict.fromkeys((".md", ".markdown"), "markdown:read_markdown"),
-        ".docx": "word:read_docx",
-        ".pptx": "slides:read_pptx",
+        ".docx": "office:read_docx",
+        ".pptx": "office:read_pptx",
         ".pdf": "pdf:read_pdf",
     }
 )

@@ -12,6 +12,7 @@ from kgtable.text.sentences import sentence_spans
 from kgtable.values.currencies import currency_prefix
 from kgtable.values.numbers import Number, parse_number, scaled
 from kgtable.values.periods import find_period
+from kgtable.values.scales import SCALE_LETTERS
 
 LONGEST_TEXT = 200_000
 """Characters of a paragraph that are looked through."""
@@ -76,9 +77,6 @@ class _Mention(NamedTuple):
     end: int
 
 
-_LETTERS = {3: "T", 6: "M", 9: "B", 12: "TN"}
-
-
 def find_quantities(text: str) -> list[TextQuantity]:
     """The quantities of a text in reading order; years, dates, and numbers of notes or sections are none.
 
@@ -115,7 +113,7 @@ def _in_sentence(sentence: str, offset: int) -> list[TextQuantity]:
     for (number, start, end), period in zip(read, paired, strict=True):
         text = sentence[start:end]
         value = scaled(number.value, number.scale)
-        letter = _LETTERS.get(number.scale)
+        letter = SCALE_LETTERS.get(number.scale)
         quantities.append(
             TextQuantity(
                 value, number.unit, letter, period, text, start + offset, end + offset, number.signed

@@ -1,4 +1,4 @@
-"""What a row or column measures, as far as its name tells: money is scaled, percentages are not."""
+"""The kind of quantity in a row or column, by its name: money has a scale, a percentage has none."""
 
 from __future__ import annotations
 

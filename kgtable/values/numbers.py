@@ -28,6 +28,22 @@ from kgtable.values.currencies import (
 )
 from kgtable.values.units import find_printed_unit
 
+_DASHES = ("-", "–", "—", "―", "−")
+_MARKER_WORDS = (
+    "n/a N/A n/a. N/a n.a. N.A. n.a N.A n/d N/D n.d. #N/A #VALUE! #REF! #DIV/0! NA NaN nan NULL null nm NM"
+    " n.m. N.M. n/m N/M NMF nmf nil Nil NIL k.A. k.a. n.v. o.A. N.A.V. : (:) % . .. ... .... … ? ?? ??? * -- --- ---- –– —— -) (-) (–) (—)"  # noqa: E501
+)
+MISSING_MARKERS = frozenset(
+    {
+        *_MARKER_WORDS.split(),
+        *("k. A.", "n. v.", "o. A."),
+        *("- -", "— —", ". .", ". . .", "- )", "(- )", "( - )", "$ -0-"),
+        *(dash + mark for dash in _DASHES for mark in ("", "*", "%", " %")),
+        *(sign + space + dash for sign in "$£€¥" for space in ("", " ") for dash in _DASHES),
+    }
+)
+"""Texts that say that a value is missing."""
+
 LARGEST_EXPONENT = 308
 """Powers of ten beyond this are not taken for numbers."""
 
@@ -170,7 +186,7 @@ LONGEST = 120
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How a column prints its numbers, as far as one cell alone cannot tell.
+    """How a column prints its numbers, where a single cell leaves it open.
 
     `decimal_comma`: ``1.234`` is 1234. `ranges`: ``1–2`` is a range (in a column of scores it is
     not). `numbered_marks`: a trailing ``(1)`` is a footnote mark. `letter_marks`: so is a trailing

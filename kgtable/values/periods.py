@@ -61,11 +61,6 @@ _LIKELY = re.compile(
     r"(?:1[5-9]|20)\d\d|\d ?[QH]|[QHFY][EY1-4]?[ ,/'’-]*(?:of |FY ?)?\d|\d\d-\d\d|[a-z]\s?[-–'’]\s?['’]?\d\d",
     re.IGNORECASE,
 )
-_MAY_TELL = re.compile(
-    r"(?:1[5-9]|20)[0-9]{2}(?![0-9])|[qh][1-4]|[1-4][qh]|fy|fiscal|financial", re.IGNORECASE | re.ASCII
-)
-"""What every text has that a period can be found in."""
-
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _MONTHS_OF_LENGTH = {"three": 3, "six": 6, "nine": 9, "twelve": 12, "3": 3, "6": 6, "9": 9, "12": 12}
 

@@ -6,6 +6,7 @@ import re
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
+from kgtable.values.scales import POWER_NAMES, SCALE_LETTERS, scale_name
 from kgtable.values.units import units
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -28,7 +29,6 @@ _SAME = re.compile(r"(?:yen|yuan|renminbi|won|baht|rand|ringgit|dong|hertz|sieme
 _SPOKEN_IN_FULL = frozenset({"YR", "MO", "WK", "DAY", "HR", "MIN", "SEC", "DECADE"})
 _NAMES = frozenset({"Celsius", "Fahrenheit", "Rankine", "Reaumur"})
 
-POWERS: Final = {3: "thousand", 6: "million", 9: "billion", 12: "trillion"}
 _LARGEST_MANTISSA = 10_000
 _SAID_DECIMALS = 3
 _IN_FULL = 6
@@ -127,7 +127,10 @@ def spoken_number(
     else:
         digits = f"{rounded:,f}" if rounded != mantissa else f"{_plain(mantissa):,f}"
     about = "" if rounded == mantissa or kept == _decimals(mantissa) else "about "
-    words = digits if not chosen else f"{digits}{JOINT}{POWERS[chosen]}"
+    if chosen < 0:
+        sign = MINUS if value < 0 else ""
+        return f"{about}{sign}{digits}{JOINT}{scale_name(SCALE_LETTERS[chosen], unit)}"
+    words = digits if not chosen else f"{digits}{JOINT}{POWER_NAMES[chosen]}"
     return f"{about}{_with_unit(words, unit, negative=value < 0, one=size == 1)}"
 
 
@@ -165,7 +168,7 @@ def _power_of(size: Decimal) -> int:
 
 
 def _rounded(mantissa: Decimal, *, scaled: bool) -> Decimal:
-    """At most three decimals beside a scale, else four; longer ones are cut to what one says."""
+    """At most three decimals beside a scale, else four; longer ones are shortened."""
     if _decimals(mantissa) <= (_SAID_DECIMALS if scaled else 4):
         return mantissa
     if mantissa >= 1:

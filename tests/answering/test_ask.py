@@ -22,8 +22,7 @@ from kgtable.errors import (
     LLMUnreachableError,
     UsageError,
 )
-from kgtable.llm.scripted import ScriptedLLM
-from kgtable.llm.scripted_server import Act, Fail, Raw, Say, ScriptedServer
+from kgtable.llm.scripted import Act, Fail, Raw, Say, ScriptedLLM, ScriptedServer
 from tests.answering.word_retrieval import retrieve
 
 PORTS = """Port,Country,Ships,Note

@@ -119,3 +119,49 @@ def test_an_answer_that_may_be_meant_otherwise_is_not_verified(
 def test_a_look_up_of_the_period_that_was_named_is_verified_and_stands_alone() -> None:
     answer = ask("What were the sales of North in 2018?", REGIONS)
     assert (answer.text, answer.verified, answer.alternatives) == ("100", True, ())
+
+
+STUDENTS = relation("students", ("student_id", "name", "town"), ("S1", "Lena Wolf", "Aarau"),
+                    ("S2", "Marc Oth", "Bern"), ("S3", "Nadia Cruz", "Aarau"), ("S4", "Pia Roth", "Bern"))  # fmt: skip
+COURSES = relation("enrolments", ("student", "course", "grade"), ("S1", "Algebra", "5.5"), ("S2", "Algebra", "4.5"),
+                   ("S2", "History", "4.0"), ("S3", "Physics", "5.0"))  # fmt: skip
+VOTES = relation("council-election", ("Party", "Votes 2018", "Votes 2023", "Seats 2018", "Seats 2023"),
+                 ("Greens", "2140", "2890", "5", "7"), ("Union", "4020", "3510", "10", "8"))  # fmt: skip
+SONGS = relation("playlist", ("Title", "Artist", "Length", "Released"), ("One", "Mara Vale", "4:05", "2021"),
+                 ("Home", "Mara Vale", "3:29", "2019"), ("Why Not", "Kid Cobalt", "0:48", "2022"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which students took Algebra?", "Lena Wolf; Marc Oth"),
+        ("Which student has not enrolled in any course?", "Pia Roth"),
+    ],
+)
+def test_rows_of_another_table_are_told_by_name_not_by_key(question: str, said: str) -> None:
+    assert ask(question, COURSES, STUDENTS).text == said
+
+
+def test_a_join_that_adds_nothing_is_no_other_reading() -> None:
+    answer = ask("How many students come from Aarau?", STUDENTS, COURSES)
+    assert answer.text == "2"
+    assert "4" not in {other.text for other in answer.alternatives}
+
+
+def test_differences_are_of_one_measure_and_a_loss_is_told_as_such() -> None:
+    answer = ask("How many seats did the Union lose from 2018 to 2023?", VOTES)
+    assert answer.text == "2"
+    assert not {"3500", "-3500", "4010"} & {other.text for other in answer.alternatives}
+
+
+def test_the_oldest_is_the_one_with_the_earliest_year_not_the_first_row() -> None:
+    assert ask("Which song by Mara Vale is the oldest?", SONGS).text == "Home"
+
+
+def test_an_adjective_that_compares_nothing_is_no_extreme() -> None:
+    assert not ask("How high was the price in 2022?", BUDGET).verified
+    assert not ask("Which song was released late?", SONGS).verified
+
+
+def test_half_a_minute_is_compared_with_durations() -> None:
+    assert ask("Which songs have a length of less than a minute?", SONGS).text == "Why Not"

@@ -14,8 +14,7 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.presentations import presentation
 from kgtable.graph.store import EmbeddedStore
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import ScriptedLLM
-from kgtable.llm.scripted_server import ScriptedServer
+from kgtable.llm.scripted import ScriptedLLM, ScriptedServer
 from kgtable.resources import PACKAGE
 
 REPLIES: dict[str, dict[str, Any]] = {

@@ -24,8 +24,7 @@ from kgtable.llm.client import ChatModel
 from kgtable.llm.conversation import RetryPolicy
 from kgtable.llm.protocol import LLM, Request
 from kgtable.llm.repair import mismatch
-from kgtable.llm.scripted import ScriptedLLM
-from kgtable.llm.scripted_server import Act, Say, ScriptedServer, WithoutFormats
+from kgtable.llm.scripted import Act, Say, ScriptedLLM, ScriptedServer, WithoutFormats
 from tests.answering.sample import evidence
 
 QUESTION = "How many ships has Skarv?"

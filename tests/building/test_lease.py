@@ -16,7 +16,7 @@ from kgtable import api
 from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import GraphNotFoundError, GraphVersionError
-from kgtable.index.build import ensure_index
+from kgtable.index.graph_index import ensure_index
 from kgtable.storage import LEASE, Lease, remove_unread
 
 READER = """

@@ -10,7 +10,7 @@ from kgtable.building.generations import GraphDirectory
 from kgtable.building.pipeline import build_graph, start_empty
 from kgtable.errors import GraphError, GraphNotFoundError, VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from tests.building.power_cuts import Recording, can_record, spread
 
 pytestmark = pytest.mark.skipif(not can_record(), reason="needs Linux and gcc")

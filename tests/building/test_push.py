@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.building.push import PushRecord, push
+from kgtable.building.engines import PushRecord, push
 from kgtable.errors import RemoteStoreError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.remote.endpoint import RemoteStore
@@ -67,7 +67,7 @@ def pushed(graph: kgtable.KnowledgeGraph, store: CountingStore, *, again: bool =
 def test_a_push_goes_on_where_it_broke_off(
     graph: kgtable.KnowledgeGraph, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgtable.building.push.BATCH_GRAPHS", 2)
+    monkeypatch.setattr("kgtable.building.engines.BATCH_GRAPHS", 2)
     first = target(engine, room=5)
     with pytest.raises(RemoteStoreError, match=r"5 of 11 graphs are there, then: The line is cut"):
         pushed(graph, first)

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from kgtable import api
 from kgtable.cli.main import main
-from kgtable.llm.scripted_server import Fail, ScriptedServer
+from kgtable.llm.scripted import Fail, ScriptedServer
 from tests.answering.word_retrieval import retrieve
 
 PLANETS = 'Planet,Radius (km),Rings\nMercury,"2,440",no\nSaturn,"58,232",yes\n'

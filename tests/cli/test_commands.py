@@ -23,7 +23,7 @@ from kgtable.cli.main import MODULES, main
 from kgtable.config import AskOptions
 from kgtable.evaluation.run_plan import TRIPLES
 from kgtable.integrations import mcp_server
-from kgtable.llm.scripted_server import ScriptedServer
+from kgtable.llm.scripted import ScriptedServer
 from tests.cli.test_graph_commands import run
 
 PLANETS = 'Planet,Radius (km)\nMercury,"2,440"\nSaturn,"58,232"\n'

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kgtable.llm.scripted_server import Fail, Say, ScriptedServer
+from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import build, write_benchmark
 from tests.evaluation.test_session import reply, stage_of
 

@@ -52,7 +52,7 @@ def test_mistakes_end_with_two_and_a_line(arguments: list[str]) -> None:
 def test_commands_import_only_their_own_module() -> None:
     code = (
         "import sys; from kgtable.cli.main import main; main(['info', '--help'], standalone_mode=False);"
-        "print([name for name in ('pandas', 'rdflib', 'pyshacl', 'kgtable.cli.serve_command',"
+        "print([name for name in ('pandas', 'rdflib', 'pyshacl', 'kgtable.cli.serve_commands',"
         " 'kgtable.cli.ask_commands')"
         " if name in sys.modules])"
     )

@@ -19,7 +19,7 @@ from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import RunPlan, make_plan
 from kgtable.evaluation.session import Batches, evaluate
 from kgtable.evaluation.summary import causes, means, result_json, run_lines
-from kgtable.llm.scripted_server import Fail, Say, ScriptedServer
+from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
 from tests.evaluation.test_session import batch_line_of, settings_for
 

@@ -24,7 +24,7 @@ from kgtable.evaluation.run_plan import RunPlan, make_plan
 from kgtable.evaluation.session import Batches, BatchLLM, evaluate, read_result, write_result
 from kgtable.evaluation.summary import causes, means, result_json
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted_server import Fail, Say, ScriptedServer
+from kgtable.llm.scripted import Fail, Say, ScriptedServer
 from tests.evaluation.sample import answer
 
 QUESTION = re.compile(r"How many ships|How long is|Which ports|prize of physics|Which wind")

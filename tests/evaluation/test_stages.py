@@ -12,9 +12,9 @@ from kgtable.errors import LLMError, LLMPendingError, LLMRateLimitError, Storage
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import PREPARATION
+from kgtable.evaluation.run import Stages
 from kgtable.evaluation.run_plan import RunPlan, make_plan
-from kgtable.evaluation.stages import Stages
-from kgtable.llm.metering import MeteredLLM
+from kgtable.llm.protocol import MeteredLLM
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval
 

@@ -11,7 +11,7 @@ import pytest
 import kgtable
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import GraphNotFoundError, StorageError
-from kgtable.graph.snapshots import WorkingStore, leased, newest, number_of, pointer_of
+from kgtable.graph.store import WorkingStore, leased, newest, number_of, pointer_of
 
 
 @pytest.fixture

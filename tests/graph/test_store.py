@@ -76,8 +76,6 @@ def test_whole_graphs(store: EmbeddedStore) -> None:
     assert [triple.object.value for triple in store.graph("http://e/table")] == ["in the table"]  # type: ignore[union-attr]
     assert [triple.object.value for triple in store.graph(None)] == ["described"]  # type: ignore[union-attr]
     assert list(store.graph("http://e/none")) == []
-    assert store.has_graph("http://e/table")
-    assert not store.has_graph("http://e/none")
 
 
 def test_two_readers_at_once(path: Path, store: EmbeddedStore) -> None:

@@ -15,8 +15,7 @@ from rdflib.namespace import SH
 from kgtable.errors import GraphError, MissingExtraError
 from kgtable.graph.shacl import Finding, load_shapes
 from kgtable.graph.terms import DCTERMS, KGT, QUDT
-from kgtable.graph.validate import opened, validate
-from kgtable.graph.validation_report import ValidationReport, Violation, violation_of
+from kgtable.graph.validate import ValidationReport, Violation, opened, validate, violation_of
 from kgtable.resources import read_shipped
 from kgtable.values.units import units
 from tests.graph.shacl_samples import FAULTS, SOUND

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kgtable.building.generations import Generation
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from tests.index.sample_graph import build, load_words, write_tables
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
-from kgtable.index.build import ensure_index, index_step
 from kgtable.index.embedding import Embedder, Matrix, normalise
+from kgtable.index.graph_index import ensure_index, index_step
 from kgtable.index.words import terms
 
 TABLES = {
@@ -51,7 +51,7 @@ class WordEmbedder:
 
 
 def load_words(name: str) -> Embedder | None:
-    """Stands in for `kgtable.index.embedding_models.embedder_or_lexical`."""
+    """Stands in for `kgtable.index.embedding.embedder_or_lexical`."""
     return None if name == "none" else WordEmbedder()
 
 

@@ -7,19 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import kgtable.index.build
+import kgtable.index.graph_index
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.errors import VocabularyIndexError
-from kgtable.graph.document_source import StoredDocument
+from kgtable.graph.document_statements import StoredDocument
 from kgtable.graph.store import TripleStore, store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.terms import Namespaces
-from kgtable.index.build import VERSION, ensure_index, index_step, read_about
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import TableText, assemble
 from kgtable.index.embedding import Embedder
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import VERSION, GraphIndex, ensure_index, index_step, read_about
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
 
 
@@ -75,13 +74,13 @@ def test_documents_that_did_not_change_are_not_read_again(
         )
     build(tables, tmp_path / "kg")
     read: list[str] = []
-    plain = kgtable.index.build.read_document
+    plain = kgtable.index.graph_index.read_document
 
     def noted(store: TripleStore, id: str, names: Namespaces) -> StoredDocument | None:
         read.append(id)
         return plain(store, id, names)
 
-    monkeypatch.setattr("kgtable.index.build.read_document", noted)
+    monkeypatch.setattr("kgtable.index.graph_index.read_document", noted)
     (tables / "b.html").write_text("<p>Report b says that 13 ships came in 2021.</p>", encoding="utf-8")
     updated = build(tables, tmp_path / "kg")
     assert read == ["b"]

@@ -12,7 +12,7 @@ import pytest
 from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.corpus import K1, NONE, B, Corpus, Places, Statistics
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.words import terms
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import kgtable
 from kgtable.errors import KgtableError
-from kgtable.index.build import damaged_files
+from kgtable.index.graph_index import damaged_files
 from kgtable.resources import PACKAGE
 
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from kgtable.errors import EmbeddingError, MissingExtraError
-from kgtable.index import embedding_models, minilm
-from kgtable.index.embedding import normalise
-from kgtable.index.embedding_models import embedder_or_lexical, load_embedder, release_embedders
+from kgtable.index import embedding, minilm
+from kgtable.index.embedding import embedder_or_lexical, load_embedder, normalise, release_embedders
 from kgtable.index.minilm import MiniLM
 
 
@@ -41,7 +40,7 @@ def test_no_texts_give_no_rows(model: MiniLM) -> None:
 
 def test_a_question_is_embedded_without_torch(model: MiniLM) -> None:
     code = (
-        "import sys; from kgtable.index.embedding_models import load_embedder; load_embedder().embed(['x']);"
+        "import sys; from kgtable.index.embedding import load_embedder; load_embedder().embed(['x']);"
         "print(sorted(set(sys.modules) & {'torch', 'transformers', 'sentence_transformers'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -113,7 +112,7 @@ def test_a_missing_extra_leaves_lexical_retrieval_and_says_so_once(
     def absent(name: str) -> None:
         raise MissingExtraError(f"The embedding {name!r}", "embeddings")
 
-    monkeypatch.setattr(embedding_models, "load_embedder", absent)
+    monkeypatch.setattr(embedding, "load_embedder", absent)
     release_embedders()
     with caplog.at_level(logging.WARNING, logger="kgtable"):
         assert embedder_or_lexical("minilm") is None
@@ -151,6 +150,6 @@ def test_a_model_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_models.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(embedding.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"kgtable\[embeddings\]"):
         load_embedder("st:any")

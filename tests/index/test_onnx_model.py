@@ -7,7 +7,7 @@ import onnxruntime
 import pytest
 
 from kgtable.errors import EmbeddingError
-from kgtable.index.onnx_model import FLOAT, FUSED, ModelWriter, read_tensors
+from kgtable.index.minilm import FLOAT, FUSED, ModelWriter, read_tensors
 
 
 def session(model: bytes) -> onnxruntime.InferenceSession:

@@ -11,7 +11,7 @@ import pytest
 from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.embedding import Embedder
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from tests.index.sample_graph import load_words
 
 

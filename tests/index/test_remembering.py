@@ -9,8 +9,13 @@ import numpy as np
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import GraphDirectory
 from kgtable.building.pipeline import build_graph, refresh_mapping
-from kgtable.index.build import BuildEmbedding, RememberingEmbedder, ensure_index, index_step
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import (
+    BuildEmbedding,
+    GraphIndex,
+    RememberingEmbedder,
+    ensure_index,
+    index_step,
+)
 from kgtable.ontology.column_stats import by_name
 from tests.index.sample_graph import WordEmbedder, build
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from kgtable.errors import EmbeddingError
-from kgtable.index.embedding import Embedder
-from kgtable.index.embedding_models import load_embedder
+from kgtable.index.embedding import Embedder, load_embedder
 
 KEY = "sk-secret-of-this-test"
 

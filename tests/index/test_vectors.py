@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.vectors import (
     KINDS,
     VectorCache,

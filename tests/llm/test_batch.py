@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kgtable.errors import LLMError, LLMReplyError
-from kgtable.llm.batch import read_batch, write_batch
+from kgtable.llm.conversation import read_batch, write_batch
 from kgtable.llm.protocol import Completion, Request
 
 SCHEMA = {"title": "sum", "type": "object", "required": ["total"]}

@@ -18,8 +18,7 @@ from kgtable.errors import StorageError
 from kgtable.llm.cache import CompletionCache, Trace
 from kgtable.llm.conversation import ModelReply
 from kgtable.llm.faults import RequestFault
-from kgtable.llm.protocol import Completion
-from kgtable.llm.usage import Usage
+from kgtable.llm.protocol import Completion, Usage
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)
 data = st.none() | st.dictionaries(

@@ -30,7 +30,7 @@ from kgtable.llm.client import ChatModel, Tap, connect, open_async_client, open_
 from kgtable.llm.conversation import ModelReply, RetryPolicy
 from kgtable.llm.faults import RequestFault
 from kgtable.llm.protocol import Completion, OnText, Request
-from kgtable.llm.scripted_server import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer, WithoutFormats
+from kgtable.llm.scripted import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer, WithoutFormats
 
 KEY = "sk-test-0123456789"
 SCHEMA = {

@@ -18,12 +18,10 @@ from kgtable.errors import ConfigError, LLMError
 from kgtable.llm import client as client_module
 from kgtable.llm.cache import CompletionCache, Trace
 from kgtable.llm.client import ChatModel
-from kgtable.llm.conversation import RetryPolicy
-from kgtable.llm.protocol import Completion, OnText, Request
+from kgtable.llm.conversation import ReplyReader, RetryPolicy
+from kgtable.llm.protocol import Completion, OnText, Request, Usage
 from kgtable.llm.repair import LONGEST_REPAIRED, ReplyFault, read_object, whole_value, without_thoughts
-from kgtable.llm.scripted_server import Fail, Raw, ScriptedServer
-from kgtable.llm.usage import Usage
-from kgtable.llm.wire import ReplyReader
+from kgtable.llm.scripted import Fail, Raw, ScriptedServer
 
 NEVER = RetryPolicy(retries=0)
 PLAIN = Request(({"role": "user", "content": "the secret of the prompt"},))

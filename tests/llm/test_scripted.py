@@ -11,8 +11,7 @@ import pytest
 
 from kgtable.errors import LLMRateLimitError, LLMReplyError
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import ScriptedLLM
-from kgtable.llm.scripted_server import Drop, Fail, Hang, Raw, Say, ScriptedServer, WithoutFormats
+from kgtable.llm.scripted import Drop, Fail, Hang, Raw, Say, ScriptedLLM, ScriptedServer, WithoutFormats
 
 
 def asked(server: ScriptedServer, **body: Any) -> Any:

@@ -7,10 +7,8 @@ from decimal import Decimal
 import pytest
 
 from kgtable.errors import LLMReplyError
-from kgtable.llm.metering import MeteredLLM, measured
-from kgtable.llm.protocol import Request
+from kgtable.llm.protocol import MeteredLLM, Request, Usage, UsageMeter, measured, price, shipped_prices
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.llm.usage import Usage, UsageMeter, price, shipped_prices
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 REQUEST = Request(({"role": "user", "content": "?"},), schema=OBJECT, stage="labels")

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.llm.conversation import ModelReply
+from kgtable.llm.conversation import ModelReply, StreamReader, read_reply
 from kgtable.llm.faults import GARBLED, RequestFault
 from kgtable.llm.protocol import Request
-from kgtable.llm.wire import StreamReader, read_reply
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -7,7 +7,7 @@ import pytest
 from kgtable.building.generations import Generation
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from tests.index.sample_graph import build, load_words, write_tables
 
 

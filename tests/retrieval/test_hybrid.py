@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from kgtable.building.catalogue import Catalogue
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import CellAddress, Namespaces
-from kgtable.index.build import build_index
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex, build_index
 from kgtable.index.substring import folded
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import (

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.cli.main import main
 from kgtable.errors import GraphNotFoundError
+from kgtable.knowledge_graph import KnowledgeGraph
 
 QUESTION = "What is the population of Springfield?"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import LLMReplyError
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.question_terms import ASKING, MOST_LABELS, Query, extract_labels, labels_by_model
 

@@ -8,7 +8,7 @@ import pytest
 
 from kgtable.index import corpus_assembly as assembly
 from kgtable.index.corpus import Corpus
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.retrieval import ranking
 from kgtable.retrieval.question_terms import Query
 from kgtable.retrieval.ranking import (

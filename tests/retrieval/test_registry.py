@@ -9,7 +9,8 @@ import kgtable
 from kgtable.errors import RetrievalError
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Choice
-from kgtable.retrieval.whole_table import BM25Retriever, TableTexts
+from kgtable.retrieval.table_texts import TableTexts
+from kgtable.retrieval.whole_table import BM25Retriever
 
 
 class Letters:

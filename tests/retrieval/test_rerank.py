@@ -7,11 +7,10 @@ from kgtable.errors import LLMReplyError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.question_terms import Query
-from kgtable.retrieval.ranking import Weights, score
-from kgtable.retrieval.rerank import TRUST, reranked
+from kgtable.retrieval.ranking import TRUST, Weights, reranked, score
 
 QUESTION = "How many gold medals did Kenya win?"
 

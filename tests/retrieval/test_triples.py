@@ -14,7 +14,7 @@ from kgtable.graph.table_content import FoundCell
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import KGT, CellAddress, Namespaces
 from kgtable.graph.writers import Format
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.registry import Material
 from kgtable.retrieval.result import FIRST_BATCH, LARGEST_BATCH, LateTriples, ScoredTriple

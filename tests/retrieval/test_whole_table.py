@@ -11,7 +11,8 @@ import kgtable
 from kgtable.errors import GraphNotFoundError
 from kgtable.index.embedding import Matrix, normalise
 from kgtable.retrieval.result import ScoredTable
-from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever, TableTexts, as_retrieval, tokens
+from kgtable.retrieval.table_texts import TableTexts, as_retrieval
+from kgtable.retrieval.whole_table import BM25Retriever, DenseRetriever, tokens
 from kgtable.tables.linearize import TABLE_FORMATS, TableFormat
 from tests.retrieval.whole_tables_data import TABLES, table, triples_of
 

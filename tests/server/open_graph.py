@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgtable.api import KnowledgeGraph
+from kgtable.knowledge_graph import KnowledgeGraph
 
 
 def silent(name: str, data: Any) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from kgtable.server.problems import Problem
+from kgtable.server.messages import Problem
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from kgtable.llm.scripted_server import Hang, Say, ScriptedServer
+from kgtable.llm.scripted import Hang, Say, ScriptedServer
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.state import GraphFolder
 from tests.server.accessibility import violations

@@ -15,8 +15,8 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import UsageError
 from kgtable.server.editing import safe_name
+from kgtable.server.messages import Problem
 from kgtable.server.options import ServerSettings
-from kgtable.server.problems import Problem
 from kgtable.server.security import may_edit, require_edit
 from kgtable.server.state import GraphFolder
 from kgtable.server.table_editor import check_decisions, source_paths

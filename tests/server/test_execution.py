@@ -23,7 +23,7 @@ from kgtable.server.execution import (
     syntax_problem,
     without_unused_prefixes,
 )
-from kgtable.server.problems import Problem
+from kgtable.server.messages import Problem
 from tests.server.conftest import DATA
 from tests.server.refusals import refused
 from tests.server.serving import store_with

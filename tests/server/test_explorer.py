@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import (
     GraphNotFoundError,
     KgtableError,
@@ -23,12 +22,13 @@ from kgtable.errors import (
     StorageError,
     UsageError,
 )
-from kgtable.llm.scripted_server import Fail, Hang, ScriptedServer
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.llm.scripted import Fail, Hang, ScriptedServer
 from kgtable.resources import PACKAGE
-from kgtable.server import answer_card, explorer
-from kgtable.server.explorer import OPERATIONS, Explorer, kind_of
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.state import GraphFolder
+from kgtable.server.views import answer_card, explorer
+from kgtable.server.views.explorer import OPERATIONS, Explorer, kind_of
 from tests.server.refusals import refused
 from tests.server.serving import Running, running
 

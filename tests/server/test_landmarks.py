@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
-from kgtable.server.landmarks import column_names, landmarks, unit_facts, unit_list
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
+from kgtable.server.views.overview import column_names, landmarks, unit_facts, unit_list
 from tests.server.accessibility import violations
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
 from tests.server.open_graph import silent

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kgtable.server.monitoring import BUCKETS, AccessLog, Metrics
 from kgtable.server.options import ServerSettings
-from kgtable.server.state import ServerState, StoreFolder
+from kgtable.server.state import BUCKETS, AccessLog, Metrics, ServerState, StoreFolder
 
 
 def logged(*requests: tuple[str, str], delay: float = 0.0) -> list[dict[str, object]]:

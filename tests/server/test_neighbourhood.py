@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphNotFoundError, UsageError
-from kgtable.server.neighbourhood import neighbours, place, resource, search
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.server.views.neighbourhood import neighbours, place, resource, search
 from tests.server.open_graph import silent
 
 

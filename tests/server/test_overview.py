@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.building.pipeline import start_empty
-from kgtable.server import overview, table_list
-from kgtable.server.row_order import forget_orders
-from kgtable.server.suggested_questions import suggestions
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.server.views import overview, table_list
+from kgtable.server.views.suggested_questions import suggestions
+from kgtable.server.views.table_windows import forget_cells
 from tests.server.open_graph import silent
 
 
@@ -20,7 +20,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]:
     start_empty(folder)
     yield kgtable.open(folder)
     overview.forget()
-    forget_orders()
+    forget_cells()
 
 
 def listed(q: str = "", offset: int = 0, limit: int = 100) -> dict[str, object]:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.server import process
-from kgtable.server.frames import Decoder, encode
+from kgtable.server.messages import Decoder, encode
 from kgtable.server.options import Lanes
 from kgtable.server.pool import Pool
 from kgtable.server.process import WorkerDiedError

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server.service_description import SD
+from kgtable.server.sparql_protocol import SD
 from tests.server.serving import Running
 
 

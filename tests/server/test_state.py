@@ -15,8 +15,8 @@ from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphNotFoundError, GraphVersionError, ServerError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.terms import KGT
+from kgtable.server.messages import Problem
 from kgtable.server.options import ServerSettings
-from kgtable.server.problems import Problem
 from kgtable.server.state import (
     ENTRY_LIMIT,
     WIDELY_USED,

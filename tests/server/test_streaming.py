@@ -14,7 +14,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgtable.server.execution import SHORTENED, STREAM_FROM, Evaluator
-from kgtable.server.frames import Head
+from kgtable.server.messages import Head
 from kgtable.server.options import Lanes, ServerLimits, ServerSettings
 from kgtable.server.process import HELD_MOST, ResultStream
 from tests.server.serving import Running, running, store_with

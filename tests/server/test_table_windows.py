@@ -10,15 +10,16 @@ import pyoxigraph as ox
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.table_decoder import TableStatements
 from kgtable.graph.terms import KGT, XSD
-from kgtable.server import table_windows
-from kgtable.server.row_order import IndexedColumns, StoredColumns
-from kgtable.server.table_windows import (
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.server.views import table_windows
+from kgtable.server.views.table_windows import (
     AROUND,
     LONGEST_TEXT,
+    IndexedColumns,
+    StoredColumns,
     cell,
     csv,
     group_path,

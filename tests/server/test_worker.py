@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from kgtable.server.frames import Decoder, Head, encode
-from kgtable.server.problems import Problem
+from kgtable.server.messages import Decoder, Head, Problem, encode
 from kgtable.server.worker import Emit, Reader, Worker, serve
 from tests.server.refusals import refused
 from tests.server.serving import store_with

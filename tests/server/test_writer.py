@@ -10,7 +10,7 @@ import pytest
 
 from kgtable.building.generations import LOCK
 from kgtable.building.pipeline import start_empty
-from kgtable.graph.snapshots import newest
+from kgtable.graph.store import newest
 from kgtable.server.execution import Evaluator
 from kgtable.server.writer import DatasetConflictError, StoreWriter, with_dataset
 from kgtable.storage import exclusive_lock

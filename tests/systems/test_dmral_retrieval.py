@@ -6,7 +6,7 @@ import pytest
 
 import kgtable
 from kgtable.errors import RetrievalError
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.systems.dmral.connected_groups import GroupFinder, RelationGraph
 from kgtable.systems.dmral.coverage_retrieval import DmralOptions

@@ -16,12 +16,12 @@ from typing import Any
 
 from openpyxl import Workbook
 
-from kgtable.graph.cell_encoder import SCALES
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import find_files, read_file
 from kgtable.tables.model import spreadsheet_reference
+from kgtable.values.scales import SCALE_LETTERS
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def read_cell(annotated: AnnotatedTable, row: int, column: int) -> str:
         if quantity.denominator:
             parts.append(f"/{quantity.denominator}")
         if quantity.scale:
-            parts.append(SCALES.get(quantity.scale, f"10^{quantity.scale}"))
+            parts.append(SCALE_LETTERS.get(quantity.scale, f"10^{quantity.scale}"))
         if period := annotated.quantities.period(row, column, label):
             parts.append(f"@{period}")
         return " ".join(parts)
@@ -435,7 +435,7 @@ def _units() -> Iterator[Case]:
         "unit: ct/kWh",
         "a.csv",
         "Year,Tariff (ct/kWh)\n2021,31.2\n2022,33.5\n",
-        B2="0.312 CCY_EUR /kWh 10^-2 @2021",
+        B2="0.312 CCY_EUR /kWh C @2021",
     )
 
 
@@ -775,7 +775,7 @@ def _known_misses() -> Iterator[Case]:
         "miss: cents per share",
         "a.csv",
         "USD million,2022,2023\nSales,640,655\nBasic earnings CENTS PER SHARE,125,130\n",
-        B3="1.25 CCY_USD /share 10^-2 @2022",
+        B3="1.25 CCY_USD /share C @2022",
     )
     yield _case(
         "miss: a number of things",

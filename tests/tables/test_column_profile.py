@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from kgtable.tables.column_profile import (
     CACHED_CELLS,
     SAMPLED_TEXTS,
+    CellKind,
+    CellValue,
     ColumnStyle,
     profile_columns,
     type_cell,
 )
 from kgtable.tables.model import Structure, Table
-from kgtable.values.cell_types import MISSING_MARKERS, CellKind, CellValue
 from kgtable.values.dates import Order
-from kgtable.values.numbers import parse_number
+from kgtable.values.numbers import MISSING_MARKERS, parse_number
 from tests.tables.column_samples import kinds, table, typed_column
 
 

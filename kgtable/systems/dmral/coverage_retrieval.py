@@ -15,7 +15,7 @@ import numpy as np
 
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.relations import TableRelations
 from kgtable.index.words import is_empty_word
 from kgtable.llm.protocol import LLM

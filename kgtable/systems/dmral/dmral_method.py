@@ -8,7 +8,7 @@ from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import TableSource
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.relations import TableRelations
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever

@@ -17,7 +17,7 @@ import numpy as np
 from kgtable.index.column_profiles import KEY_WORDS, header_words
 from kgtable.index.corpus import NONE
 from kgtable.index.embedding import Matrix
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Integers
 from kgtable.index.substring import folded
 from kgtable.index.words import asking_terms, is_empty_word, terms

@@ -21,8 +21,7 @@ from kgtable.answering.program_answers import RULES, answer_by_rules, citations_
 from kgtable.answering.written_programs import read_program
 from kgtable.errors import KgtableError
 from kgtable.index.relations import TableRelations
-from kgtable.llm.protocol import LLM, Message, OnText, Request
-from kgtable.llm.usage import UsageMeter
+from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.programs.batch_execution import Session, texts
 from kgtable.programs.executor import ProgramResult, run

@@ -9,7 +9,7 @@ from kgtable.answering.evidence import TableSource
 from kgtable.answering.program_answers import relations_of
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.passage_index import PassageIndex
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever

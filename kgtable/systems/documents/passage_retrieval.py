@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgtable.index.embedding import Matrix
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.passage_index import IndexedPassage, PassageIndex
 from kgtable.index.postings import Floats
 from kgtable.llm.protocol import LLM

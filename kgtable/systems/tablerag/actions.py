@@ -60,7 +60,7 @@ class Actions(Protocol):
     """A language of actions over the tables of one question; state is kept between them."""
 
     def instructions(self) -> str:
-        """What the model is told of the language."""
+        """The description of the language for the model."""
         ...
 
     def run(self, action: Any) -> Observation:
@@ -68,7 +68,7 @@ class Actions(Protocol):
         ...
 
     def close(self) -> None:
-        """End what runs beside."""
+        """End the process of the actions, if there is one."""
         ...
 
 

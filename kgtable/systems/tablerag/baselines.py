@@ -15,11 +15,16 @@ from threading import Lock
 
 from kgtable.graph.table_content import ContentRow, TableContent
 from kgtable.graph.terms import CellAddress
-from kgtable.systems.tablerag.databases import DatabaseShelf, TableDatabases
-from kgtable.systems.tablerag.entry_search import EntrySearch, Searched, SearchMode, best
+from kgtable.systems.tablerag.databases import (
+    DatabaseShelf,
+    EntrySearch,
+    Searched,
+    SearchMode,
+    TableDatabases,
+    best,
+)
 from kgtable.systems.tablerag.retriever import Asked, ViewRefusedError
-from kgtable.systems.tablerag.shown_tables import ShownTable
-from kgtable.systems.tablerag.vocabulary import ColumnEntry, cut, json_lines
+from kgtable.systems.tablerag.vocabulary import ColumnEntry, ShownTable, cut, json_lines
 
 TOKENS_PER_CELL = 3
 """What the reference implementation takes a cell for when it decides whether a table fits."""

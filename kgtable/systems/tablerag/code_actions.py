@@ -1,32 +1,163 @@
-"""Actions in SQL and in Python, each run in a locked-down process of its own; state is kept in it."""
+"""Actions in SQL and in Python, each run in a locked-down process of its own; state is kept in it.
+
+The process is given and gives back one JSON object a line, within limits of time and size.
+"""
 
 from __future__ import annotations
 
 import ast
 import base64
 import importlib.util
+import json
 import os
+import selectors
 import shutil
+import signal
+import subprocess
 import sys
 import sysconfig
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import relations_of
-from kgtable.errors import MissingExtraError
+from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.programs.arrow_columns import arrow
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text
-from kgtable.systems.tablerag.bounded_process import BoundedProcess, ProcessEndedError, SandboxError
 from kgtable.systems.tablerag.plain_tables import PlainTable, result_datum
 from kgtable.systems.tablerag.vocabulary import cut
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+LONGEST_REPLY = 4 << 20
+"""Bytes of a reply beyond which a process is ended."""
+
+LONGEST_COMPLAINT = 2_000
+
+
+class SandboxError(KgtableError):
+    """Code by a model cannot be run here in safety."""
+
+
+class ProcessEndedError(Exception):
+    """The process ended, or was ended because it took too long or wrote too much; the message says which."""
+
+
+class BoundedProcess:
+    """A child process that answers requests one by one; killed with all that it started.
+
+    Args:
+        command: what is run.
+        environment: all the variables it gets.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._child = subprocess.Popen(  # noqa: S603
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            cwd="/" if os.name == "posix" else None,
+            start_new_session=True,
+        )
+        self._rest = b""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._child.poll() is None
+
+    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The reply to a request. Raises `ProcessEndedError`; the process is gone then."""
+        assert self._child.stdin is not None
+        if self._rest:
+            self.close()
+            raise ProcessEndedError("it said more than it was asked and was ended")
+        line = json.dumps(request, ensure_ascii=True).encode("ascii") + b"\n"
+        until = time.monotonic() + seconds
+        writer = threading.Thread(target=self._send, args=(self._child.stdin, line), daemon=True)
+        writer.start()
+        try:
+            reply = self._line(until)
+            found = json.loads(reply)
+        except ProcessEndedError:
+            self.close()
+            raise
+        except (ValueError, RecursionError) as error:
+            self.close()
+            raise ProcessEndedError("it sent what is no reply") from error
+        finally:
+            writer.join(1.0)
+        if not isinstance(found, dict):
+            self.close()
+            raise ProcessEndedError("it sent what is no reply")
+        return found
+
+    def complaint(self) -> str:
+        """The last line that it wrote to its standard error, after it ended."""
+        stream = self._child.stderr
+        if stream is None or self.alive:
+            return ""
+        with suppress(OSError, ValueError):
+            os.set_blocking(stream.fileno(), False)
+            text = (stream.read(LONGEST_COMPLAINT) or b"").decode("utf-8", "replace")
+            return (text.strip().splitlines() or [""])[-1][:200]
+        return ""
+
+    def close(self) -> None:
+        """Kill it and everything that it started."""
+        if self._child.poll() is None:
+            with suppress(OSError):
+                if os.name == "posix":
+                    os.killpg(self._child.pid, signal.SIGKILL)
+                else:
+                    self._child.kill()
+            self._child.wait()
+        for stream in (self._child.stdin, self._child.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
+    def release(self) -> None:
+        """Kill it and close all that leads to it."""
+        self.close()
+        if self._child.stderr is not None:
+            self._child.stderr.close()
+
+    @staticmethod
+    def _send(stream: IO[bytes], line: bytes) -> None:
+        with suppress(OSError, ValueError):
+            stream.write(line)
+            stream.flush()
+
+    def _line(self, until: float) -> bytes:
+        assert self._child.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._child.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._rest:
+                left = until - time.monotonic()
+                if left <= 0 or not selector.select(left):
+                    raise ProcessEndedError("it took too long and was ended")
+                piece = os.read(self._child.stdout.fileno(), 1 << 16)
+                if not piece:
+                    self._child.wait()
+                    raise ProcessEndedError("it ended by itself, or for want of memory")
+                self._rest += piece
+                if len(self._rest) > LONGEST_REPLY:
+                    raise ProcessEndedError("it said too much and was ended")
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
 
 SECONDS = 10.0
 """Seconds that an action may take."""

@@ -15,9 +15,8 @@ from kgtable.building.generations import Generation
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import ContentRow, TableContent
-from kgtable.index.embedding import Embedder
-from kgtable.index.embedding_models import DEFAULT, embedder_or_lexical
-from kgtable.index.open import GraphIndex
+from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
+from kgtable.index.graph_index import GraphIndex
 from kgtable.resources import cache_folder
 from kgtable.retrieval.question_terms import extract_labels, plain_labels
 from kgtable.retrieval.registry import Choice, Material, Method, Retrievers
@@ -28,8 +27,7 @@ from kgtable.systems.tablerag.baselines import (
     ReadTableView,
     RowColumnView,
 )
-from kgtable.systems.tablerag.databases import DatabaseShelf
-from kgtable.systems.tablerag.entry_search import SearchMode
+from kgtable.systems.tablerag.databases import DatabaseShelf, SearchMode
 from kgtable.systems.tablerag.react import ReactSolver
 from kgtable.systems.tablerag.retriever import SchemaCellView, ShowingRetriever, TableShowing
 from kgtable.systems.tablerag.vocabulary import BUDGET

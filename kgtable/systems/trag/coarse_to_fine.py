@@ -17,21 +17,21 @@ import scipy.sparse as sp
 
 from kgtable.building.generations import Generation
 from kgtable.graph.terms import Namespaces
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Floats, Integers
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import TABLES_KEPT, Clock, HybridRetriever
 from kgtable.retrieval.ranking import Scored, softmax
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
-from kgtable.retrieval.whole_table import TriplesOf
+from kgtable.retrieval.table_texts import TriplesOf
 from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
-from kgtable.systems.trag.hypergraph import Hyperedge
-from kgtable.systems.trag.pagerank import personalised_pagerank, transitions
+from kgtable.systems.trag.hypergraph import Hyperedge, TableHypergraph
 from kgtable.systems.trag.table_features import similarities
 from kgtable.systems.trag.table_graph import (
+    personalised_pagerank,
+    transitions,
     within,
 )
-from kgtable.systems.trag.table_hypergraph import TableHypergraph
 from kgtable.systems.trag.trag_options import Feature, PublishedOptions, Start, TableRelation, TragOptions
 
 TEMPERATURE = 2.0

@@ -15,8 +15,7 @@ from kgtable.building.contents import mark_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.errors import GraphNotFoundError, MissingExtraError, StorageError, VocabularyIndexError
 from kgtable.graph.terms import KGT, RDF, RDFS, Namespaces
-from kgtable.index.build import keep_index, mark_index
-from kgtable.index.open import GraphIndex
+from kgtable.index.graph_index import GraphIndex, keep_index, mark_index
 from kgtable.storage import storage_errors
 from kgtable.systems.trag.trag_options import CLUSTERS, TYPICAL
 
@@ -73,7 +72,7 @@ def refresh_hyperedges(generation: Generation) -> None:
 def write_hyperedges(generation: Generation, clusters: int, typical: int) -> None:
     """Write the hyperedges of a generation that no reader sees yet; those of the one before are taken up."""
     try:
-        from kgtable.systems.trag.table_hypergraph import TableHypergraph
+        from kgtable.systems.trag.hypergraph import TableHypergraph
     except ImportError:
         raise MissingExtraError("The hypergraph", "trag") from None
 

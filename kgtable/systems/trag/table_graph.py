@@ -1,4 +1,7 @@
-"""Which tables are near to each other: sparse weighted graphs from vectors, and from the RDF graph's terms."""
+"""Sparse weighted graphs of tables that are near to each other, and PageRank over them (T-RAG, section 3.3).
+
+Two tables are near by their vectors, or by the terms that they share in the RDF graph.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from kgtable.index.corpus import NONE, Places
-from kgtable.index.postings import Integers
+from kgtable.index.postings import Floats, Integers
 from kgtable.index.vectors import one_thread
 from kgtable.systems.trag.table_features import Rows
-from kgtable.systems.trag.trag_options import NEIGHBOURS
+from kgtable.systems.trag.trag_options import DAMPING, NEIGHBOURS
 
 COMMONEST = 100
 """Tables that share a subject or predicate beyond which it tells nothing."""
@@ -77,7 +80,7 @@ def sharing_subjects(places: Places, texts: int, neighbours: int = NEIGHBOURS) -
 
 
 def sharing_predicates(places: Places, neighbours: int = NEIGHBOURS) -> sp.csr_matrix:
-    """Tables whose cells are said by the same predicates."""
+    """Tables whose cells have the same predicates."""
     size = int(places.column_predicate.max(initial=-1)) + 1
     return sharing_terms(places.column_table, places.column_predicate, places.tables, size, neighbours)
 
@@ -106,3 +109,45 @@ def parts_of_one(places: Places, near: sp.csr_matrix, shared: sp.csr_matrix) -> 
 def within(weights: sp.csr_matrix, nodes: Integers) -> sp.csr_matrix:
     """The subgraph of some nodes, numbered in their order."""
     return sp.csr_matrix(weights[nodes][:, nodes])
+
+
+MOST_STEPS = 50
+TOLERANCE = 1e-6
+
+
+def transitions(weights: sp.csr_matrix) -> sp.csr_matrix:
+    """The weights with each row divided by its sum; a node without edges has one to itself."""
+    sums = np.asarray(weights.sum(axis=1)).ravel()
+    alone = sums <= 0
+    scaled = sp.diags(1 / np.where(alone, 1.0, sums)) @ weights
+    return sp.csr_matrix(scaled + sp.diags(alone.astype(np.float64)))
+
+
+def personalised_pagerank(
+    weights: sp.csr_matrix,
+    restart: Floats,
+    damping: float = DAMPING,
+    *,
+    most: int = MOST_STEPS,
+    tolerance: float = TOLERANCE,
+) -> Floats:
+    """The fixed point of ``v = (1 - α) h + α P v``, where α is `damping` and P the `transitions`.
+
+    `weights` are the edges' weights, symmetric, shape (nodes, nodes), none negative; `restart` is h, shape
+    (nodes,), none negative, scaled to sum to 1. As in the paper a node takes the mean of its neighbours. The walk
+    of textbooks multiplies by the transpose of P and gives v times the sum of the node's weights, started by h
+    times the same: it ranks tables with many near ones above all others, see ``docs/trag.md``.
+    """
+    total = float(restart.sum())
+    if total <= 0:
+        return np.full(len(restart), 1 / max(len(restart), 1), dtype=np.float32)
+    start = restart.astype(np.float64) / total
+    step = transitions(weights)
+    found = start
+    for _ in range(most):
+        moved = damping * (step @ found) + (1 - damping) * start
+        change = float(np.abs(moved - found).sum())
+        found = moved
+        if change < tolerance:
+            break
+    return np.asarray(found, dtype=np.float32)

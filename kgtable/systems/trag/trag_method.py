@@ -1,18 +1,87 @@
-"""The methods ``trag`` and ``trag-paper``: their retriever and their solver."""
+"""The methods ``trag`` and ``trag-paper``: their retriever, and their solver (T-RAG, section 3.4 and appendix A.2).
+
+The solver is a model that sees how the retrieved tables are related. Its reply has the form of every other method's:
+a program or cited cells, executed, grounded and judged alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from string import Template
 
+from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Solver
-from kgtable.answering.evidence import TableSource
+from kgtable.answering.context import ContextUnit, Kind, Presentation
+from kgtable.answering.evidence import Evidence, TableSource
+from kgtable.answering.generation import Generator
+from kgtable.answering.presentations import presentation
+from kgtable.answering.program_answers import answer_by_rules
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore
+from kgtable.llm.protocol import LLM, OnText
+from kgtable.resources import PACKAGE
 from kgtable.retrieval.hybrid import HybridRetriever
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
-from kgtable.systems.trag.graph_aware import GraphAwareSolver
 from kgtable.systems.trag.trag_options import PublishedOptions, TableRelation, TragOptions
+
+Related = Callable[[Sequence[str]], Sequence[tuple[str, str, TableRelation, float]]]
+"""The edges between some tables: both ids, the relation and its weight."""
+
+TABLES_RELATED = 20
+"""Tables, the best first, whose relations are told."""
+
+MOST_LINES = 40
+"""Relations that are told, the strongest first."""
+
+_STEPS = PACKAGE / "systems" / "trag" / "prompts" / "graph_aware.txt"
+
+
+class RelatedTables:
+    """Another presentation, followed by the relations between its tables; its reading asks for three steps."""
+
+    def __init__(self, inner: Presentation, related: Related) -> None:
+        self._inner, self._related = inner, related
+        self.name = f"{inner.name}, related"
+        self.kind: Kind = inner.kind
+        self.reading = Template(_STEPS.read_text(encoding="utf-8")).substitute(reading=inner.reading).strip()
+
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
+        """Those of the other presentation."""
+        return self._inner.units(evidence)
+
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
+        """The other presentation's text, then a line for each pair of related tables in it."""
+        text = self._inner.render(units, evidence)
+        tables = list(dict.fromkeys(unit.table for unit in units))[:TABLES_RELATED]
+        lines = relation_lines(self._related(tables), evidence)
+        return "\n".join([text, "", "Relations between the tables:", *lines]) if lines else text
+
+
+def relation_lines(related: Sequence[tuple[str, str, TableRelation, float]], evidence: Evidence) -> list[str]:
+    """The relations as lines, the strongest first, tables by their short names.
+
+    Parts of one table come before all others, since an answer may have to join them.
+    """
+    ranked = sorted(related, key=lambda edge: (edge[2] is not TableRelation.PARTS, -edge[3], *edge[:3]))
+    return [
+        f"{evidence.alias(first)} – {evidence.alias(second)}: {relation} ({min(weight, 1.0):.2f})"
+        for first, second, relation, weight in ranked[:MOST_LINES]
+    ]
+
+
+class GraphAwareSolver:
+    """Answers by the model over tables and their relations; without a model by kgtable's rules."""
+
+    def __init__(self, related: Related, options: TragOptions) -> None:
+        self._related, self._options = related, options
+
+    def solve(self, evidence: Evidence, llm: LLM | None, *, on_text: OnText | None = None) -> Answer:
+        """See `Solver.solve`."""
+        if llm is None:
+            return answer_by_rules(evidence)
+        layout = RelatedTables(presentation(self._options.shown), self._related)
+        return Generator(llm, layout=layout).answer(evidence, on_text=on_text)
 
 
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:

@@ -9,11 +9,9 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from kgtable.errors import MappingError
-from kgtable.tables.layout.cell_roles import blank
-from kgtable.tables.layout.column_shapes import SAMPLE_ROWS, Profile, profile_rows
+from kgtable.tables.layout.cell_roles import SAMPLE_ROWS, Profile, blank, profile_rows
 from kgtable.tables.layout.groups import Groups, find_groups
-from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header, is_unit_row
-from kgtable.tables.layout.header_paths import make_columns
+from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header, is_unit_row, make_columns
 from kgtable.tables.layout.label_column import find_label_column, left_margin, with_margin, without_margin
 from kgtable.tables.layout.notes import find_footnotes, find_marks, find_parts
 from kgtable.tables.model import Grid, LayoutDecision, Structure, Table

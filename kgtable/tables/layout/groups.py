@@ -1,4 +1,4 @@
-"""Rows that head others, and which rows they head."""
+"""Group rows: which rows are headings of others, and which rows belong to them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgtable.tables.layout.column_shapes import Profile
+from kgtable.tables.layout.cell_roles import Profile
 from kgtable.tables.layout.header import HeaderRows
-from kgtable.tables.layout.row_kinds import RowKind, kinds_of_rows, label_of, levels_of_rows
-from kgtable.tables.layout.totals import LONGEST_SUM, Totals, adds_up_below, find_totals, is_named_total
+from kgtable.tables.layout.row_kinds import (
+    LONGEST_SUM,
+    RowKind,
+    Totals,
+    adds_up_below,
+    find_totals,
+    is_named_total,
+    kinds_of_rows,
+    label_of,
+    levels_of_rows,
+)
 from kgtable.tables.model import Grid, Row
 
 _WORD = re.compile(r"[^\W\d_]{2,}")

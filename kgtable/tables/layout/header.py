@@ -1,23 +1,29 @@
-"""Where the header of a table begins and ends."""
+"""The header of a table: which rows it has, and the header texts above each column.
+
+A text that spans several columns belongs to each of them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from kgtable.tables.layout.cell_roles import (
+    DEEPEST_HEADER,
     Look,
+    Profile,
     blank,
     is_money_or_scale,
     is_period,
     is_unit,
     look,
+    names_something,
+    shape_votes,
     year_with_unit,
 )
-from kgtable.tables.layout.column_shapes import DEEPEST_HEADER, Profile, shape_votes
-from kgtable.tables.model import Grid, Row
+from kgtable.tables.model import Area, Column, Grid, Row
 
 MOST_TITLE_ROWS = 20
 _SERIES_CELL = re.compile(r"[$€£#]?\s?(\d{1,6}(?:\.\d{1,4})?)(?:\s?[A-Za-z]{1,4}\.?)?", re.ASCII)
@@ -113,7 +119,8 @@ def _count_titles(grid: Grid, rows: Sequence[Row]) -> int:
         if not alone or (index, 0) in grid.header_cells:
             return index
         beneath = filled(rows[index + 1]) if index + 1 < len(rows) else []
-        if (is_unit(row[0]) or is_period(row[0])) and beneath and beneath != [0]:
+        is_heading = is_unit(row[0]) or (is_period(row[0]) and not names_something(row[0]))
+        if is_heading and beneath and beneath != [0]:
             return index
     return 0
 
@@ -130,7 +137,7 @@ def _metadata_block(rows: Sequence[Row]) -> int:
 
 
 def _marked_header(grid: Grid, rows: Sequence[Row], first: int) -> int:
-    """The row after the header as `<th>` cells and merged areas tell it; `first` if they tell nothing."""
+    """The row after the header as marked by `<th>` cells and merged areas; `first` if there are none."""
     end = first
     if grid.header_cells:
         while end < min(len(rows), first + DEEPEST_HEADER):
@@ -255,3 +262,183 @@ def _complete(above: Sequence[Row], width: int) -> bool:
         if not is_unit_row(row):
             return len(row) >= width and not any(blank(text) for text in row[1:width])
     return False
+
+
+WIDEST_CENTRED = 300
+
+
+def make_columns(
+    rows: Sequence[Row], found: HeaderRows, width: int, label_column: int, merged: Sequence[Area]
+) -> tuple[Column, ...]:
+    """One `Column` for each of `width` grid columns.
+
+    Texts of unit rows are left out of a path unless two columns would have the same path without them.
+    """
+    levels = spread_header(rows, found, width, merged)
+    named = [levels[row] for row in found.header if row not in found.unit_rows]
+    paths = [_path([level[column] for level in named]) for column in range(width)]
+    if label_column < width:
+        paths[label_column] = tuple(part for part in paths[label_column] if not is_money_or_scale(part))
+    if found.unit_rows:
+        units = [levels[row] for row in found.header if row in found.unit_rows]
+        counts: dict[tuple[str, ...], int] = {}
+        for path in paths:
+            counts[path] = counts.get(path, 0) + 1
+        for column, path in enumerate(paths):
+            if counts[path] > 1 and column != label_column:
+                paths[column] = _path([*path, *(level[column] for level in units)])
+    return tuple(Column(index, path) for index, path in enumerate(paths))
+
+
+def spread_header(
+    rows: Sequence[Row], found: HeaderRows, width: int, merged: Sequence[Area] = ()
+) -> Mapping[int, tuple[str, ...]]:
+    """For each header row the text that stands above each column, spanning texts repeated."""
+    areas: dict[int, list[Area]] = {}
+    for area in merged:
+        if area.top in found.header and area.right > area.left:
+            areas.setdefault(area.top, []).append(area)
+    levels: dict[int, tuple[str, ...]] = {}
+    bounds: set[int] = {1}
+    for position, row in enumerate(found.header):
+        texts = [rows[row][column].strip() if column < len(rows[row]) else "" for column in range(width)]
+        own = {column for column, text in enumerate(texts) if text}
+        below = [rows[lower] for lower in found.header[position + 1 :]]
+        if row in areas:
+            for area in areas[row]:
+                for column in range(area.left, min(area.right, width - 1) + 1):
+                    texts[column] = texts[area.left]
+        elif row in found.unit_rows:
+            _spread_right(texts, set(range(1, width)), {1})
+        elif below:
+            named_below = {column for lower in below for column in filled(lower) if column < width}
+            _spread(texts, named_below | own, bounds, below)
+        bounds |= {
+            column for column in range(1, width) if column in own and texts[column] != texts[column - 1]
+        }
+        levels[row] = tuple(texts)
+    return levels
+
+
+def _spread(texts: list[str], open_columns: set[int], bounds: set[int], below: Sequence[Row]) -> None:
+    """Fill the empty cells of an upper header row, in place.
+
+    A text at the left of its columns goes on to the right until the next text or the boundary of a
+    level above. Where columns stand left of the first text, texts are in the middle of theirs.
+    """
+    width = len(texts)
+    own = [column for column in range(1, width) if texts[column]]
+    if not own:
+        if texts[0] and is_period(texts[0]):
+            for column in sorted(open_columns - {0}):
+                texts[column] = texts[0]
+            texts[0] = ""
+        return
+    if len(own) == 1 and is_period(texts[own[0]]):
+        periods = {column for row in below for column in _columns_of_periods(row, width)}
+        if len(periods) > 1:
+            open_columns &= set(range(min(periods), max(periods) + 1))
+    if len(bounds) > 1 or own[0] == 1 or width > WIDEST_CENTRED or not open_columns & set(range(1, own[0])):
+        _spread_right(texts, open_columns, bounds | _line_breaks(texts, below))
+    elif len(own) > 1:
+        _spread_centred(texts, own, open_columns)
+    elif is_period(texts[own[0]]) or own[0] * 2 == width:
+        for column in sorted(open_columns - {0}):
+            texts[column] = texts[own[0]]
+    elif own[0] < width - 1 or width == 3:
+        _spread_over_alike(texts, own[0], below)
+
+
+def _columns_of_periods(row: Row, width: int) -> Iterator[int]:
+    """The columns that a period of a header row stands over."""
+    current = ""
+    for column in range(1, width):
+        text = row[column] if column < len(row) else ""
+        current = current if blank(text) else text
+        if is_period(current):
+            yield column
+
+
+def _spread_centred(texts: list[str], own: Sequence[int], open_columns: set[int]) -> None:
+    """Spread texts that stand in the middle of their columns, in place."""
+    start = 1
+    for place, end in zip(own, _ends_of_centred(own, max(open_columns | set(own))), strict=True):
+        for column in range(start, end + 1):
+            if column in open_columns:
+                texts[column] = texts[place]
+        start = end + 1
+
+
+def _ends_of_centred(own: Sequence[int], last: int) -> tuple[int, ...]:
+    """The last column of each text's share of columns 1 to `last`.
+
+    The texts stand nearest to the middles of their shares; of divisions as near, shares are as equal
+    as can be, and the first ones larger.
+
+    >>> _ends_of_centred([2, 4], 4), _ends_of_centred([2, 5], 6)
+    ((3, 4), (3, 6))
+    """
+    states: dict[int, tuple[float, int, tuple[int, ...]]] = {0: (0.0, 0, ())}
+    for number, place in enumerate(own):
+        ends = range(place, own[number + 1]) if number + 1 < len(own) else (last,)
+        states = {
+            end: min(
+                (off + abs((start + 1 + end) / 2 - place), squares + (end - start) ** 2, (*path, -end))
+                for start, (off, squares, path) in states.items()
+            )
+            for end in ends
+        }
+    return tuple(-end for end in states[last][2])
+
+
+def _spread_over_alike(texts: list[str], place: int, below: Sequence[Row]) -> None:
+    """Give a text, in place, to the columns on both sides that look like its own further down."""
+    for columns in (range(place - 1, 0, -1), range(place + 1, len(texts))):
+        for column in columns:
+            if not _alike(below, place, column):
+                break
+            texts[column] = texts[place]
+
+
+def _alike(below: Sequence[Row], column: int, other: int) -> bool:
+    """Whether two columns have names of one kind in some row below: periods, units, or others."""
+    for row in below:
+        if max(column, other) < len(row) and not blank(row[column]) and not blank(row[other]):
+            kinds = [(is_period(text), is_money_or_scale(text)) for text in (row[column], row[other])]
+            return kinds[0] == kinds[1]
+    return False
+
+
+def _line_breaks(texts: Sequence[str], below: Sequence[Row]) -> set[int]:
+    """Columns where a text does not go on, since it is the first line of its column's name.
+
+    That is so where the text below it is the same as the one below its own left neighbour, as with
+    "First", "Second" above "Quarter", "Quarter", "Total".
+    """
+    lower = below[0]
+    breaks: set[int] = set()
+    for column in range(2, min(len(texts), len(lower)) - 1):
+        same_below = not blank(lower[column]) and lower[column].strip() == lower[column - 1].strip()
+        if texts[column] and texts[column - 1] and same_below:
+            breaks.add(column + 1)
+    return breaks
+
+
+def _spread_right(texts: list[str], open_columns: set[int], bounds: set[int]) -> None:
+    current = ""
+    for column in range(1, len(texts)):
+        if texts[column]:
+            current = texts[column]
+        elif column in bounds:
+            current = ""
+        elif column in open_columns:
+            texts[column] = current
+
+
+def _path(parts: Sequence[str]) -> tuple[str, ...]:
+    """The parts that say something, each once in a row."""
+    path: list[str] = []
+    for part in parts:
+        if not blank(part) and (not path or path[-1] != part):
+            path.append(part)
+    return tuple(path)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from kgtable.tables.layout.cell_roles import Look, blank, look
+from kgtable.tables.layout.row_kinds import cell_of
 from kgtable.tables.model import Area, Column, Grid, Position, Row, Structure
 
 SAMPLE_ROWS = 300
@@ -94,16 +95,16 @@ def find_label_column(rows: Sequence[Row], width: int, names: Sequence[str]) -> 
     """
     if not rows or width < 2:
         return 0
-    first = [text for row in rows if not blank(text := _cell(row, 0))]
+    first = [text for row in rows if not blank(text := cell_of(row, 0))]
     if 0 < len(first) < FILLED * len(rows):
-        return 1 if _names_all([_cell(row, 1) for row in rows]) else 0
+        return 1 if _names_all([cell_of(row, 1) for row in rows]) else 0
     is_key = bool(_KEY_NAME.fullmatch(names[0])) and all(_WHOLE.fullmatch(text.strip()) for text in first)
     if not is_key and not _is_mere_number(first, names[0]):
         return 0
     dated: int | None = None
     next_best: list[tuple[float, int]] = []
     for column in range(1, width):
-        texts = [text for row in rows if not blank(text := _cell(row, column))]
+        texts = [text for row in rows if not blank(text := cell_of(row, column))]
         if not texts:
             continue
         looks = [look(text) for text in texts]
@@ -125,10 +126,6 @@ def _names_all(texts: Sequence[str]) -> bool:
     """Whether nearly every row has a text of its own here."""
     wordy = {text for text in texts if look(text) is Look.TEXT}
     return len(wordy) >= 0.9 * len(texts)
-
-
-def _cell(row: Row, column: int) -> str:
-    return row[column] if column < len(row) else ""
 
 
 def _is_mere_number(texts: Sequence[str], name: str) -> bool:

@@ -13,8 +13,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
-from kgtable.tables.layout.cell_roles import Look, blank, look
-from kgtable.tables.layout.column_shapes import profile_rows
+from kgtable.tables.layout.cell_roles import Look, blank, look, profile_rows
 from kgtable.tables.layout.header import filled
 from kgtable.tables.model import Area, Grid, Notice, Position, Row
 
@@ -215,7 +214,7 @@ def _is_table(rows: Sequence[Row], columns: Sequence[int]) -> bool:
 
 
 def _part(grid: Grid, area: Area, number: int, areas: Sequence[Area]) -> Grid:
-    """One table of a sheet at its place: nothing above or left of it, nothing of the others."""
+    """One table of a sheet, cut out: without what is above or left of it, and without the other tables."""
     rows = tuple(
         ("",) * min(area.left, len(row)) + row[area.left : area.right + 1] if index >= area.top else ()
         for index, row in enumerate(grid.head[: area.bottom + 1])

@@ -1,4 +1,4 @@
-"""Reading files in a process of its own: one that leads a library astray ends that process, not this one.
+"""Reading files in a separate process: a file that crashes or hangs a library ends that process, not this one.
 
 The libraries that read workbooks, pages and columnar files are native code: a damaged or hostile file can make
 them ask for any amount of memory, loop, or crash. The process that runs them has bounds of memory and processor
@@ -250,10 +250,6 @@ class _ReadingProcess:
         code = self._process.wait()
         self._results.close()
         return code
-
-    def ended_idle(self) -> bool:
-        """Whether the process ended by itself since it had nothing to do."""
-        return self._process.wait() == 0
 
 
 _START_SECONDS = 30.0

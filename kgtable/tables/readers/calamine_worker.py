@@ -1,4 +1,4 @@
-"""A program of its own that reads a workbook and prints the values of its sheets, a JSON text a line.
+"""A separate program that reads a workbook and prints the values of its sheets, one JSON text a line.
 
 The library that reads workbooks can be led by a damaged file to ask for any amount of memory, which
 ends the process; so it runs apart, with bounds. Only that library and what comes with Python is

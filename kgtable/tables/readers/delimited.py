@@ -13,9 +13,16 @@ from itertools import islice
 from typing import IO, Any, Protocol
 
 from kgtable.errors import EmptyTableError, NoTableError, UnreadableTableError
-from kgtable.process_settings import ProcessSetting
 from kgtable.tables.discovery import DELIMITED, TableFile
-from kgtable.tables.limits import ReadLimits, chunks, content_size, open_content, read_bytes, unreadable
+from kgtable.tables.limits import (
+    ProcessSetting,
+    ReadLimits,
+    chunks,
+    content_size,
+    open_content,
+    read_bytes,
+    unreadable,
+)
 from kgtable.tables.model import Grid, Notice, Row, Source
 from kgtable.tables.readers.encoding import REPLACE, BinaryContentError, Encoding, detect_encoding
 
@@ -210,7 +217,7 @@ class RowMark:
 
 @dataclass(frozen=True, slots=True)
 class DelimitedScan:
-    """What one look over a delimited file tells: how its rows are read, and where pieces of them begin."""
+    """The result of one scan of a delimited file: how its rows are read, and where pieces of them begin."""
 
     rows: DelimitedRows
     width: int

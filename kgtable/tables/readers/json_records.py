@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
+from kgtable.tables.documents import context_from
 from kgtable.tables.limits import ReadLimits, check_extent, chunks, open_content, read_bytes, unreadable
 from kgtable.tables.model import Context, Grid, Notice, Row, Source
 from kgtable.tables.readers.encoding import BinaryContentError, Encoding, detect_encoding
-from kgtable.tables.sidecar import context_from
 from kgtable.values.text import sound_text
 
 MOST_LEVELS = 200

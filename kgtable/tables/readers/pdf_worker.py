@@ -1,4 +1,4 @@
-"""A program of its own that reads a PDF and prints the words and ruled tables of its pages, a JSON text a line.
+"""A separate program that reads a PDF and prints the words and ruled tables of its pages, one JSON text a line.
 
 The library that reads PDFs can be led by a hostile file to use any amount of memory or time, so it runs apart,
 with bounds. Nothing in a PDF is run: no script, no form, no link. Only that library and what comes with Python

@@ -1,4 +1,4 @@
-"""The process that reads files for another one, see `apart`: orders come in as lines, tables go out as lines.
+"""The separate process that reads files for `apart`: it takes orders and returns tables as lines.
 
 It answers each order with an empty line as soon as it has it. For ``tables`` it sends each table's head, its
 rows in batches and ``null``, then ``null`` and the text of the file; for ``rows`` a batch each time it is
@@ -130,7 +130,7 @@ _ADDRESSED, _RESIDENT = 0, 1
 
 
 def _memory(which: int) -> int:
-    """Bytes of memory that the process addresses or holds; 0 where the system does not tell."""
+    """Bytes of memory that the process addresses or holds; 0 where the system does not report it."""
     try:
         with open("/proc/self/statm", "rb") as stream:
             return int(stream.read().split()[which]) * os.sysconf("SC_PAGE_SIZE")

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from kgtable.errors import KgtableError, QueryError, RemoteStoreError, UsageError
 from kgtable.graph.remote.dialects import DIALECTS, dialect_named
-from kgtable.graph.remote.http import HttpReply
-from kgtable.graph.remote.responses import (
+from kgtable.graph.remote.endpoint import (
     LONGEST_MESSAGE,
     checked,
     count_rows,
@@ -19,6 +18,7 @@ from kgtable.graph.remote.responses import (
     refuse_partial,
     triples,
 )
+from kgtable.graph.remote.http import HttpReply
 
 URL = "https://e/sparql"
 RESULTS = "application/sparql-results+json"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
+from kgtable.knowledge_graph import KnowledgeGraph
 
 ORDERS = """\
 Order,Customer,Product description,Order status,Amount (EUR),Ordered on

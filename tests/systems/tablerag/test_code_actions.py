@@ -14,7 +14,7 @@ import pytest
 
 import kgtable
 from kgtable.answering.evidence import Evidence
-from kgtable.api import KnowledgeGraph
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.systems.tablerag.code_actions import PythonActions, SqlActions

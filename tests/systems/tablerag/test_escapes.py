@@ -12,11 +12,10 @@ import pytest
 
 import kgtable
 from kgtable.answering.evidence import Evidence
-from kgtable.api import KnowledgeGraph
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.systems.tablerag import code_actions
-from kgtable.systems.tablerag.bounded_process import SandboxError
-from kgtable.systems.tablerag.code_actions import CodeActions, PythonActions, SqlActions
+from kgtable.systems.tablerag.code_actions import CodeActions, PythonActions, SandboxError, SqlActions
 
 SECRET = "sk-of-nobody"
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")

@@ -11,11 +11,10 @@ import pytest
 
 import kgtable
 from kgtable.answering.answer import Answer
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import LLMReplyError
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import Request
-from kgtable.llm.scripted import ScriptedLLM
-from kgtable.llm.scripted_server import Fail, ScriptedServer
+from kgtable.llm.scripted import Fail, ScriptedLLM, ScriptedServer
 from kgtable.systems.tablerag.react import normalised
 
 QUESTION = "What is the total amount paid by the customer Acme?"

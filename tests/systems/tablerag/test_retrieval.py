@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.errors import LLMReplyError, RetrievalError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.shown_metrics import ShownGold
+from kgtable.evaluation.scoring import ShownGold
+from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.systems.tablerag.expansion import expand_question
-from kgtable.systems.tablerag.shown_tables import ShownRetrieval
+from kgtable.systems.tablerag.retriever import expand_question
+from kgtable.systems.tablerag.vocabulary import ShownRetrieval
 
 QUESTION = "What is the average amount for leather wallets?"
 PRODUCT, AMOUNT = 2, 4

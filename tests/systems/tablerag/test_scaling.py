@@ -11,10 +11,8 @@ from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.question_terms import plain_labels
 from kgtable.systems.tablerag.actions import read_prompt
-from kgtable.systems.tablerag.databases import DatabaseShelf
-from kgtable.systems.tablerag.entry_search import SearchMode
-from kgtable.systems.tablerag.expansion import ExpandedQuestion
-from kgtable.systems.tablerag.retriever import Asked, SchemaCellView
+from kgtable.systems.tablerag.databases import DatabaseShelf, SearchMode
+from kgtable.systems.tablerag.retriever import Asked, ExpandedQuestion, SchemaCellView
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
 

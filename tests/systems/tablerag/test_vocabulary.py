@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 
 import kgtable
-from kgtable.api import KnowledgeGraph
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.index.embedding import Matrix, normalise
-from kgtable.systems.tablerag.databases import DatabaseShelf
-from kgtable.systems.tablerag.entry_search import EntrySearch, LexicalEntries, Searched, SearchMode, best
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.systems.tablerag.databases import (
+    DatabaseShelf,
+    EntrySearch,
+    LexicalEntries,
+    Searched,
+    SearchMode,
+    best,
+)
 from kgtable.systems.tablerag.tablerag_method import make_shelf
 from kgtable.systems.tablerag.vocabulary import ColumnType, TableVocabulary, make_vocabulary
 

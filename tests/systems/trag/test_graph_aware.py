@@ -9,7 +9,7 @@ import pytest
 import kgtable
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.systems.trag.graph_aware import MOST_LINES
+from kgtable.systems.trag.trag_method import MOST_LINES
 from tests.systems.trag.test_coarse_to_fine import QUESTION, cache, graph
 
 __all__ = ["cache", "graph"]

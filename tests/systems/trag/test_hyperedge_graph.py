@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import kgtable
 from kgtable.cli.main import main
 from kgtable.errors import GraphNotFoundError
-from kgtable.server.neighbourhood import resource
+from kgtable.server.views.neighbourhood import resource
 from tests.systems.trag.test_coarse_to_fine import QUESTION, cache, write
 
 __all__ = ["cache"]

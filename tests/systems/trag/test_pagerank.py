@@ -8,8 +8,13 @@ import pytest
 import scipy.sparse as sp
 
 from kgtable.index.embedding import normalise
-from kgtable.systems.trag.pagerank import personalised_pagerank
-from kgtable.systems.trag.table_graph import heaviest, nearest_tables, sharing_terms, within
+from kgtable.systems.trag.table_graph import (
+    heaviest,
+    nearest_tables,
+    personalised_pagerank,
+    sharing_terms,
+    within,
+)
 
 
 def symmetric(seed: int, nodes: int = 30, density: float = 0.2) -> sp.csr_matrix:

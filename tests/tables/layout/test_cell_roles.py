@@ -4,12 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.tables.layout.cell_roles import Look, is_money_or_scale, is_period, look
-from kgtable.tables.layout.column_shapes import (
+from kgtable.tables.layout.cell_roles import (
     DEEPEST_HEADER,
     LONGEST_SHAPE,
     SAMPLE_ROWS,
+    Look,
     Profile,
+    is_money_or_scale,
+    is_period,
+    look,
     profile_rows,
     shape_of,
     shape_votes,

@@ -68,6 +68,14 @@ def test_a_period_alone_in_the_corner_is_a_header_level() -> None:
     assert found.header == (0, 1)
 
 
+def test_a_title_that_names_a_period_stands_above_a_blank_corner() -> None:
+    found = structure(
+        "Profit by quarter of 2023 (USD million)||\n|Q1 2023|Q2 2023\nSales|120|131\nCosts|71|77"
+    )
+    assert found.titles == (0,)
+    assert found.header == (1,)
+
+
 def test_rows_below_a_full_header_stay_in_the_body() -> None:
     found = structure("|2014|2013\nshares at first|1945|1974\nbought back|-46|-27\nshares at last|1899|1947")
     assert found.header == (0,)

@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from kgtable.tables.layout.column_shapes import profile_rows
+from kgtable.tables.layout.cell_roles import profile_rows
 from kgtable.tables.layout.header import find_header
 from kgtable.tables.layout.row_kinds import RowKind, cell_of, kinds_of_rows, label_of, levels_of_rows
 from kgtable.tables.model import Area, Grid, Source

@@ -1,0 +1,239 @@
+"""What keeps an answer by rules from being verified: one check for each way to misread a question.
+
+Each check looks at the best program for a question and says, in a sentence, what it does not account for; it says
+nothing where there is nothing to doubt. `doubts_of` runs them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kgtable.answering.coverage import TELLING, Coverage
+from kgtable.answering.rivals import Interpretation, table_alike
+from kgtable.programs.algebra import ValueKind
+from kgtable.programs.batch_execution import texts
+from kgtable.programs.reading import consumed_cues, synonyms
+from kgtable.programs.scalars import Datum
+
+VERIFIED_FROM = 0.70
+"""The calibrated confidence from which an answer may be called verified."""
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_AND_NAMES = re.compile(
+    r"\b(?:\w+s? and (?:the |their )?(?:first |last |full )?names?|names? and (?:the |their )?\w+s?)\b"
+)
+_CODE = re.compile(r"[A-Za-z]{0,3}[-_. ]?\d+")
+_WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
+_AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
+_COUNTED = ("count", "count_distinct", "sum", "mean")
+_NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
+
+
+def doubts_of(found: Interpretation) -> list[str]:
+    """Why the best program's answer is not verified; empty where nothing speaks against it."""
+    return [doubt for check in _CHECKS if (doubt := check(found))]
+
+
+def missing_words(found: Interpretation) -> str:
+    """Words of the question that neither the program nor the title of its table accounts for."""
+    question, candidate = found.question, found.best.candidate
+    left = (question.content | found.source.values) & ~candidate.mask
+    if left:
+        relations = {links.index.id: links.index.relation for links in found.source.links}
+        left &= ~Coverage(question, candidate.program, relations).consumed
+    return f"Not found in the table: {question.words_of(left)}." if left else ""
+
+
+def _unused_operators(found: Interpretation) -> str:
+    question, mask = found.question, found.best.candidate.mask
+    accounted = consumed_cues().get(found.op, consumed_cues()["any"])
+    unused = [
+        question.words_of(tokens & ~mask)
+        for cue, tokens in question.cues.items()
+        if cue in TELLING and cue not in accounted and tokens & ~mask
+    ]
+    return f"Not accounted for: {', '.join(dict.fromkeys(unused))}." if unused else ""
+
+
+def _other_reading(found: Interpretation) -> str:
+    if not found.rivals:
+        return ""
+    rival = found.rivals[0]
+    said, where = "; ".join(texts(rival.denotation)[:3]), ", ".join(rival.candidate.source.ids)
+    return f"Another reading fits about as well and gives {said} ({where})."
+
+
+def _units_apart(found: Interpretation) -> str:
+    """A column says a unit or currency for each row, and the rows are not chosen by it."""
+    said = any(
+        view.stems in (("unit",), ("currenc",), ("unit", "of", "measur")) and view.distinct > 1
+        for view in found.source.columns
+    )
+    return "The rows have units of their own." if said and found.op in _AGGREGATED else ""
+
+
+def _chosen_by_the_answer(found: Interpretation) -> str:
+    target = found.target
+    chosen = target is not None and any(
+        condition.column == target.place and "not" not in condition.kind
+        for condition in found.best.candidate.conditions
+    )
+    return "The answer stands in a cell by which it was chosen." if chosen else ""
+
+
+def _name_in_the_answer(found: Interpretation) -> str:
+    """A cell of the answered column is what the answer was chosen by: it may be meant the other way round."""
+    target = found.target
+    if target is None:
+        return ""
+    exact = [c for c in found.best.candidate.conditions if c.kind == "exact" and c.column != target.place]
+    other = [c for c in found.source.conditions if c.kind == "exact" and c.column == target.place]
+    both = any(c.mask & o.mask for c in exact for o in other)
+    return "The name in the question stands in the column of the answer, too." if both else ""
+
+
+def _alike(found: Interpretation) -> str:
+    table = table_alike(found)
+    return f"The words of the question fit another table as well ({table})." if table else ""
+
+
+def _other_periods(found: Interpretation) -> str:
+    """Columns of years that the program reads and the question does not name, where it names years."""
+    question = found.question
+    years = set(_YEAR.findall(question.text))
+    spanned = "between" in question.cues and len(years) > 1
+    if not years or spanned or question.cues.keys() & {"since", "until"} or question.says_span:
+        return ""
+    unnamed = [
+        view.name
+        for view in found.source.columns
+        if view.ref in found.read
+        and (own := set(_YEAR.findall(f"{view.period} {view.name}")))
+        and not own & years
+    ]
+    return f"The question does not name {', '.join(unnamed)}." if unnamed else ""
+
+
+def _same_name_beside_others(found: Interpretation) -> str:
+    beside = found.op in _COUNTED and found.best.features.get("c:beside")
+    return "Other cells hold the same name beside others." if beside else ""
+
+
+def _kind_of_answer(found: Interpretation) -> str:
+    """The answer is a date, a truth value or a number, where the question asks for something else."""
+    question = found.question
+    kinds = {value.kind for value in _said(found)}
+    if "how_long" in question.cues and kinds & {ValueKind.DATE, ValueKind.PERIOD}:
+        return "The answer is a date, where the question asks for a length."
+    if question.wh != "yes_no" and ValueKind.TRUTH in kinds:
+        return "The answer is yes or no, where the question asks for something else."
+    if question.wh == "who" and (
+        kinds - set(_NAMING) or any(map(_CODE.fullmatch, texts(found.best.denotation)))
+    ):
+        return "The answer is no name, where the question asks for somebody."
+    return ""
+
+
+def _said(found: Interpretation) -> list[Datum]:
+    return [value for row in found.best.denotation.rows for value in row if value is not None]
+
+
+def _key_for_a_name(found: Interpretation) -> str:
+    target = found.target
+    key = target is not None and target.ref in found.source.references and not found.source.link(target).key
+    return (
+        "The answer is the key of a row in another table, where the question asks for its name."
+        if key
+        else ""
+    )
+
+
+def _rows_elsewhere(found: Interpretation) -> str:
+    """What never occurs in one table is told of another only where that lists everything that could occur."""
+    target = found.target
+    if found.op != "never" or target is None:
+        return ""
+    joins = [source.join for source in found.sources if source.join is not None]
+    refers = found.source.join is None and any(target.ref in (join.left, join.right) for join in joins)
+    unlisted = not target.label or target.kind not in _NAMING or refers
+    return "Another table may have rows of which nothing is said here." if unlisted else ""
+
+
+def _order_says_nothing(found: Interpretation) -> str:
+    """The place of a row stands for *oldest*, which a column would have to say."""
+    question = found.question
+    said = [
+        question.tokens[mask.bit_length() - 1].word
+        for adjective, mask in question.adjectives
+        if adjective.superlative and adjective.headers
+    ]
+    words = ", ".join(word for word in said if word.endswith("est"))
+    wrong = found.op == "first_last" and words
+    return f"The order of the rows does not say what is {words}." if wrong else ""
+
+
+def _verb_of_the_measure(found: Interpretation) -> str:
+    """*What does the largest … cost* asks for the price by which the answer was found, not for what has it."""
+    question, measure = found.question, found.best.candidate.measure
+    if found.op not in ("extreme", "top") or measure is None or not _WHAT_DOES.match(question.lower):
+        return ""
+    meant = synonyms().get(question.tokens[-1].stem, frozenset()) & measure.aspects
+    return f"The question asks for {measure.name}, not for what has it." if meant else ""
+
+
+def _asks_for_several(found: Interpretation) -> str:
+    rows = found.best.denotation.rows
+    several = rows and len(rows[0]) == 1 and _AND_NAMES.search(found.question.lower)
+    return "The question asks for several things of each row." if several else ""
+
+
+def _goes_back(found: Interpretation) -> str:
+    """The question names two periods, the later first."""
+    named = [mention.lexical for mention in found.question.times if not mention.lexical.startswith("-")]
+    back = found.op == "difference" and len(named) == 2 and named[0] > named[1]
+    return "The question goes from the later to the earlier." if back else ""
+
+
+def _counts_a_value(found: Interpretation) -> str:
+    """A count of what cells name, or of what a column gives for each row: *people*, a population."""
+    if found.op != "count":
+        return ""
+    question, source = found.question, found.source
+    named = any(condition.mask & question.focus for condition in found.best.candidate.conditions)
+    meant = {stem for asked in question.stems_of(question.focus) for stem in synonyms().get(asked, ())}
+    given = any(view.measure and meant & set(view.stems) for view in source.columns)
+    left_out = given or (named and any(view.quantity for view in source.columns))
+    return "The rows have a quantity of their own, which a count leaves out." if left_out else ""
+
+
+def _other_words(found: Interpretation) -> str:
+    partial = any(c.kind == "partial" and c.quality < 0.6 for c in found.best.candidate.conditions)
+    return "A name of the question stands in the table in other words." if partial else ""
+
+
+def _unsure(found: Interpretation) -> str:
+    return "" if found.confidence >= VERIFIED_FROM else "The reading of the question is not sure enough."
+
+
+_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
+    missing_words,
+    _unused_operators,
+    _other_reading,
+    _units_apart,
+    _chosen_by_the_answer,
+    _name_in_the_answer,
+    _alike,
+    _other_periods,
+    _same_name_beside_others,
+    _kind_of_answer,
+    _key_for_a_name,
+    _rows_elsewhere,
+    _order_says_nothing,
+    _verb_of_the_measure,
+    _asks_for_several,
+    _goes_back,
+    _counts_a_value,
+    _other_words,
+    _unsure,
+)

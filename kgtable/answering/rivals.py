@@ -1,0 +1,168 @@
+"""Rival programs of an answer by rules: other readings of a question that fit it about as well.
+
+A program with a near score is no rival where the best one answers the question more closely: where it leaves
+words out, where it guesses a column although the question names one, where it gives another kind of thing than
+the question asks for, or where its answer is the same with further columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgtable.programs.algebra import ColumnRef, walk
+from kgtable.programs.linking import Condition
+from kgtable.programs.ranker import Executed
+from kgtable.programs.reading import Question
+from kgtable.programs.relation_index import ColumnView
+from kgtable.programs.scalars import key_of
+from kgtable.programs.sources import ProgramSource
+
+RIVAL_WITHIN = 1.0
+"""How far below the best score a program is still a rival, in natural logarithms of odds."""
+
+RIVAL_TABLE_WITHIN = 2.5
+"""The same for the same operator over other tables."""
+
+_LEAVES = ("uncovered", "cue:left")
+_NAMED = 0.5
+"""From which score of its link on a column counts as named."""
+
+
+@dataclass(frozen=True)
+class Interpretation:
+    """The best program for a question, with its rivals, its confidence and the tables that were looked at."""
+
+    question: Question
+    best: Executed
+    rivals: Sequence[Executed]
+    confidence: float
+    sources: Sequence[ProgramSource]
+
+    @property
+    def source(self) -> ProgramSource:
+        """The table, or the join of two, that the best program reads."""
+        return self.best.candidate.source
+
+    @property
+    def op(self) -> str:
+        """The operator of the best program, without its variant."""
+        return self.best.candidate.op.partition("/")[0]
+
+    @property
+    def target(self) -> ColumnView | None:
+        """The column that the best program answers from."""
+        return self.best.candidate.target
+
+    @cached_property
+    def read(self) -> frozenset[ColumnRef]:
+        """The columns that the best program reads."""
+        return columns_read(self.best)
+
+
+def rivals_of(best: Executed, others: Sequence[Executed]) -> list[Executed]:
+    """The programs, of those with other answers, that fit about as well as the best."""
+    return [other for other in others if _is_near(other, best) and not _is_dominated(other, best)]
+
+
+def _is_near(other: Executed, best: Executed) -> bool:
+    if other.score < best.score - RIVAL_WITHIN:
+        apart = other.candidate.source.ids != best.candidate.source.ids
+        same_form = other.candidate.op == best.candidate.op
+        if not (apart and same_form and other.score > best.score - RIVAL_TABLE_WITHIN):
+            return False
+    return all(other.features.get(name, 0.0) <= best.features.get(name, 0.0) + 1e-9 for name in _LEAVES)
+
+
+def _is_dominated(other: Executed, best: Executed) -> bool:
+    return (
+        _guesses_the_measure(other, best)
+        or _asks_for_something_else(other, best)
+        or _matches_in_part(other, best)
+        or _says_more(other, best)
+        or (other.candidate.source is best.candidate.source and _leaves_a_named_column(other, best))
+    )
+
+
+def _guesses_the_measure(other: Executed, best: Executed) -> bool:
+    """Whether it ranks or adds up a column that the question does not name, where the best one need not."""
+    return bool(other.features.get("m:unlinked")) and not best.features.get("m:unlinked")
+
+
+def _asks_for_something_else(other: Executed, best: Executed) -> bool:
+    """Whether its answer is of a column other than that of the thing the question asks for."""
+    mine, theirs = best.candidate, other.candidate
+    if theirs.op.partition("/")[0] == "count" and mine.op.partition("/")[0] == "count_distinct":
+        key = mine.target
+        return bool(best.features.get("t:focus")) and key is not None and key.distinct < key.filled
+    return bool(
+        best.features.get("t:focus") and theirs.target is not None and not other.features.get("t:focus")
+    )
+
+
+def _matches_in_part(other: Executed, best: Executed) -> bool:
+    """Whether it differs by a condition on cells that only hold a name, where the best one has the cell named so."""
+    if other.candidate.op != best.candidate.op or other.candidate.source is not best.candidate.source:
+        return False
+    mine, theirs = (_by_words(executed.candidate.conditions) for executed in (best, other))
+    apart = [mask for mask in mine if mask in theirs and mine[mask].expression != theirs[mask].expression]
+    return (
+        bool(apart)
+        and mine.keys() == theirs.keys()
+        and all(mine[mask].kind == "exact" and theirs[mask].kind in ("partial", "contains") for mask in apart)
+    )
+
+
+def _by_words(conditions: Sequence[Condition]) -> Mapping[int, Condition]:
+    return {condition.mask: condition for condition in conditions}
+
+
+def _says_more(other: Executed, best: Executed) -> bool:
+    """Whether its answer is that of the best one with further columns."""
+    if not other.candidate.op.endswith("/columns") or other.candidate.source is not best.candidate.source:
+        return False
+    mine, theirs = (
+        {key_of(value) for row in executed.denotation.rows for value in row if value is not None}
+        for executed in (best, other)
+    )
+    return mine < theirs
+
+
+def _leaves_a_named_column(other: Executed, best: Executed) -> bool:
+    """Whether the best one chooses or computes by a column that the question names in full, and this one does not."""
+    source, target = best.candidate.source, best.candidate.target
+    named = {
+        view.ref for view in source.columns if source.link(view).exact and source.link(view).score >= _NAMED
+    }
+    mine, theirs = columns_read(best) & named, columns_read(other) & named
+    mine -= {target.ref} if target is not None else set()
+    return bool(mine - theirs) and not theirs - mine
+
+
+def columns_read(executed: Executed) -> frozenset[ColumnRef]:
+    """The columns that a program reads."""
+    found = (node for node in walk(executed.candidate.program.root) if isinstance(node, ColumnRef))
+    return frozenset(found)
+
+
+def table_alike(found: Interpretation) -> str:
+    """A table that has every word of the question that the answer's tables have; empty where there is none.
+
+    A word that is a cell or a whole header there must be one here, too.
+    """
+    own = found.source
+    words = own.touched & (found.question.content | own.values)
+    for source in found.sources:
+        if len(source.ids) > 1 or set(source.ids) & set(own.ids) or words & ~source.touched:
+            continue
+        if not words & _said_in_full(own) & ~_said_in_full(source):
+            return source.ids[0]
+    return ""
+
+
+def _said_in_full(source: ProgramSource) -> int:
+    """The tokens that are cells, whole headers or words of the title."""
+    return (
+        source.values | source.title | Question._all(link.mask for link in source.column_links if link.exact)
+    )

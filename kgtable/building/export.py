@@ -1,0 +1,196 @@
+"""Export of a graph as RDF, and of its tables as CSV, data frames, and HTML in a notebook."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from kgtable.building.catalogue import TableRecord
+from kgtable.errors import GraphNotFoundError
+from kgtable.graph.store import TripleStore
+from kgtable.graph.table_source import read_table
+from kgtable.graph.terms import Blocks, Namespaces, Term, encode
+from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, whole_document
+from kgtable.storage import storage_errors, whole_file
+from kgtable.tables.model import Table
+from kgtable.values.text import delimited_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import rdflib
+
+
+_LONGEST_NAME = 120
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+
+
+def write_rdf(
+    store: TripleStore,
+    tables: Iterable[str],
+    names: Namespaces,
+    format: Format,
+    *,
+    documents: Iterable[str] = (),
+    description: bool = True,
+) -> Iterator[str]:
+    """The graphs of tables and documents, and the default graph unless `description` is false, in pieces."""
+    graphs = (*map(names.table_iri, tables), *map(names.document_iri, documents))
+    return whole_document(format, names, _graphs(store, graphs, description=description))
+
+
+def _graphs(
+    store: TripleStore, graphs: Iterable[str], *, description: bool
+) -> Iterator[tuple[Term | None, Blocks]]:
+    for iri in graphs:
+        yield f"<{iri}>", table_blocks(store.graph(iri))
+    if description:
+        yield None, plain_blocks(collect(store.graph(None)))
+
+
+def to_dataset(
+    store: TripleStore, tables: Iterable[str], names: Namespaces, documents: Iterable[str] = ()
+) -> rdflib.Dataset:
+    """The graphs of tables and documents and the default graph in memory."""
+    import rdflib
+
+    dataset = rdflib.Dataset()
+    for name, namespace in names.prefixes.items():
+        dataset.bind(name, namespace)
+    dataset.parse(
+        data="".join(write_rdf(store, tables, names, Format.NQUADS, documents=documents)), format="nquads"
+    )
+    return dataset
+
+
+def csv_text(table: Table, *, defuse: bool = False) -> str:
+    """The table as CSV (RFC 4180, lines end with a line feed): every cell's text as it was read.
+
+    With `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe.
+    """
+    return delimited_text(table.grid.rows, defused=defuse)
+
+
+def write_csv_folder(
+    store: TripleStore, tables: Iterable[str], names: Namespaces, folder: Path, *, defuse: bool = False
+) -> list[Path]:
+    """One CSV file a table, named after its id; gives the paths. Raises `StorageError`."""
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    taken: set[str] = set()
+    for id in tables:
+        name = safe_file_name(id)
+        if name.casefold() in taken:
+            name = _with_digest(name, id)
+        taken.add(name.casefold())
+        path = folder / f"{name}.csv"
+        with whole_file(path) as handle:
+            write_csv(read_table(store, id, names), handle, defuse=defuse)
+        paths.append(path)
+    return paths
+
+
+def write_csv(table: Table, handle: IO[bytes], *, defuse: bool = False) -> None:
+    """Writes one table as UTF-8 CSV."""
+    handle.write(csv_text(table, defuse=defuse).encode("utf-8", "surrogatepass"))
+
+
+def safe_file_name(id: str) -> str:
+    """A file name for a table id on any system, different for different ids; never a path.
+
+    >>> safe_file_name("balance-2016"), safe_file_name("../../etc/passwd"), safe_file_name("a:b")
+    ('balance-2016', '%2E.%2F..%2Fetc%2Fpasswd', 'a%3Ab')
+    """
+    name = encode(id).replace("~", "%7E")
+    if name.startswith("."):
+        name = "%2E" + name[1:]
+    stem, dot, rest = name.partition(".")
+    if stem.lower() in _RESERVED:
+        name = f"{stem}%{dot}{rest}"
+    if not name or name.endswith("."):
+        name = f"{name}%"
+    return name if len(name.encode("utf-8")) <= _LONGEST_NAME else _with_digest(name, id)
+
+
+def _with_digest(name: str, id: str) -> str:
+    digest = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    cut = name.encode("utf-8")[: _LONGEST_NAME - 17].decode("utf-8", "ignore")
+    return f"{cut}~{digest}"
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table of the graph: its record in the catalogue, and its cells when asked for."""
+
+    record: TableRecord
+    table: Table
+
+    @property
+    def id(self) -> str:
+        """The table's id."""
+        return self.record.id
+
+    def to_frame(self) -> pd.DataFrame:
+        """The body rows as texts under the column names."""
+        import pandas as pd
+
+        names = [column.name or f"[column {column.index + 1}]" for column in self.table.columns]
+        rows = [[*row, *[""] * (len(names) - len(row))] for _, row in self.table.body()]
+        return pd.DataFrame(rows, columns=pd.Index(names, dtype=object))
+
+    def to_csv(self, *, defuse: bool = False) -> str:
+        """The table as CSV, every cell as it was read."""
+        return csv_text(self.table, defuse=defuse)
+
+    def __repr__(self) -> str:
+        return f"TableView({self.id!r}, {self.record.rows:,} rows, {self.record.width:,} columns)"
+
+    def _repr_html_(self) -> str:
+        title = html.escape(self.record.title or self.id)
+        return (
+            f"<p><b>{title}</b> ({html.escape(self.record.path)})</p>{self.to_frame().to_html(notebook=True)}"
+        )
+
+
+class Tables(Mapping[str, TableView]):
+    """The tables of a graph by id, in the order they were read."""
+
+    def __init__(self, records: Mapping[str, TableRecord], read: Callable[[str], Table]) -> None:
+        self._records = records
+        self._read = read
+
+    def __getitem__(self, id: str) -> TableView:
+        if id not in self._records:
+            raise GraphNotFoundError(f"The graph holds no table {id!r}.", hint="`kg.tables` lists them.")
+        return TableView(self._records[id], self._read(id))
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._records
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        ids = [repr(id) for id, _ in zip(self._records, range(3), strict=False)]
+        more = ", …" if len(self) > len(ids) else ""
+        return f"Tables({len(self):,}: {', '.join(ids)}{more})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each table: id, title, file, sheet, rows, columns, cells."""
+        import pandas as pd
+
+        records = self._records.values()
+        return pd.DataFrame(
+            [(r.id, r.title, r.path, r.sheet, r.rows, r.width, r.cells) for r in records],
+            columns=["id", "title", "file", "sheet", "rows", "columns", "cells"],
+        )
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(notebook=True, max_rows=20))

@@ -1,0 +1,278 @@
+"""`kgtable eval`: evaluation on questions with known answers; `kgtable bench`: benchmarks made out of others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import kgtable
+from kgtable.cli.common import Command, ProgressLine, complete_methods, note, say
+from kgtable.config import load_settings
+from kgtable.errors import StorageError, UsageError
+
+if TYPE_CHECKING:
+    from kgtable.evaluation.benchmark import Benchmark
+    from kgtable.evaluation.run_plan import RunPlan
+    from kgtable.evaluation.split_tables import BuiltCounts
+    from kgtable.knowledge_graph import KnowledgeGraph
+
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("eval", cls=Command)
+@click.argument("benchmark", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--kg",
+    "graph",
+    required=True,
+    type=click.Path(path_type=Path),
+    envvar="KGTABLE_KG",
+    show_envvar=True,
+    help="The graph of its tables.",
+)
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    shell_complete=complete_methods,
+    help="A retrieval method, or zero-shot; repeat for several.",
+)
+@click.option(
+    "--table-format",
+    "--format",
+    "formats",
+    multiple=True,
+    help="Text form of whole tables, for bm25 and dense.",
+)
+@click.option("--embedding", "embeddings", multiple=True, help="Embedding model, for dense.")
+@click.option("--presentation", "presentations", multiple=True, help="How context is laid out in a prompt.")
+@click.option("--prompt", "prompts", multiple=True, help="Prompt setting.")
+@click.option("--model", "models", multiple=True, help="Language model that answers.")
+@click.option(
+    "--assist",
+    "assists",
+    multiple=True,
+    help="What the model does for hybrid: rules (nothing), labels, labels+rerank.",
+)
+@click.option("--config", type=FILE, help="TOML file with a grid of all these.")
+@click.option("--split", help="Which questions; the default is the only split, or dev.")
+@click.option("--limit", type=click.IntRange(1), help="The first so many questions only.")
+@click.option("-k", "--k", "k", type=click.IntRange(1), help="Triples retrieved.  [default: 1000]")
+@click.option("--answers", is_flag=True, help="Answer the questions too, with the language model.")
+@click.option("--oracle-tables", is_flag=True, help="Answer from the gold tables of each question alone.")
+@click.option("--judge", is_flag=True, help="Let the language model judge the answers too.")
+@click.option("--temperature", type=float, help="For answers.  [default: 0.3, zero-shot 0.9]")
+@click.option("--json", "json_file", type=FILE, help="Write the result here; equal runs give equal files.")
+@click.option("--report", type=FILE, help="Write an HTML report here, in one file.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run that writes the --json file.")
+@click.option("--compare", "compared", type=FILE, help="An earlier --json file to compare with.")
+@click.option("--dry-run", is_flag=True, help="Estimate the cost, and ask no model.")
+@click.option("--check", is_flag=True, help="List the faults of the benchmark folder, and do nothing else.")
+@click.option("--batch-export", type=FILE, help="Write the requests as OpenAI Batch JSONL, and send none.")
+@click.option("--batch-import", "batch_results", type=FILE, multiple=True, help="Results of a batch.")
+def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
+    """Evaluate retrieval and answers on a BENCHMARK folder.
+
+    A benchmark is a folder with tables/ and questions.<split>.jsonl. Build the graph from its tables
+    first. Failures count as wrong and are listed by cause. The exit status is 1 where --check finds a fault.
+    """
+    from kgtable.evaluation.benchmark import Benchmark
+
+    with kgtable.open(graph) as kg:
+        folder = Benchmark(benchmark)
+        if options["check"]:
+            _check(folder, kg)
+        else:
+            _evaluate(folder, kg, options)
+
+
+def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
+    from kgtable.evaluation.cost import estimate
+    from kgtable.evaluation.report import keep_for_server, write_report
+    from kgtable.evaluation.session import Batches, evaluate, read_result, write_result
+    from kgtable.evaluation.summary import comparison_lines, run_lines
+
+    settings = load_settings()
+    plan = _plan(kg, folder, options)
+    if options["dry_run"]:
+        estimates = estimate(kg, plan, settings)
+        say("\n".join(map(str, estimates)) or "No model is asked: it costs nothing.")
+        return
+    result: Path | None = options["json_file"]
+    if options["resume"] and result is None:
+        raise UsageError("--resume continues the run of a --json file.", hint="Name the file.")
+    keep = result.with_name(f"{result.name}.partial.jsonl") if result else None
+    earlier = read_result(options["compared"]) if options["compared"] else None
+    with _Shown() as progress:
+        run = evaluate(
+            kg,
+            plan,
+            settings,
+            batches=Batches(tuple(options["batch_results"]), options["batch_export"]),
+            keep=keep,
+            resume=options["resume"],
+            progress=progress,
+        )
+    if isinstance(run, int):
+        if keep is not None:
+            keep.unlink(missing_ok=True)
+        say(f"{run:,} requests were written to {options['batch_export']}.")
+        return
+    if result is not None:
+        write_result(run, result)
+    if options["report"] is not None:
+        write_report(run, options["report"])
+        try:
+            keep_for_server(run, kg.path)
+        except StorageError as error:
+            note(f"Warning: {error} The server's page /evaluation stays as it was.")
+    for line in run_lines(run):
+        say(line)
+    if keep is not None:
+        _put_away(keep, sum(record.to_be_tried_again for record in run.records))
+    if earlier is not None:
+        for line in comparison_lines(earlier, run):
+            say(line)
+
+
+def _put_away(keep: Path, again: int) -> None:
+    """Remove the records of a run whose result is written, unless some questions are to be asked again."""
+    if not again:
+        keep.unlink(missing_ok=True)
+        return
+    say(
+        f"\nThe model could not be reached for {again:,} questions, which count as wrong here. The same "
+        f"command with --resume asks them again; {keep} keeps the other records until then."
+    )
+
+
+def _plan(kg: KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> RunPlan:
+    from kgtable.evaluation.evaluated_systems import systems
+    from kgtable.evaluation.run_plan import make_plan, read_grid
+
+    chosen = {
+        name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None
+    }
+    chosen |= {name: True for name in ("answers", "judge", "oracle_tables") if options[name]}
+    if options["config"] is not None:
+        grid = read_grid(options["config"])
+        return make_plan(kg, folder, grid.systems, **{**grid.options, **chosen})
+    lists = {
+        name: options[name]
+        for name in ("formats", "embeddings", "presentations", "prompts", "models", "assists")
+    }
+    return make_plan(kg, folder, systems(options["methods"], **lists), **chosen)
+
+
+def _check(folder: Benchmark, kg: KnowledgeGraph) -> None:
+    from kgtable.evaluation.benchmark import check_benchmark
+    from kgtable.evaluation.run_plan import shapes
+
+    faults = check_benchmark(folder, shapes(kg))
+    for fault in faults:
+        say(str(fault))
+    if faults:
+        sys.exit(1)
+    say(f"{folder.folder}: no fault in {', '.join(folder.splits())}.")
+
+
+class _Shown(ProgressLine):
+    """The progress line with the dollars spent so far."""
+
+    def __call__(self, stage: str, done: int, total: int, dollars: float | None = 0.0) -> None:
+        money = "" if dollars == 0.0 else " (cost unknown)" if dollars is None else f" (${dollars:.2f})"
+        super().__call__(f"{stage}{money}", done, total)
+
+    def __enter__(self) -> _Shown:
+        return self
+
+
+@click.command(cls=Command)
+@click.argument("kind", type=click.Choice(["multitable", "spiderwild"]))
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@click.option("--split", "splits", multiple=True, help="Which questions; by default all, repeat for several.")
+@click.option("--seed", default=7, show_default=True, help="What the random choices start from.")
+@click.option(
+    "--parts", default=3, show_default=True, type=click.IntRange(2), help="Parts of a table at most."
+)
+@click.option(
+    "--combined",
+    default=0.5,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="The share of questions joined in pairs.",
+)
+@click.option(
+    "--model", help="Language model that varies titles and rewrites questions; by default templates."
+)
+@click.option(
+    "--others",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Benchmark whose tables are added as distractors (spiderwild).",
+)
+@click.option(
+    "--distractors", default=5_000, show_default=True, type=click.IntRange(0), help="How many (spiderwild)."
+)
+@click.option(
+    "--masked",
+    default=0.2,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="The share of headers and titles masked (spiderwild).",
+)
+@click.option(
+    "--perturbed",
+    default=0.2,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="The share of texts in keys that are spelt otherwise (spiderwild).",
+)
+def bench(
+    kind: str,
+    folder: Path,
+    output: Path,
+    splits: tuple[str, ...],
+    seed: int,
+    parts: int,
+    combined: float,
+    model: str | None,
+    others: Path | None,
+    distractors: int,
+    masked: float,
+    perturbed: float,
+) -> None:
+    """Make a benchmark of several tables a question.
+
+    For multitable FOLDER is a benchmark with a table a question; its tables are split by rows or columns, its
+    questions filtered, made understandable alone, and some joined in pairs, as for MultiTableQA.
+
+    For spiderwild FOLDER is a benchmark of databases; large tables are cut into parts that join or belong under each
+    other, headers and titles masked, keys spelt otherwise, and tables about other things added, as for SpiderWild.
+    """
+    from kgtable.evaluation.wild_tables import WildPlan, wild_benchmark
+
+    if kind == "spiderwild":
+        plan = WildPlan(seed, parts, masked, perturbed, distractors)
+        _say_built(output, wild_benchmark(folder, output, others, splits, plan))
+        return
+    from kgtable.evaluation.split_tables import SplitPlan, split_benchmark
+    from kgtable.llm import connect
+
+    llm = None if model is None else connect(load_settings(model=model))
+    _say_built(output, split_benchmark(folder, output, splits, SplitPlan(seed, parts, combined), llm))
+
+
+def _say_built(output: Path, made: BuiltCounts) -> None:
+    say(
+        f"{output}: {made.parts:,} tables from {made.tables:,} ({made.whole:,} whole), {made.questions:,} questions"
+    )
+    for why, count in sorted(made.left_out.items()):
+        note(f"Left out: {count:,} questions ({why}).")
+
+
+COMMANDS = (evaluate_command, bench)

@@ -1,0 +1,475 @@
+"""The index of a graph: built after the conversion of its tables, opened for questions."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.contents import contents_state, mark_contents, read_contents
+from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.load import replace_description
+from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
+from kgtable.graph.document_statements import read_document
+from kgtable.graph.store import EmbeddedStore, TripleStore, store_state
+from kgtable.graph.table_content import TableContent
+from kgtable.graph.terms import Namespaces
+from kgtable.index.column_profiles import profiles_of
+from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.corpus_assembly import AssembledCorpus, assemble
+from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
+from kgtable.index.name_inference import InferNames, infer_names
+from kgtable.index.name_statements import NAMED_BY, name_blocks
+from kgtable.index.passage_index import (
+    IndexedPassage,
+    PassageIndex,
+    Piece,
+    joined,
+    passages_of,
+    piece_texts,
+    write_passages,
+)
+from kgtable.index.postings import Integers
+from kgtable.index.relation_statements import STATED_BY, STATED_OF, relation_blocks
+from kgtable.index.relations import FILE as RELATIONS
+from kgtable.index.relations import find_relations, header_vectors
+from kgtable.index.substring import LexicalIndex, folded, write_grams
+from kgtable.ontology.column_stats import Summary, clean_text
+from kgtable.ontology.equivalents import Proposals, propose
+from kgtable.ontology.inferred_names import InferredNames
+from kgtable.storage import link_tree, storage_errors, whole_file
+
+if TYPE_CHECKING:
+    from kgtable.index.vectors import VectorCache, Vectors
+
+
+VERSION = 4
+"""Rises when the files of an index change."""
+
+_NUMERAL = re.compile(r"[\W\d_]*")
+
+
+def index_step(
+    embedding: str = DEFAULT, workers: int = 1, load: Callable[[str], Embedder | None] = embedder_or_lexical
+) -> Callable[[Generation], None]:
+    """The step for `kgtable.building.pipeline.build_graph(after=…)` that builds the index of a generation."""
+    return partial(build_index, embedding=embedding, workers=workers, load=load)
+
+
+def build_index(
+    generation: Generation,
+    *,
+    embedding: str = DEFAULT,
+    workers: int = 1,
+    load: Callable[[str], Embedder | None] = embedder_or_lexical,
+    infer: InferNames = infer_names,
+) -> None:
+    """Write the index of a generation into its folder.
+
+    `infer` proposes names for columns without a header and tables without a title. No text is embedded that was
+    embedded in the previous generation. Raises `StorageError`, `EmbeddingError`.
+    """
+    folder = generation.index_path
+    with storage_errors(folder):
+        folder.mkdir()
+        previous = _previous(generation)
+        catalogue = Catalogue.load(generation.catalogue_path)
+        ids = list(catalogue.tables)
+        embedder = load(embedding)
+        cache = None if embedder is None else _vector_cache(embedder, previous)
+        written, names = _write_named_corpus(generation, catalogue, folder, cache, infer)
+        passages, pieces = _passages(generation, catalogue, previous)
+        write_passages(passages, pieces, folder)
+        if cache is not None:
+            write_vectors(written.corpus, written.table_texts, folder, cache, piece_texts(passages, pieces))
+        _write_relations(generation, written, names, folder)
+        name = "none" if embedder is None else embedder.name
+        _write_about(folder, embedding, name, len(ids), contents_state(generation))
+
+
+def _passages(
+    generation: Generation, catalogue: Catalogue, previous: Path | None
+) -> tuple[list[IndexedPassage], list[Piece]]:
+    """The passages of all documents: of unchanged ones those of the previous index, of others read from the graph."""
+    ids = list(catalogue.documents)
+    known = _known_passages(generation, catalogue, previous) if ids else {}
+    names = Namespaces(generation.base)
+    store = EmbeddedStore(generation.store_path, names.prefixes) if set(ids) - known.keys() else None
+
+    def parts() -> Iterator[tuple[Sequence[IndexedPassage], Sequence[Piece]]]:
+        for id in ids:
+            if id in known:
+                yield known[id]
+            elif store is not None and (document := read_document(store, id, names)) is not None:
+                yield passages_of([document])
+
+    return joined(parts())
+
+
+def _known_passages(
+    generation: Generation, catalogue: Catalogue, previous: Path | None
+) -> dict[str, tuple[list[IndexedPassage], list[Piece]]]:
+    """The passages of the documents that are as they were when the previous index was made, by document."""
+    before = generation.previous
+    if before is None or previous is None or before.base != generation.base:
+        return {}
+    if contents_state(before) != store_state(before.store_path):  # somebody wrote to the graph since
+        return {}
+    unchanged = catalogue.documents_as_in(Catalogue.load(before.catalogue_path))
+    try:
+        found = PassageIndex(previous).by_document()
+    except VocabularyIndexError:
+        return {}
+    return {id: parts for id, parts in found.items() if id in unchanged}
+
+
+def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
+    """Write an index of these tables without vectors into an empty folder."""
+    corpus = _write_corpus(contents, folder).corpus
+    _write_about(folder, "none", "none", len(corpus.table_ids), None)
+
+
+def _write_named_corpus(
+    generation: Generation,
+    catalogue: Catalogue,
+    folder: Path,
+    cache: VectorCache | None,
+    infer: InferNames = infer_names,
+) -> tuple[AssembledCorpus, InferredNames]:
+    """The corpus, with names for columns and tables that have none: given by users and models, or inferred.
+
+    Where some were inferred the corpus is assembled again with them.
+    """
+    ids = list(catalogue.tables)
+    given = InferredNames.open(generation.path)
+    written = assemble(read_contents(generation, ids), folder, given)
+    profiles = profiles_of(written.corpus, written.heads)
+    units = {(fact.table, fact.index): next(iter(fact.units), "") for fact in catalogue.facts()}
+    of_columns = [units.get((profiles.heads[c.table].id, c.index), "") for c in profiles.columns]
+    inferred = infer(profiles, of_columns, None if cache is None else _embed_names(cache, folder))
+    names = InferredNames([*given, *(n for n in inferred if given.at(n.table, n.column) is None)])
+    if len(names):
+        names.save(folder)
+    if any(names.used(name.table, name.column) for name in inferred):
+        written = assemble(read_contents(generation, ids), folder, names)
+    write_grams(written.corpus.texts, folder)
+    return written, names
+
+
+def _vector_cache(embedder: Embedder, previous: Path | None) -> VectorCache:
+    from kgtable.index import vectors
+
+    usable = previous is not None and read_about(previous)["embedding"] == embedder.name
+    return vectors.VectorCache.load(embedder, previous if usable else None)
+
+
+def _embed_names(cache: VectorCache, folder: Path) -> Callable[[Sequence[str]], Matrix]:
+    """An embedding of headers at its first call and of values at its second, whose vectors the next build knows."""
+    from kgtable.index import vectors
+
+    kinds = iter(vectors.NAMES)
+
+    def embed(texts: Sequence[str]) -> Matrix:
+        kind = next(kinds)
+        vectors.write_whole(cache, kind, texts, folder)
+        return vectors.stored_vectors(folder, kind)
+
+    return embed
+
+
+def _write_corpus(contents: Iterable[TableContent], folder: Path) -> AssembledCorpus:
+    written = assemble(contents, folder)
+    write_grams(written.corpus.texts, folder)
+    return written
+
+
+def _write_relations(
+    generation: Generation, written: AssembledCorpus, names: InferredNames, folder: Path
+) -> None:
+    """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph."""
+    profiles = profiles_of(written.corpus, written.heads)
+    relations = find_relations(profiles, *header_vectors(written.corpus, folder))
+    relations.save(folder)
+    unchanged = contents_state(generation) == store_state(generation.store_path)
+    spaces = Namespaces(generation.base)
+    blocks = [*relation_blocks(relations, spaces), *name_blocks(names, spaces)]
+    replace_description(generation.store_path, blocks, of=STATED_OF, by=(*STATED_BY, *NAMED_BY))
+    if unchanged:
+        mark_contents(generation)
+
+
+def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:
+    about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables, "store": state}
+    about["files"] = {path.name: _checksum(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def keep_index(current: Generation, copy: Generation) -> None:
+    """Take the index of a generation over to a copy of it; its files are shared by hard links."""
+    read_about(current.index_path)
+    with storage_errors(copy.path):
+        link_tree(current.index_path, copy.index_path)
+
+
+def mark_index(generation: Generation) -> None:
+    """Say that the index holds for the store as it is now, see `kgtable.building.contents.mark_contents`."""
+    folder = generation.index_path
+    about = {**read_about(folder), "store": contents_state(generation)}
+    with whole_file(folder / "index.json") as file:
+        file.write(json.dumps(about).encode())
+
+
+def _checksum(path: Path) -> int:
+    """The CRC-32 of a file, by which damage is recognised, but not forgery."""
+    checksum = 0
+    with path.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            checksum = zlib.crc32(piece, checksum)
+    return checksum
+
+
+def damaged_files(folder: Path) -> list[str]:
+    """The files of an index that are not as they were written. Raises as `read_about` does."""
+    damaged = []
+    for name, checksum in read_about(folder).get("files", {}).items():
+        try:
+            if _checksum(folder / name) != checksum:
+                damaged.append(name)
+        except OSError:
+            damaged.append(name)
+    return damaged
+
+
+@contextmanager
+def index_faults(folder: Path) -> Iterator[None]:
+    """Raise `VocabularyIndexError` for an error of the block that comes from a damaged index."""
+    try:
+        yield
+    except KgtableError:
+        raise
+    except Exception as error:
+        damaged = damaged_files(folder)
+        if not damaged:
+            raise
+        raise VocabularyIndexError(
+            f"The index in {folder} is damaged ({damaged[0]}).", hint="Build the graph again."
+        ) from error
+
+
+def ensure_index(
+    directory: GraphDirectory,
+    *,
+    embedding: str = DEFAULT,
+    workers: int = 1,
+    load: Callable[[str], Embedder | None] = embedder_or_lexical,
+) -> bool:
+    """Build the index of the current generation again if it is missing or has another embedding.
+
+    The new index belongs to a generation of its own, so that readers of the current one keep theirs.
+    Gives whether it was built.
+    """
+    with directory.building():
+        current = directory.current()
+        if _fits(current.index_path, embedding, load):
+            return False
+        load(embedding)  # what is wrong with it shows before anything is copied
+        generation = directory.begin_copy(current)
+        try:
+            build_index(generation, embedding=embedding, workers=workers, load=load)
+        except BaseException:
+            shutil.rmtree(generation.path, ignore_errors=True)
+            raise
+        directory.point_to(generation, generation.base)
+    return True
+
+
+def _fits(folder: Path, embedding: str, load: Callable[[str], Embedder | None]) -> bool:
+    """Whether the index in the folder is what a build with this embedding would make."""
+    try:
+        about = read_about(folder)
+    except VocabularyIndexError:
+        return False
+    if not (folder / RELATIONS).exists():  # made before tables were related
+        return False
+    if about["asked"] != embedding or damaged_files(folder):
+        return False
+    lexical_for_want_of_packages = about["embedding"] == "none" != embedding
+    return not lexical_for_want_of_packages or load(embedding) is None
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """What ``index.json`` says. Raises `VocabularyIndexError` where there is no index of this version."""
+    try:
+        about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise VocabularyIndexError(
+            f"There is no index in {folder}.", hint="Build the graph again."
+        ) from error
+    if not isinstance(about, dict) or about.get("version") != VERSION:
+        raise VocabularyIndexError(
+            f"The index in {folder} was made by another version of kgtable.", hint="Build the graph again."
+        )
+    return about
+
+
+def write_vectors(
+    corpus: Corpus,
+    table_texts: Sequence[str],
+    folder: Path,
+    cache: VectorCache,
+    piece_texts: Sequence[str] = (),
+) -> None:
+    """Embed tables, pieces of passages, column names, subjects and groups into the index folder."""
+    from kgtable.index import vectors
+
+    vectors.write_whole(cache, "tables", table_texts, folder)
+    if piece_texts:
+        vectors.write_whole(cache, "pieces", piece_texts, folder)
+    places = corpus.places
+    kinds = {
+        "predicates": np.unique(places.column_name),
+        "groups": np.unique(places.row_group_label),
+        "subjects": np.unique(places.row_label),
+    }
+    for kind, found in kinds.items():
+        texts = [(number, corpus.texts[number]) for number in found[found != NONE].tolist()]
+        worded = [
+            (number, text) for number, text in texts if kind == "predicates" or not _NUMERAL.fullmatch(text)
+        ]
+        numbers: Integers = np.array([number for number, _ in worded], dtype=np.int64)
+        vectors.write_vocabulary(cache, kind, [text for _, text in worded], numbers, folder)
+
+
+def _previous(generation: Generation) -> Path | None:
+    """The index folder of the generation before, where it can be used."""
+    if generation.previous is None:
+        return None
+    folder = generation.previous.index_path
+    try:
+        read_about(folder)
+    except VocabularyIndexError:
+        return None
+    return folder
+
+
+class RememberingEmbedder:
+    """An `Embedder` in front of another one that keeps the vectors of all texts it was asked for."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Matrix] = {}
+        self.name = embedder.name
+        self.dimension = embedder.dimension
+
+    def know_names_of(self, folder: Path) -> None:
+        """Take over the vectors of the column names in an index folder, if it is one of this embedding."""
+        from kgtable.index.vectors import Vectors
+
+        try:
+            if read_about(folder)["embedding"] != self.name:
+                return
+            texts, vectors = Corpus.open(folder).texts, Vectors.open(folder)
+        except VocabularyIndexError:
+            return
+        # Names have their line breaks as blanks; to a model that is the same text.
+        names = (clean_text(texts[number]) for number in vectors.texts["predicates"].tolist())
+        self._known.update(zip(names, vectors.predicates, strict=True))
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """See `Embedder.embed`."""
+        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if missing:
+            self._known.update(zip(missing, self._embedder.embed(missing), strict=True))
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        return np.stack([self._known[text] for text in texts])
+
+    def embed_names(self, names: Sequence[str]) -> Matrix:
+        """The vectors of column names, folded as the index holds them."""
+        return self.embed([folded(name) for name in names])
+
+
+class BuildEmbedding:
+    """The embedding of one build, loaded when the build first needs it: one with nothing to do never does.
+
+    It remembers what it embedded, and knows the column names of the graph as it was.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        directory: GraphDirectory,
+        load: Callable[[str], Embedder | None] = embedder_or_lexical,
+    ) -> None:
+        self._name = name
+        self._directory = directory
+        self._load_model = load
+
+    def load(self, name: str = "") -> RememberingEmbedder | None:
+        """The model; None for a lexical index. Raises what loading the model raises."""
+        return self._loaded
+
+    def propose(self, summaries: Mapping[str, Summary]) -> Proposals:
+        """The column names that may mean the same, see `kgtable.ontology.equivalents.propose`."""
+        embedder = self._loaded
+        return propose(summaries, None if embedder is None else embedder.embed_names)
+
+    @cached_property
+    def _loaded(self) -> RememberingEmbedder | None:
+        model = self._load_model(self._name)
+        if model is None:
+            return None
+        remembering = RememberingEmbedder(model)
+        with suppress(GraphError):
+            remembering.know_names_of(self._directory.current().index_path)
+        return remembering
+
+
+class GraphIndex:
+    """Corpus, substring search and vectors of one generation. May be used from several threads.
+
+    Without vectors, or without the packages to embed a question, it is lexical only: `vectors` and
+    `embed` give None then. Raises `VocabularyIndexError` where the index is missing or damaged.
+    """
+
+    def __init__(self, folder: Path, load: Callable[[str], Embedder | None] = embedder_or_lexical) -> None:
+        self.folder = folder
+        self.about: dict[str, Any] = read_about(folder)
+        self.corpus = Corpus.open(folder)
+        self.lexical = LexicalIndex(folder, self.corpus.texts)
+        self._load = load
+
+    def describes(self, store: TripleStore) -> bool:
+        """Whether nothing was written to the store since the index was made: what it says of cells holds."""
+        return isinstance(store, EmbeddedStore) and self.about.get("store") == store_state(store.path)
+
+    @property
+    def embedding(self) -> str:
+        """The name of the embedding the index was built with; ``none`` for a lexical one."""
+        return str(self.about["embedding"])
+
+    @cached_property
+    def vectors(self) -> Vectors | None:
+        """The vectors, if questions can be compared with them."""
+        if self._embedder is None:
+            return None
+        from kgtable.index.vectors import Vectors
+
+        return Vectors.open(self.folder)
+
+    def embed(self, texts: list[str]) -> Matrix | None:
+        """Vectors of questions and labels, by the embedding of the index; None for a lexical index."""
+        return None if self._embedder is None else self._embedder.embed(texts)
+
+    @cached_property
+    def _embedder(self) -> Embedder | None:
+        return self._load(self.embedding)

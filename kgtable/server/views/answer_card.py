@@ -1,0 +1,302 @@
+"""An answer as the page shows it: in plain words, with evidence and alternatives, or with the nearest tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from kgtable.answering.answer import Alternative, Answer, Citation, Status
+from kgtable.answering.evidence import CELL_ID
+from kgtable.answering.grounding import StatedNumber, stated_numbers
+from kgtable.answering.program_answers import RULES
+from kgtable.errors import GraphError, KgtableError, ProgramCompilationError
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.programs.algebra import Program, tables_of
+from kgtable.resources import read_shipped
+from kgtable.retrieval.result import Retrieval
+from kgtable.server.views.table_list import titled
+from kgtable.tables.model import spreadsheet_reference
+from kgtable.values.scales import SCALE_LETTERS
+from kgtable.values.spoken import exact_number, spoken_number, spoken_period, unit_name, unit_symbol
+from kgtable.values.units import units
+
+SHOWN_TRIPLES = 60
+"""Triples sent to the page with an answer."""
+MOST_CELLS_COMPILED = 200_000
+"""Cells of the tables that a program may read to be compiled to SPARQL while the reader waits."""
+
+SHOWN_TERMS = 60
+LONGEST_PROMPT = 200_000
+NEAREST = 6
+"""Tables named where there is no answer, or as the first that were found."""
+WEAK = 0.25
+"""Confidence below which an answer that is not verified is no headline: of those below it on the everyday
+questions of the tuning data (3 of 68), one is right; it stays among the nearest readings."""
+
+
+def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
+    """What the page shows of an answer beside what ``kgtable ask --json`` prints."""
+    found = answer.retrieval
+    trace: Mapping[str, Any] = {} if found is None else found.trace
+    triples = () if found is None else found.triples[:SHOWN_TRIPLES]
+    is_weak = weak(answer)
+    return {
+        "offline": answer.model == RULES,
+        "weak": is_weak,
+        **_reading(answer, graph),
+        "reasons": [_with_titles(plain_words(reason), graph) for reason in answer.reasons],
+        "cells_read": answer.cells_read,
+        "reasoning": plain_words(answer.reasoning),
+        "prompt": answer.prompt[:LONGEST_PROMPT],
+        "alternatives": [{**other.to_json(), **_reading(other, graph)} for other in answer.alternatives],
+        "nearest": nearest_tables(answer, graph) if is_weak or not answer.found else [],
+        "triples": [triple._asdict() for triple in triples],
+        "tables": [] if found is None else [asdict(table) for table in found.tables[:20]],
+        "trace": {
+            "labels": [str(label) for label in trace.get("labels") or ()],
+            "expanded": list(_terms(trace.get("expanded") or ()))[:SHOWN_TERMS],
+            "queries": [*_cited_query(answer), *(() if found is None else found.queries)],
+        },
+    }
+
+
+def weak(answer: Answer) -> bool:
+    """Whether an answer is too unsure to be a headline."""
+    unsure = answer.confidence is not None and answer.confidence < WEAK
+    return answer.found and unsure and answer.status is not Status.VERIFIED
+
+
+def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, Any]:
+    """An answer or alternative as one says it, with its unit's name, period, program as SPARQL and cells."""
+    said, exact = said_and_exact(reading.text, reading.value, reading.unit, reading.citations)
+    program = reading.program
+    return {
+        "headline": said or None,
+        "exact": exact or None,
+        "unit_label": unit_name(reading.unit, plural=True) or None,
+        "period": _period(reading.citations, graph) or None,
+        "words": plain_words(reading.calculation or "") or None,
+        "sparql": None if program is None else _sparql(program, graph),
+        "citations": [_cited(citation, graph) for citation in reading.citations],
+    }
+
+
+def said_and_exact(
+    text: str, value: str | None, unit: str | None, citations: Sequence[Citation] = ()
+) -> tuple[str, str]:
+    """A text that gives a number as one says it, and the whole number in full where that says more.
+
+    A text that says more than a number stays as it is; only what it does not say stands in the second.
+
+    >>> said, exact = said_and_exact("198.0", "198000000", "CCY_USD")
+    >>> said.replace("\N{NO-BREAK SPACE}", " "), exact
+    ('$198.0 million', '198,000,000 US dollars')
+    >>> said_and_exact("Norrvik", None, None)
+    ('Norrvik', '')
+    """
+    number = _decimal(value)
+    stated = list(stated_numbers(text))
+    if number is None or not number.is_finite():
+        return text, ""
+    exact = exact_number(number, unit)
+    if len(stated) != 1 or not _is_bare(text, stated[0], unit):
+        return text, exact if len(stated) <= 1 and unit_name(unit) else ""
+    power = _power(number, stated[0])
+    if not unit_name(unit) and not power:
+        return text, ""
+    digits = re.search(r"\.(\d+)", stated[0].text)
+    decimals = len(digits[1]) if digits else 0
+    said = spoken_number(number, unit, power=power or 0, decimals=decimals if power is not None else None)
+    return said, "" if said.replace("\N{NO-BREAK SPACE}", " ") == exact or unit == "PERCENT" else exact
+
+
+def _decimal(value: str | None) -> Decimal | None:
+    try:
+        return None if value is None else Decimal(value)
+    except InvalidOperation:
+        return None
+
+
+def _power(number: Decimal, stated: StatedNumber) -> int | None:
+    """The power of ten by which the printed number is multiplied; None where it is another number."""
+    if not stated.value:
+        return 0 if not number else None
+    ratio = Fraction(number) / stated.value
+    return next((power for power in (0, *SCALE_LETTERS) if ratio == Fraction(10) ** power), None)
+
+
+_MEASURES = re.compile(
+    r"\b(?:thousands?|millions?|billions?|trillions?|percent|us|dollars?|euros?|pounds?)\b", re.IGNORECASE
+)
+
+
+def _is_bare(text: str, number: StatedNumber, unit: str | None) -> bool:
+    """Whether a text is a number with nothing but its scale and unit beside it."""
+    rest = text.replace(number.text, " ", 1)
+    known = units().get(unit or "")
+    for word in filter(
+        None, (unit_symbol(unit), unit_name(unit, plural=True), unit_name(unit), number.unit_text)
+    ):
+        rest = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", rest, flags=re.IGNORECASE)
+    if known is not None:
+        for word in filter(None, (known.symbol, known.label, known.currency)):
+            rest = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", rest, flags=re.IGNORECASE)
+    return not any(sign.isalnum() for sign in _MEASURES.sub(" ", rest))
+
+
+def _period(citations: Iterable[Citation], graph: KnowledgeGraph) -> str:
+    """The period that the cited numbers are of, in words; empty where they have none in common."""
+    found: dict[str, None] = {}
+    for citation in list(citations)[:50]:
+        if citation.unit is None:
+            continue
+        try:
+            row = graph.reader.row(citation.table, citation.row)
+        except GraphError:
+            return ""
+        quantity = None if row is None else row.quantities.get(citation.column)
+        if quantity is None or quantity.period is None:
+            return ""
+        found[quantity.period] = None
+    periods = list(found)
+    if len(periods) == 1:
+        return spoken_period(periods[0])
+    if len(periods) > 1 and all(re.fullmatch(r"\d{4}", period) for period in periods):
+        return f"{min(periods)} to {max(periods)}"
+    return ""
+
+
+def _cited(citation: Citation, graph: KnowledgeGraph) -> dict[str, Any]:
+    """A cited cell with what names it: the table's title, its place in a spreadsheet, row and column."""
+    return {
+        **citation.to_json(),
+        "title": title_of(citation.table, graph),
+        "reference": spreadsheet_reference(citation.row, citation.column),
+        "label": " ".join(citation.label.split())[:200],
+        "header": " ".join(citation.header.split())[:200],
+    }
+
+
+def title_of(table: str, graph: KnowledgeGraph) -> str:
+    """The title of a table of the graph; its id where there is no such table."""
+    try:
+        return titled(graph, table).title
+    except (KeyError, GraphError):
+        return table
+
+
+def named_tables(ids: Iterable[str], graph: KnowledgeGraph) -> list[dict[str, Any]]:
+    """Tables by id, each with title, file, size and columns for the reader."""
+    records = graph.catalogue.tables
+    return [
+        {
+            "id": id,
+            "title": (name := titled(graph, id)).title,
+            "subtitle": name.subtitle,
+            "file": records[id].path,
+            "rows": records[id].rows,
+            "columns": [fact.name[:80] for fact in records[id].facts[:8] if not fact.name.startswith("[")],
+        }
+        for id in ids
+        if id in records
+    ]
+
+
+def found_tables(retrieval: Retrieval, graph: KnowledgeGraph) -> dict[str, Any]:
+    """The retrieved tables, sent before there is an answer."""
+    ids = [found.table for found in retrieval.tables]
+    count = len(retrieval.addresses)
+    return {
+        "text": f"Found {count:,} cells in {len(ids):,} table{'' if len(ids) == 1 else 's'}",
+        "labels": [str(label) for label in (retrieval.trace.get("labels") or ())][:8],
+        "tables": named_tables(ids[:NEAREST], graph),
+    }
+
+
+def nearest_tables(answer: Answer, graph: KnowledgeGraph) -> list[dict[str, Any]]:
+    """The tables that lie nearest to a question, by what was retrieved or else by meaning."""
+    found = answer.retrieval
+    ids = [] if found is None else [table.table for table in found.tables]
+    if not ids:
+        try:
+            nearest = graph.retrieve(answer.question, SHOWN_TRIPLES, "dense")
+        except KgtableError:  # a graph without vectors
+            return []
+        ids = [table.table for table in nearest.tables]
+    return named_tables(ids[:NEAREST], graph)
+
+
+_IN_BRACKETS = re.compile(r"\(([^()]{1,500})\)(?=[.;,]|$)")
+
+
+def _with_titles(reason: str, graph: KnowledgeGraph) -> str:
+    """A reason with tables by their titles, where it names them by their ids in brackets."""
+
+    def told(found: re.Match[str]) -> str:
+        ids = found[1].split(", ")
+        if not all(id in graph.catalogue.tables for id in ids):
+            return found[0]
+        return f"({', '.join(title_of(id, graph) for id in ids)})"
+
+    return _IN_BRACKETS.sub(told, reason)
+
+
+_UNIT_NAME = re.compile(
+    r"(?<![\w-])(?:CCY_[A-Z]{3,4}|UNITLESS|[A-Za-z][A-Za-z0-9]*(?:[-_][A-Z0-9a-z]+)*)(?![\w-])"
+)
+
+
+def plain_words(text: str) -> str:
+    """A text without the names of cells in prompts and of units in QUDT.
+
+    >>> plain_words("Cell T1.r2.c1 is in KiloW-HR, not CCY_EUR")
+    'Cell B3 is in kilowatt hours, not euros'
+    """
+    named = CELL_ID.sub(lambda found: _reference(found[0]), text)
+    return _UNIT_NAME.sub(lambda found: _unit_in_words(found[0]), named)
+
+
+def _reference(cell: str) -> str:
+    _, row, column = cell.split(".")
+    return spreadsheet_reference(int(row[1:]), int(column[1:]))
+
+
+@lru_cache(maxsize=4_096)
+def _unit_in_words(name: str) -> str:
+    """The unit of a QUDT name that is no English word; other words as they are."""
+    coded = name.startswith("CCY_") or "-" in name or re.search(r"[a-z][A-Z]", name) or name == "UNITLESS"
+    if not coded or name not in units():
+        return name
+    return unit_name(name, plural=True) or "no unit"
+
+
+def _sparql(program: Program, graph: KnowledgeGraph) -> str | None:
+    """The query that a program becomes; None where SPARQL cannot say it, or its tables are long."""
+    if sum(graph.catalogue.tables[id].cells for id in tables_of(program)) > MOST_CELLS_COMPILED:
+        return None
+    try:
+        return graph.compile(program)
+    except ProgramCompilationError:
+        return None
+
+
+def _cited_query(answer: Answer) -> list[str]:
+    """A SPARQL query for the numbers an answer cites, or none if it cites no number."""
+    cells = [f"<{citation.cell}>" for citation in answer.citations if citation.unit is not None]
+    if not cells:
+        return []
+    return [read_shipped("queries/explorer/cited.rq").replace("{ }", f"{{ {' '.join(cells)} }}")]
+
+
+def _terms(expanded: Any) -> list[str]:
+    """The expanded terms as plain texts, whatever their kind."""
+    if isinstance(expanded, Mapping):
+        return [f"{kind}: {text}" for kind, texts in expanded.items() for text in _terms(texts)]
+    if isinstance(expanded, str):
+        return [expanded]
+    return [str(text) for text in expanded]

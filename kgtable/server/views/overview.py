@@ -1,0 +1,308 @@
+"""Overview of the dataset for the pages: size, predicates, classes, units, example queries, and where to begin.
+
+Places to begin are subjects of several tables, relations between tables, units, and names of columns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import pyoxigraph as ox
+
+from kgtable.building.catalogue import TableRecord
+from kgtable.building.description import examples
+from kgtable.config import load_settings
+from kgtable.errors import VocabularyIndexError
+from kgtable.graph.table_decoder import text_of
+from kgtable.graph.terms import KGT, RDFS
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.ontology.column_stats import ColumnFact
+from kgtable.resources import read_shipped
+from kgtable.server.messages import Head
+from kgtable.server.state import WIDELY_USED
+from kgtable.server.views.table_list import titled
+from kgtable.values.units import units
+
+Tell: TypeAlias = Callable[[str, Any], None]
+
+SHOWN_TABLES = 12
+"""Tables listed beside a predicate."""
+
+
+def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """Size of the graph, the model that answers, and where to start browsing."""
+    tables = graph.catalogue.tables
+    rows = sum(record.rows for record in tables.values())
+    cells = sum(record.cells for record in tables.values())
+    size = f"{len(tables):,} table{'s' if len(tables) != 1 else ''}, {rows:,} rows, {cells:,} cells."
+    settings = load_settings()
+    model = settings.model if settings.uses_llm else None
+    how = f"Answered by {model}." if model else "Answered by kgtable's own rules, without a language model."
+    first = next(iter(tables), None)
+    return {
+        "tables": len(tables),
+        "rows": rows,
+        "cells": cells,
+        "model": model,
+        "summary": f"{size} {how}",
+        "start": None if first is None else graph.names.table_iri(first),
+        "base": graph.names.base,
+    }
+
+
+def dataset(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """Prefixes, example queries and IRIs to complete, for the query editor."""
+    predicates = sorted({graph.names.predicate_iri(fact.predicate) for fact in graph.catalogue.facts()})
+    fixed = sorted(
+        {iri for record in graph.catalogue.tables.values() for iri in _counted(record, "predicates")}
+    )
+    classes = sorted(
+        {iri for record in graph.catalogue.tables.values() for iri in _counted(record, "classes")}
+    )
+    units = sorted(
+        {f"{graph.names.prefixes['unit']}{unit}" for fact in graph.catalogue.facts() for unit in fact.units}
+    )
+    return {
+        "prefixes": dict(sorted({**WIDELY_USED, **graph.names.prefixes}.items())),
+        "examples": [
+            {"name": example.name, "title": example.title, "comment": example.comment, "query": example.query}
+            for example in examples()
+        ],
+        "properties": sorted({*predicates, *fixed}),
+        "classes": classes,
+        "units": units,
+    }
+
+
+def _counted(record: TableRecord, name: str) -> Iterable[str]:
+    counts = record.tally.get(name, {})
+    return counts if isinstance(counts, dict) else ()
+
+
+def ontology(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """Generated predicates that match `q`, the most used first, from `offset` on."""
+    entries = _predicates(graph)
+    words = job["q"].lower().split()
+    if words:
+        entries = tuple(entry for entry in entries if all(word in entry["text"] for word in words))
+    shown = entries[job["offset"] : job["offset"] + job["limit"]]
+    rows = [{name: value for name, value in entry.items() if name != "text"} for entry in shown]
+    return {"total": len(entries), "predicates": rows}
+
+
+@lru_cache(maxsize=2)
+def _predicates(graph: KnowledgeGraph) -> tuple[dict[str, Any], ...]:
+    grouped: dict[str, list[ColumnFact]] = {}
+    for fact in graph.catalogue.facts():
+        grouped.setdefault(fact.predicate, []).append(fact)
+    entries = [_predicate(graph, name, facts) for name, facts in grouped.items()]
+    return tuple(sorted(entries, key=lambda entry: (-entry["tables_total"], entry["name"])))
+
+
+def _predicate(graph: KnowledgeGraph, name: str, facts: list[ColumnFact]) -> dict[str, Any]:
+    ranges: Counter[str] = Counter()
+    units: Counter[str] = Counter()
+    names: Counter[str] = Counter()
+    for fact in facts:
+        ranges.update(fact.ranges)
+        units.update(fact.units)
+        names[fact.name] += 1
+    ids = list(dict.fromkeys(fact.table for fact in facts))
+    spellings = [text for text, _ in names.most_common(8)]
+    return {
+        "iri": graph.names.predicate_iri(name),
+        "name": name,
+        "label": spellings[0],
+        "names": spellings,
+        "cells": ranges.total(),
+        "ranges": [
+            {"name": iri.rpartition("#")[2].rpartition("/")[2], "cells": n}
+            for iri, n in ranges.most_common(6)
+        ],
+        "units": [{"name": unit, "cells": n} for unit, n in units.most_common(12)],
+        "tables": ids[:SHOWN_TABLES],
+        "tables_total": len(ids),
+        "text": f"{name} {' '.join(names)}".lower(),
+    }
+
+
+def classes(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """Classes of the dataset and their numbers of entities, from the dataset's own description."""
+    found = graph.store.query(read_shipped("queries/explorer/classes.rq"))
+    assert isinstance(found, ox.QuerySolutions)
+    comments = _vocabulary()
+    rows = []
+    for row in found:
+        iri = str(getattr(row["class"], "value", ""))
+        entities = int(getattr(row["entities"], "value", 0))
+        name = iri.rpartition("#")[2].rpartition("/")[2]
+        rows.append({"iri": iri, "name": name, "comment": comments.get(iri, ""), "entities": entities})
+    return {"classes": rows}
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> dict[str, str]:
+    """The core vocabulary's comment on each of its terms."""
+    store = ox.Store()
+    store.load(read_shipped("ontologies/kgtable.ttl"), ox.RdfFormat.TURTLE)
+    comment = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#comment")
+    quads = store.quads_for_pattern(None, comment, None)
+    return {str(getattr(quad.subject, "value", "")): str(getattr(quad.object, "value", "")) for quad in quads}
+
+
+MOST_RELATIONS = 60
+"""Joins, and unions, that are shown."""
+MOST_UNIT_TABLES = 100
+"""Tables that are listed on the page of a unit."""
+_PREFIXES = f"PREFIX kgt: <{KGT}> PREFIX rdfs: <{RDFS}>\n"
+
+
+def landmarks(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """Subjects that several tables share, the most shared first; joins and unions of tables, the best first."""
+    return {"subjects": _shared_subjects(graph), **_relations(graph)}
+
+
+@lru_cache(maxsize=2)
+def _shared_subjects(graph: KnowledgeGraph) -> list[dict[str, Any]]:
+    found = graph.store.query(_PREFIXES + read_shipped("queries/explorer/shared-subjects.rq"))
+    assert isinstance(found, ox.QuerySolutions)
+    return [
+        {
+            "iri": str(getattr(row["subject"], "value", "")),
+            "label": text_of(row["label"]).lstrip("-–—•· ") or str(getattr(row["subject"], "value", "")),
+            "tables": int(getattr(row["tables"], "value", 0)),
+        }
+        for row in found
+    ]
+
+
+def _relations(graph: KnowledgeGraph) -> dict[str, Any]:
+    try:
+        relations = graph.relations
+    except VocabularyIndexError:
+        return {"joins": [], "unions": [], "titles": {}}
+    joins = sorted(relations.joins, key=lambda join: (-join.score, str(join.left), str(join.right)))
+    unions = sorted(relations.unions, key=lambda union: (-len(union.tables), union.tables))
+    shown = joins[:MOST_RELATIONS], unions[:MOST_RELATIONS]
+    ids = {end.table for join in shown[0] for end in (join.left, join.right)}
+    ids |= {table for union in shown[1] for table in union.tables}
+    return {
+        "joins": [
+            {
+                "left": _column(join.left.table, join.left.column, join.left.name),
+                "right": _column(join.right.table, join.right.column, join.right.name),
+                "score": round(join.score, 3),
+                "matched": join.matched,
+                "examples": list(join.examples),
+                "query": _join_query(graph, join),
+            }
+            for join in shown[0]
+        ],
+        "unions": [{"tables": list(union.tables), "score": round(union.score, 3)} for union in shown[1]],
+        "titles": {id: _title(graph, id) for id in sorted(ids)},
+    }
+
+
+def _column(table: str, column: int, name: str) -> dict[str, Any]:
+    return {"table": table, "column": column, "name": name or f"column {column + 1}"}
+
+
+def _title(graph: KnowledgeGraph, id: str) -> str:
+    return titled(graph, id).title if id in graph.catalogue.tables else id
+
+
+def _join_query(graph: KnowledgeGraph, join: Any) -> str:
+    """A query for the rows of two tables with the same text in the joined columns."""
+    parts = []
+    for side, end in (("left", join.left), ("right", join.right)):
+        fact = next(
+            (fact for fact in graph.catalogue.tables[end.table].facts if fact.index == end.column), None
+        )
+        predicate = graph.names.predicate_iri(fact.predicate) if fact is not None else ""
+        table = graph.names.table_iri(end.table)
+        parts.append(f"  GRAPH <{table}> {{ ?{side} <{predicate}> ?{side}Value }}\n")
+    texts = [
+        f"  OPTIONAL {{ ?{side}Value kgt:text ?{side}Printed }}\n"
+        f"  BIND(LCASE(STR(COALESCE(?{side}Printed, ?{side}Value))) AS ?{side}Text)\n"
+        for side in ("left", "right")
+    ]
+    body = "".join((*parts, *texts))
+    return f"SELECT ?left ?right ?leftText WHERE {{\n{body}  FILTER(?leftText = ?rightText)\n}}\nLIMIT 100"
+
+
+@lru_cache(maxsize=2)
+def column_names(graph: KnowledgeGraph) -> dict[str, str]:
+    """What columns are called whose cells hang on a predicate, by its IRI: the most frequent name."""
+    names: dict[str, Counter[str]] = defaultdict(Counter)
+    for fact in graph.catalogue.facts():
+        if fact.name and not fact.name.startswith("["):
+            names[graph.names.predicate_iri(fact.predicate)][fact.name] += 1
+    return {iri: min(found, key=lambda name: (-found[name], name)) for iri, found in names.items()}
+
+
+def unit_list(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The units of the graph's numbers, the most used first."""
+    return {
+        "units": [
+            {
+                "iri": _unit_iri(graph, name),
+                "name": name,
+                "label": units()[name].label if name in units() else name,
+                "symbol": units()[name].symbol if name in units() else "",
+                "cells": sum(cells for _, _, cells in uses),
+                "tables": len({table for table, _, _ in uses}),
+            }
+            for name, uses in sorted(
+                _uses(graph).items(), key=lambda item: (-sum(cells for _, _, cells in item[1]), item[0])
+            )
+        ]
+    }
+
+
+def unit_facts(graph: KnowledgeGraph, iri: str) -> dict[str, Any] | None:
+    """What is known of a unit by its IRI: label, symbol, kinds, and the columns that use it; None for none."""
+    start = graph.names.prefixes["unit"]
+    unit = units().get(iri.removeprefix(start)) if iri.startswith(start) else None
+    if unit is None:
+        return None
+    columns: dict[str, dict[str, Any]] = {}
+    for table, column, cells in _uses(graph).get(unit.name, ()):
+        entry = columns.setdefault(
+            table, {"table": table, "title": _title(graph, table), "columns": [], "cells": 0}
+        )
+        entry["columns"].append(column)
+        entry["cells"] += cells
+    used = sorted(columns.values(), key=lambda entry: (-entry["cells"], entry["table"]))
+    return {
+        "name": unit.name,
+        "label": unit.label,
+        "symbol": unit.symbol,
+        "kinds": list(unit.kinds),
+        "currency": unit.currency,
+        "cells": sum(entry["cells"] for entry in used),
+        "tables": used[:MOST_UNIT_TABLES],
+        "tables_total": len(used),
+    }
+
+
+def _unit_iri(graph: KnowledgeGraph, name: str) -> str:
+    return f"{graph.names.prefixes['unit']}{name}"
+
+
+@lru_cache(maxsize=2)
+def _uses(graph: KnowledgeGraph) -> dict[str, list[tuple[str, str, int]]]:
+    """Table, column name and number of cells for each use of each unit."""
+    found: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
+    for fact in graph.catalogue.facts():
+        for unit, cells in fact.units.items():
+            found[unit].append((fact.table, fact.name, cells))
+    return dict(found)
+
+
+def forget() -> None:
+    """Drop the caches of a graph that is closed."""
+    for cached in (_predicates, _shared_subjects, column_names, _uses):
+        cached.cache_clear()

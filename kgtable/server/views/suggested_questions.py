@@ -1,0 +1,306 @@
+"""Questions worth asking about a graph, and questions that follow another.
+
+The former are written from its real tables, and kept where their program verifies. Of the latter, "and in 2022?" is
+asked as the whole question that it stands for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from kgtable.answering.answer import Answer
+from kgtable.errors import GraphNotFoundError, KgtableError
+from kgtable.graph.table_decoder import TableFrame, TableRow
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.ontology.column_stats import QUANTITY, ColumnFact, clean_text
+from kgtable.programs.algebra import tables_of
+from kgtable.server.messages import Head
+from kgtable.server.views.table_list import titled
+from kgtable.values.periods import is_temporal
+
+AT_FRONT, AFTER = 4, 3
+"""Questions offered on the start page, and after an answer."""
+TRIED = 14
+"""Candidates that are answered to find them."""
+SAMPLED_ROWS = 40
+LONGEST_NAME = 48
+LARGEST = 100_000
+"""Cells of a table beyond which no question is tried on it while a reader waits."""
+
+_UNIT_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+_IDENTIFIES = re.compile(
+    r"\b(?:no|nr|id|number|code|year|rank|pos|page|note|index|phone|zip)\b|#", re.IGNORECASE
+)
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*(?: [A-Za-z'’-]+){0,3}")
+_NO_MEMBERS = frozenset({"Group", "TotalRow", "FootnoteRow", "HeaderRow", "TitleRow"})
+
+_Place: TypeAlias = tuple[int, int] | None
+
+
+def suggestions(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
+    """Questions about the whole graph, or about the table `table`, near a cell of it where one is given.
+
+    Raises `GraphNotFoundError` for a table that is not there.
+    """
+    table = job.get("table") or None
+    if table is None:
+        return {"questions": list(_at_front(graph))}
+    if table not in graph.catalogue.tables:
+        raise GraphNotFoundError(f"The graph holds no table {table!r}.")
+    place = None if job.get("row") is None or job.get("column") is None else (job["row"], job["column"])
+    asked = _plain(job.get("question") or "")
+    found = [question for question in _about(graph, table, place) if _plain(question) != asked]
+    return {"questions": found[:AFTER]}
+
+
+@lru_cache(maxsize=4)
+def _at_front(graph: KnowledgeGraph) -> tuple[str, ...]:
+    """Verified questions, each about another table, of kinds that take turns."""
+    ids = [id for id, record in graph.catalogue.tables.items() if 0 < record.cells <= LARGEST]
+    most = TRIED
+    spread = list(dict.fromkeys(ids[place * len(ids) // most] for place in range(most))) if ids else []
+    found: dict[str, str] = {}
+    tried = 0
+    for turn in range(2):
+        for place, id in enumerate(spread):
+            if id in found or tried >= most or len(found) == AT_FRONT:
+                continue
+            candidates = list(TableQuestions.of(graph, id).general())
+            if not candidates:
+                continue
+            question = candidates[(place + turn) % len(candidates)]
+            title = clean_text(graph.catalogue.tables[id].title)
+            narrowed = f"{question[:-1]} in {title}?" if title and question else ""
+            for asked in filter(None, (question, narrowed)):
+                tried += 1
+                if asked not in found.values() and is_verified(graph, asked, id):
+                    found[id] = asked
+                    break
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=64)
+def _about(graph: KnowledgeGraph, id: str, place: _Place) -> tuple[str, ...]:
+    """Verified questions about one table, those near the cell first."""
+    if graph.catalogue.tables[id].cells > LARGEST:
+        return ()
+    questions = TableQuestions.of(graph, id)
+    candidates = list(filter(None, dict.fromkeys([*questions.near(place), *questions.general()])))
+    found: list[str] = []
+    for question in candidates[: TRIED // 2]:
+        if len(found) <= AFTER and is_verified(graph, question, id):
+            found.append(question)
+    return tuple(found)
+
+
+def is_verified(graph: KnowledgeGraph, question: str, table: str) -> bool:
+    """Whether the rules answer a question from a table alone, by a program that is verified."""
+    try:
+        answer: Answer = graph.ask(question, model="none")
+    except KgtableError:
+        return False
+    return answer.verified and answer.program is not None and set(tables_of(answer.program)) == {table}
+
+
+@dataclass(frozen=True)
+class TableQuestions:
+    """What can be asked about a table: its name in a question, what its rows are called, its measures."""
+
+    title: str
+    noun: str
+    labels: tuple[tuple[int, str], ...]
+    measures: tuple[ColumnFact, ...]
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, id: str) -> TableQuestions:
+        """Read from the table's frame and first rows. Raises `GraphError` where it cannot be read."""
+        frame, record = graph.reader.frame(id), graph.catalogue.tables[id]
+        structure = frame.table.structure
+        start = structure.body_start
+        rows = graph.reader.rows(id, range(start, min(record.rows, start + SAMPLED_ROWS)))
+        labels = tuple(_labels(rows, structure.label_column))
+        header = next((fact.name for fact in record.facts if fact.index == structure.label_column), "")
+        measures = tuple(fact for fact in record.facts if _is_measure(fact, frame, len(rows)))
+        return cls(titled(graph, id).title, _noun(header), labels, measures)
+
+    def general(self) -> Iterator[str]:
+        """A question of each kind: the largest, a look-up, a total, a count."""
+        if not self.measures:
+            return
+        fact = self.measures[0]
+        name = said_name(fact.name)
+        if self.noun and not is_temporal([name]):
+            yield f"Which {self.noun} has the highest {name}?"
+        if self.labels:
+            yield _look_up(name, self.labels[len(self.labels) // 2][1])
+        subject = _lowered(self.title)
+        plural = subject.endswith("s") and _WORDS.fullmatch(subject) is not None
+        if plural and not is_temporal([name]) and set(fact.units) - {"PERCENT"}:
+            yield f"What is the total {name} of the {subject}?"
+        if plural:
+            yield f"How many {subject} are there?"
+
+    def near(self, place: _Place) -> Iterator[str]:
+        """Questions one step from a cell: the next row, the other columns, the extremes of its column."""
+        if place is None or not self.measures:
+            return
+        row, column = place
+        fact = next((fact for fact in self.measures if fact.index == column), self.measures[0])
+        name = said_name(fact.name)
+        label = next((label for number, label in self.labels if number == row), None)
+        later = next((label for number, label in self.labels if number > row), None)
+        if later is not None:
+            yield _look_up(name, later)
+        if label is not None:
+            for other in [other for other in self.measures if other.index != fact.index][:2]:
+                yield _look_up(said_name(other.name), label)
+        if self.noun and not is_temporal([name]):
+            yield f"Which {self.noun} has the highest {name}?"
+            yield f"Which {self.noun} has the lowest {name}?"
+
+
+def _labels(rows: dict[int, TableRow], column: int) -> Iterator[tuple[int, str]]:
+    """The rows that are members of the table, by names that are theirs alone."""
+    names: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    for number, row in rows.items():
+        text = " ".join((row.cells[column] if column < len(row.cells) else "").split()).lstrip("-–—•· ")
+        is_name = sum(sign.isalpha() for sign in text) > len(text) // 2 and not any(map(str.isdigit, text))
+        if is_name and len(text) <= LONGEST_NAME and not row.kinds & _NO_MEMBERS:
+            names.setdefault(text, number)
+            counts[text] = counts.get(text, 0) + 1
+    return ((number, text) for text, number in names.items() if counts[text] == 1)
+
+
+def _is_measure(fact: ColumnFact, frame: TableFrame, rows: int) -> bool:
+    """Whether a column holds quantities and has a name that fits into a question."""
+    if fact.name.startswith("[") or fact.index == frame.table.structure.label_column:
+        return False
+    name = said_name(fact.name)
+    said = 0 < len(name) <= LONGEST_NAME and not _IDENTIFIES.search(name)
+    return said and 2 * fact.ranges.get(QUANTITY, 0) >= min(rows, frame.body_rows)
+
+
+def said_name(header: str) -> str:
+    """A column's name as it stands in a question: without its unit, on one line.
+
+    >>> said_name("Harvest (kg)"), said_name("cost_of_treatment"), said_name("2023")
+    ('Harvest', 'cost of treatment', '2023')
+    """
+    return _UNIT_BEHIND.sub("", " ".join(header.replace("_", " ").split()))
+
+
+def _lowered(name: str) -> str:
+    return name if name[1:2].isupper() else name[:1].lower() + name[1:]
+
+
+def _noun(header: str) -> str:
+    """What a row is called by the header of its label; empty where that is no plain word."""
+    name = said_name(header).lower()
+    return name if _WORDS.fullmatch(name) and len(name) <= LONGEST_NAME else ""
+
+
+def _look_up(name: str, label: str) -> str:
+    years = set(_YEAR.findall(name))
+    if is_temporal([name]):
+        return f"What was {label} in {years.pop()}?" if len(years) == 1 else ""
+    return f"What is the {name} of {label}?"
+
+
+def _plain(question: str) -> str:
+    return " ".join(question.casefold().split()).rstrip("?")
+
+
+def forget_questions() -> None:
+    """Drop the caches of a graph that is closed."""
+    _at_front.cache_clear()
+    _about.cache_clear()
+
+
+MOST_WORDS = 8
+"""A longer question says by itself what it asks."""
+MOST_TRIED = 4
+"""Rewritings that are answered to choose among them."""
+
+_FOLLOWING = re.compile(
+    r"(?:(?:and|or|but|then)\b[\s,]*)?(?:(?:what|how) about\b\s*)?(?P<linked>(?:(?:in|for|of|at|by|from|the)\s+)*)"
+    r"(?P<rest>\S.*?)[\s?.!]*",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEGINS = re.compile(r"(?:and|or|but|then|in|for|of|at|by|from|what about|how about)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\b(?:which|who|whose|when|where|why|is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE
+)
+_NAMED_YEAR = re.compile(r"(?<![\w.])(?:FY ?)?(?:19|20)\d\d(?!\w)", re.IGNORECASE)
+
+
+def follows(question: str) -> str | None:
+    """What a question names anew where it is no question of its own; None where it is one.
+
+    >>> follows("And in 2022?"), follows("what about the Moon?"), follows("Which planet is the largest?")
+    ('2022', 'Moon', None)
+    """
+    plain = " ".join(question.split())
+    if not _BEGINS.match(plain) or len(plain.split()) > MOST_WORDS or _ASKS.search(plain):
+        return None
+    match = _FOLLOWING.fullmatch(plain)
+    return match["rest"] if match else None
+
+
+def standalone(graph: KnowledgeGraph, question: str, before: str) -> str:
+    """The complete question for a follow-up of `before`; the question itself where it is complete, or nothing fits.
+
+    A year takes the place of the year before; a name that of a name which the answer before rests on, by
+    preference one with which the rules verify an answer.
+    """
+    named = follows(question)
+    if named is None:
+        return question
+    years = set(_NAMED_YEAR.findall(before))
+    if _NAMED_YEAR.fullmatch(named) and len(years) == 1:
+        return _NAMED_YEAR.sub(lambda _: named, before)
+    try:
+        answer = graph.ask(before, model="none")
+    except KgtableError:
+        return question
+    rewritten = list(dict.fromkeys(_rewritten(before, named, answer)))[:MOST_TRIED]
+    answers = {one: _answered(graph, one) for one in rewritten}
+    sure = (one for one, found in answers.items() if found is not None and found.verified)
+    naming = (one for one, found in answers.items() if found is not None and _rests_on(found, named))
+    return next(sure, None) or next(naming, None) or question
+
+
+def _rewritten(before: str, named: str, answer: Answer) -> Iterator[str]:
+    """The question before with each name that its answer rests on replaced, the longest first."""
+    names: dict[str, None] = {}
+    for citation in answer.citations:
+        for text in (citation.label, citation.text, citation.header):
+            name = _UNIT_BEHIND.sub("", clean_text(text)).lstrip("-–—•· ")
+            if any(map(str.isalpha, name)):
+                names[name] = None
+    for name in sorted(names, key=len, reverse=True):
+        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", before, re.IGNORECASE)
+        if found:
+            yield before[: found.start()] + named + before[found.end() :]
+
+
+def _answered(graph: KnowledgeGraph, question: str) -> Answer | None:
+    try:
+        return graph.ask(question, model="none")
+    except KgtableError:
+        return None
+
+
+def _rests_on(answer: Answer, name: str) -> bool:
+    """Whether a cell that an answer rests on, or its row or column, has the name."""
+    wanted = name.casefold()
+    return any(
+        wanted in clean_text(text).casefold()
+        for citation in answer.citations
+        for text in (citation.text, citation.label, citation.header)
+    )

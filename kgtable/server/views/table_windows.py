@@ -1,0 +1,521 @@
+"""Windows of a table and single cells, read from the graph for the pages.
+
+A window has the rows in the order of the table or of one of its columns, all of them or those that hold a text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyoxigraph as ox
+
+from kgtable.building.catalogue import TableRecord
+from kgtable.errors import GraphNotFoundError, UsageError
+from kgtable.graph.table_decoder import ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
+from kgtable.graph.terms import UNIT, XSD
+from kgtable.index.graph_index import GraphIndex
+from kgtable.index.postings import Integers
+from kgtable.index.substring import folded
+from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.ontology.annotate import AnnotatedTable, annotate
+from kgtable.ontology.column_stats import ColumnFact
+from kgtable.ontology.mapping_files import load_edits
+from kgtable.resources import read_shipped
+from kgtable.server.messages import Head
+from kgtable.server.views.table_list import graph_index, titled
+from kgtable.tables.column_profile import CellKind, type_cell
+from kgtable.values.scales import SCALE_LETTERS, scale_name
+from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
+
+LARGEST_SORTED = 2_000_000
+"""Cells of a table beyond which it is neither sorted nor searched on the page."""
+
+_TEXTUAL = frozenset({f"{XSD}string", f"{XSD}boolean"})
+
+SortKey: TypeAlias = tuple[int, Decimal, str]
+"""Numbers before dates before texts."""
+
+
+@lru_cache(maxsize=16)
+def row_order(
+    graph: KnowledgeGraph, id: str, sort: int | None, descending: bool, find: str
+) -> tuple[int, ...]:
+    """The rows of the body in the order of the column `sort`, those alone that hold the text `find`.
+
+    Numbers go by value, unit and scale applied, dates by time, texts by their letters; what is blank comes
+    last, and behind it totals and notes, which are no members. Raises `UsageError` for a table that is too
+    large.
+    """
+    record = graph.catalogue.tables[id]
+    if record.cells > LARGEST_SORTED:
+        raise UsageError("This table is too large to be sorted on the page.", hint="Ask by SPARQL.")
+    body = range(graph.reader.frame(id).table.structure.body_start, record.rows)
+    columns = IndexedColumns.of(graph, id) or StoredColumns(graph, id)
+    rows = [row for row in columns.holding(find) if row in body] if find else list(body)
+    if sort is None:
+        return tuple(rows)
+    aside = _aside(graph, id)
+    keys = columns.keys(sort)
+    members = [row for row in rows if row not in aside]
+    ordered = sorted((row for row in members if row in keys), key=keys.__getitem__, reverse=descending)
+    blank = [row for row in members if row not in keys]
+    return (
+        *ordered,
+        *blank,
+        *(row for row in rows if aside.get(row) in ("TotalRow", "OfWhichRow", "FootnoteRow")),
+    )
+
+
+def _aside(graph: KnowledgeGraph, id: str) -> dict[int, str]:
+    """The rows that are no members of the table, with their class."""
+    table = ox.NamedNode(graph.names.table_iri(id))
+    found = graph.store.query(read_shipped("queries/explorer/aside-rows.rq"), bindings={"table": table})
+    assert isinstance(found, ox.QuerySolutions)
+    return {
+        int(str(getattr(row["number"], "value", 0))): str(getattr(row["kind"], "value", "")).rpartition("#")[
+            2
+        ]
+        for row in found
+    }
+
+
+class StoredColumns:
+    """The cells of a table as its graph holds them; the whole table is read."""
+
+    def __init__(self, graph: KnowledgeGraph, id: str) -> None:
+        graph.reader.table(id)  # read at once, and kept
+        self._rows: Mapping[int, TableRow] = graph.reader.rows(id, range(graph.catalogue.tables[id].rows))
+
+    def holding(self, text: str) -> Iterator[int]:
+        """The rows with a cell that holds a text, whatever its letters' case, in order."""
+        wanted = folded(text)
+        return (
+            row for row, found in self._rows.items() if any(wanted in folded(cell) for cell in found.cells)
+        )
+
+    def keys(self, column: int) -> dict[int, SortKey]:
+        """By row, what a cell of the column is sorted by; blank cells have none."""
+        keys = ((row, _stored_key(found, column)) for row, found in self._rows.items())
+        return {row: key for row, key in keys if key is not None}
+
+
+def _stored_key(row: TableRow, column: int) -> SortKey | None:
+    found, literal = row.quantities.get(column), row.literals.get(column)
+    text = row.cells[column].strip() if column < len(row.cells) else ""
+    if found is not None:
+        return 0, found.value, ""
+    if not text:
+        return None
+    if literal is None or not literal.datatype.value.startswith(XSD) or literal.datatype.value in _TEXTUAL:
+        return _key(text, None)
+    return _key(text, literal.value)
+
+
+def _key(text: str, value: str | None) -> SortKey:
+    """The key of a text, or of the typed value that it stands for."""
+    if value is None:
+        return 2, Decimal(0), text.strip().casefold()
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return 1, Decimal(0), value
+    return (0, number, "") if number.is_finite() else (2, Decimal(0), text.strip().casefold())
+
+
+class IndexedColumns:
+    """The cells of a table as the graph's index holds them; only the cells that are needed are read."""
+
+    def __init__(self, index: GraphIndex, table: int) -> None:
+        self._index = index
+        places = index.corpus.places
+        self._first, self._end = (int(place) for place in places.table_cell_start[table : table + 2])
+        cells = slice(self._first, self._end)
+        self._rows: Integers = places.row_number[places.cell_row[cells]]
+        self._columns: Integers = places.column_number[places.cell_column[cells]]
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, id: str) -> IndexedColumns | None:
+        """From the graph's index; None where it has none, or was written to since."""
+        index = graph_index(graph)
+        if index is None or not index.describes(graph.store) or id not in index.corpus.table_ids:
+            return None
+        return cls(index, index.corpus.table_ids.index(id))
+
+    def holding(self, text: str) -> Iterator[int]:
+        """See `StoredColumns.holding`."""
+        texts = self._index.lexical.containing([folded(text)])
+        cells = self._index.corpus.text_cells.of(texts)
+        own = cells[(cells >= self._first) & (cells < self._end)] - self._first
+        return iter(np.unique(self._rows[own]).tolist())
+
+    def keys(self, column: int) -> dict[int, SortKey]:
+        """See `StoredColumns.keys`."""
+        chosen = np.flatnonzero(self._columns == column)
+        keys: dict[int, SortKey] = {}
+        found = self._index.corpus.found(chosen + self._first)
+        for row, cell in zip(self._rows[chosen].tolist(), found, strict=True):
+            content = cell.content
+            if content.text.strip():
+                value = None if content.value in ("true", "false") else content.value
+                keys[row] = _key(content.text, value)
+        return keys
+
+
+def ask(graph: KnowledgeGraph, name: str, **bindings: ox.NamedNode | ox.Literal) -> Iterable[Any]:
+    """The solutions of one of the pages' queries."""
+    found = graph.store.query(read_shipped(f"queries/explorer/{name}.rq"), bindings=bindings)
+    assert isinstance(found, ox.QuerySolutions)
+    return found
+
+
+Tell: TypeAlias = Callable[[str, Any], None]
+
+LONGEST_TEXT = 2_000
+"""Characters of a cell that a window shows; the cell itself tells the rest."""
+AROUND = 2
+"""Rows shown above and below a cited one."""
+BESIDE, FIRST_COLUMNS = 1, 2
+"""Columns shown left and right of a cited one, and those shown anyway."""
+FEW_ROWS, FEW_COLUMNS = 16, 9
+"""A table of no more is shown whole around its citations."""
+MOST_NOTES = 100
+"""Rows at the end of a table among which its printed footnotes are looked for."""
+MOST_HEAD_ROWS = 20
+"""Rows above the body that come with every window."""
+
+_KINDS = (
+    ("Group", "group"),
+    ("TotalRow", "total"),
+    ("FootnoteRow", "footnote"),
+    ("HeaderRow", "header"),
+    ("TitleRow", "title"),
+)
+
+
+def table(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """Some rows and columns of a table, and what stands around it.
+
+    The rows are a window from `row` on, or those `around` some; the columns a window from `column` on, or
+    the column of labels and those `across` some. With `sort` (a column) or `find` (a text of a cell), `row`
+    counts the rows of the body in that order or with that text. The rows above the body come with every
+    window. Raises `GraphNotFoundError`.
+    """
+    id = job["id"]
+    record = _record(graph, id)
+    frame = graph.reader.frame(id)
+    structure, context = frame.table.structure, frame.table.context
+    head = min(structure.body_start, MOST_HEAD_ROWS)
+    order = None
+    if job.get("sort") is not None or job.get("find"):
+        order = row_order(graph, id, job.get("sort"), bool(job.get("descending")), job.get("find") or "")
+    if order is not None:
+        wanted = list(order[job["row"] : job["row"] + job["rows"]])
+    elif job["around"] and record.rows > FEW_ROWS:
+        steps = range(-AROUND, AROUND + 1)
+        wanted = sorted({row + step for row in job["around"] for step in steps} & set(range(record.rows)))
+    else:
+        wanted = list(range(job["row"], min(record.rows, job["row"] + job["rows"])))
+    numbers = [*range(min(head, record.rows)), *(row for row in wanted if row >= head)]
+    rows = graph.reader.rows(id, numbers)
+    columns = _columns(job, record.width, structure.label_column)
+    return {
+        **_named(graph, id, record),
+        "heading": context.heading,
+        "before": context.before,
+        "caption": context.caption,
+        "notes": _notes(graph, frame, id),
+        "around": _beside(frame),
+        "direction": direction(frame, rows.values()),
+        "label_column": structure.label_column,
+        "body_start": structure.body_start,
+        "head": head,
+        "rows_total": record.rows,
+        "rows_shown": record.rows - head if order is None else len(order),
+        "width": record.width,
+        "columns": [_column(frame, record, index) for index in columns],
+        "rows": [_row(frame, index, rows.get(index, TableRow(())), columns) for index in numbers],
+    }
+
+
+def _record(graph: KnowledgeGraph, id: str) -> TableRecord:
+    if id not in graph.catalogue.tables:
+        raise GraphNotFoundError(f"The graph holds no table {id!r}.")
+    return graph.catalogue.tables[id]
+
+
+def _columns(job: Head, width: int, label: int) -> Sequence[int]:
+    """The columns of a window; of the cited ones with those beside them and the first."""
+    if not job.get("across") or width <= FEW_COLUMNS:
+        window = range(job["column"], min(width, job["column"] + job["columns"]))
+        return window if label in window or not window else (label, *window)
+    wanted = {label, *range(FIRST_COLUMNS)}
+    for column in job["across"]:
+        wanted.update(range(column - BESIDE, column + BESIDE + 1))
+    return sorted(wanted & set(range(width)))[: job["columns"]]
+
+
+def _named(graph: KnowledgeGraph, id: str, record: TableRecord) -> dict[str, Any]:
+    """What a table is called, and where it was read."""
+    name = titled(graph, id)
+    return {
+        "id": id,
+        "iri": graph.names.table_iri(id),
+        "title": name.title,
+        "subtitle": name.subtitle,
+        "file": record.path,
+        "sheet": record.sheet,
+    }
+
+
+def _column(frame: TableFrame, record: TableRecord, index: int) -> dict[str, Any]:
+    fact = next((fact for fact in record.facts if fact.index == index), None)
+    return {
+        "index": index,
+        "title": frame.table.columns[index].name,
+        "predicate": frame.predicates[index],
+        "unit": "" if fact is None else unit_chip(fact),
+    }
+
+
+def unit_chip(fact: ColumnFact) -> str:
+    """Unit and scale of a column's numbers in a word or two; empty where they have none, or many."""
+    units = [unit for unit in fact.units if unit_symbol(unit)]
+    if not units:
+        return ""
+    if len(units) > 2:
+        return f"{len(units)} units"
+    one = len(units) == len(fact.scales) == 1
+    scale = scale_name(SCALE_LETTERS.get(next(iter(fact.scales))), units[0]) if one else ""
+    return " ".join(filter(None, (" / ".join(map(unit_symbol, units)), scale)))
+
+
+def _notes(graph: KnowledgeGraph, frame: TableFrame, id: str) -> list[dict[str, str]]:
+    """The explained footnote marks, without those that a row of the table prints anyway."""
+    structure = frame.table.structure
+    if not structure.marks:
+        return []
+    rows = graph.catalogue.tables[id].rows
+    last = graph.reader.rows(id, range(max(structure.body_start, rows - MOST_NOTES), rows))
+    notes = (row for row in last.values() if "FootnoteRow" in row.kinds)
+    printed = " ".join(_squeezed(" ".join(row.cells)) for row in notes)
+    marks = structure.marks.items()
+    return [{"mark": mark, "text": text} for mark, text in marks if _squeezed(text) not in printed]
+
+
+def _beside(frame: TableFrame) -> list[str]:
+    """The texts around the table, each once, without its footnotes."""
+    context, structure = frame.table.context, frame.table.structure
+    noted = {_squeezed(text) for text in structure.marks.values()}
+    shown = {_squeezed(text) for text in (*context.before, context.caption, context.title, *context.heading)}
+    texts = {_squeezed(text): text for text in (*context.after, *context.paragraphs)}
+    rest = {key: text for key, text in texts.items() if key and key not in shown and key not in noted}
+    return [text for key, text in rest.items() if not any(key.endswith(note) for note in noted if note)]
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def direction(frame: TableFrame, rows: Iterable[TableRow]) -> str:
+    """Whether a table runs ``ltr`` or ``rtl``: what most letters of its header and labels do."""
+    label = frame.table.structure.label_column
+    texts = [column.name for column in frame.table.columns]
+    texts += [row.cells[label] for row in rows if label < len(row.cells)]
+    kinds = [unicodedata.bidirectional(sign) for text in texts for sign in text[:200] if sign.isalpha()]
+    leftward = sum(kind in ("R", "AL") for kind in kinds)
+    return "rtl" if leftward > len(kinds) / 2 else "ltr"
+
+
+def exists(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The title and the name for downloads of a table. Raises `GraphNotFoundError`."""
+    record = _record(graph, job["id"])
+    title = titled(graph, record.id).title
+    return {"title": title, "name": file_name(title, record.id)}
+
+
+def file_name(title: str, id: str) -> str:
+    """A name for a download that says the table: its title in letters that every file system takes.
+
+    >>> file_name("Net revenue, by segment: 2019/20", "t1"), file_name("營收", "t1")
+    ('net-revenue-by-segment-2019-20', '營收')
+    """
+    words = re.findall(r"\w+", title)
+    return "-".join(words).lower()[:80].strip("-") or re.sub(r"\W+", "-", id).strip("-") or "table"
+
+
+def csv(graph: KnowledgeGraph, job: Head, tell: Tell) -> bytes:
+    """The whole table as CSV, as it was read."""
+    return graph.tables[job["id"]].to_csv().encode("utf-8", "surrogatepass")
+
+
+def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """The whole table as printed, with the exact value, unit and period of each number.
+
+    Raises `GraphNotFoundError`, `UsageError` for a table that is too large for one answer.
+    """
+    id = job["id"]
+    record = _record(graph, id)
+    if record.cells > LARGEST_SORTED:
+        raise UsageError("This table is too large for one JSON document.", hint="Take the CSV.")
+    frame = graph.reader.frame(id)
+    rows = graph.reader.rows(id, range(record.rows))
+    everything = range(record.width)
+    return {
+        **_named(graph, id, record),
+        "columns": [_column(frame, record, index) for index in everything],
+        "rows": [
+            {**_row(frame, index, row, everything), "values": _values(row)} for index, row in rows.items()
+        ],
+    }
+
+
+def _values(row: TableRow) -> dict[str, dict[str, str | None]]:
+    """The numbers of a row by column: exact value, scale applied, unit and period."""
+    return {
+        str(column): {"value": f"{found.value:f}", "unit": found.unit, "period": found.period}
+        for column, found in row.quantities.items()
+    }
+
+
+def _row(frame: TableFrame, index: int, row: TableRow, columns: Sequence[int]) -> dict[str, Any]:
+    """One row: its kind, how deep it is nested, and the texts of the wanted columns."""
+    return {
+        "index": index,
+        "kind": next((kind for name, kind in _KINDS if name in row.kinds), "body"),
+        "depth": len(group_path(frame, row)),
+        "cells": [row.cells[column][:LONGEST_TEXT] if column < len(row.cells) else "" for column in columns],
+    }
+
+
+def group_path(frame: TableFrame, row: TableRow) -> tuple[int, ...]:
+    """The rows of the groups a row is in, the outermost first."""
+    return () if row.parent is None else (*frame.table.group_path(row.parent), row.parent)
+
+
+LARGEST_EXPLAINED = 100_000
+"""Cells of a table beyond which it is not read as a whole just to say where a unit came from."""
+
+_ROW_QUERY = """SELECT ?predicate ?object WHERE {{
+  GRAPH <{table}> {{ <{row}> ?predicate ?object }}
+}}"""
+
+
+def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """A cell by table id, row and column. Raises `GraphNotFoundError` where the table has no such cell."""
+    id, row, column = job["id"], job["row"], job["column"]
+    record = graph.catalogue.tables.get(id)
+    if record is None or row >= record.rows or column >= record.width:
+        raise GraphNotFoundError(f"Table {id!r} has no cell in row {row}, column {column}.")
+    frame = graph.reader.frame(id)
+    found = graph.reader.row(id, row) or TableRow(())
+    names = graph.names
+    iri, row_iri = names.cell_iri(id, row, column), names.row_iri(id, row)
+    own = graph.reader.statements(id, iri)
+    quantity = cell_quantity(own)
+    literal = found.literals.get(column)
+    text = found.cells[column] if column < len(found.cells) else ""
+    in_body = row >= frame.table.structure.body_start and bool(text)
+    predicate = frame.predicates[column] if in_body else None
+    unit, scale = (quantity.unit, quantity.scale) if quantity else (None, None)
+    unit_from, scale_from = _sources(graph, id, row, column) if unit else ("", "")
+    value = None if quantity is None else f"{quantity.value:f}"
+    return {
+        "text": text,
+        "iri": iri,
+        "row_iri": row_iri,
+        "table": id,
+        "row": row,
+        "column": column,
+        "value": literal.value if literal is not None and value is None else value,
+        "upper": f"{quantity.upper:f}" if quantity and quantity.upper is not None else None,
+        "datatype": literal.datatype.value if literal is not None and value is None else None,
+        "unit": unit,
+        "unit_iri": f"{UNIT}{unit}" if unit else None,
+        "unit_label": unit_name(unit) or None,
+        "unit_symbol": unit_symbol(unit) or None,
+        "unit_from": unit_from,
+        "scale": scale,
+        "scale_label": scale_name(scale, unit) or None,
+        "scale_from": scale_from,
+        "period": spoken_period(quantity.period) if quantity and quantity.period else None,
+        "header": frame.table.columns[column].name,
+        "label": found.label,
+        "groups": _labels(graph, id, group_path(frame, found)),
+        "predicate": predicate,
+        "query": _ROW_QUERY.format(table=names.table_iri(id), row=row_iri),
+        "triples": [
+            *({"predicate": predicate, "object": term} for term in _object(found, column, iri, predicate)),
+            *({"predicate": name, "object": term_json(said)} for name, said in own),
+        ],
+    }
+
+
+def _object(row: TableRow, column: int, iri: str, predicate: str | None) -> Iterator[dict[str, Any]]:
+    """The object of a body cell's statement: a literal of its row, or the cell's node with its text."""
+    if predicate is None:
+        return
+    literal = row.literals.get(column)
+    if literal is not None:
+        yield term_json(literal)
+    elif column in row.nodes:
+        yield {**term_json(ox.NamedNode(iri)), "label": row.cells[column][:200]}
+    else:
+        yield term_json(ox.Literal(row.cells[column]))
+
+
+def term_json(value: ObjectTerm) -> dict[str, Any]:
+    """A term for the pages."""
+    if isinstance(value, ox.NamedNode):
+        return {"type": "uri", "value": value.value}
+    if isinstance(value, ox.BlankNode):
+        return {"type": "bnode", "value": value.value}
+    return {
+        "type": "literal",
+        "value": text_of(value),
+        "datatype": value.datatype.value,
+        "language": value.language,
+    }
+
+
+def _sources(graph: KnowledgeGraph, id: str, row: int, column: int) -> tuple[str, str]:
+    """What unit and scale of a number were read from, found by reading the table once more."""
+    if graph.catalogue.tables[id].cells > LARGEST_EXPLAINED:
+        return "", ""
+    annotated = _annotated(graph, id)
+    rows = annotated.table.grid.head
+    if row >= len(rows) or column >= len(rows[row]):
+        return "", ""
+    value = type_cell(rows[row][column], annotated.styles[column])
+    if value.kind is not CellKind.NUMBER or value.number is None:
+        return "", ""
+    label_column = annotated.table.structure.label_column
+    label = rows[row][label_column] if label_column < len(rows[row]) else ""
+    quantity = annotated.quantities.resolve(value.number, row, column, label)
+    return quantity.unit_from, quantity.scale_from
+
+
+@lru_cache(maxsize=16)
+def _annotated(graph: KnowledgeGraph, id: str) -> AnnotatedTable:
+    return annotate(graph.tables[id].table, load_edits(graph.path).mapping)
+
+
+def _labels(graph: KnowledgeGraph, id: str, rows: Sequence[int]) -> list[str]:
+    """What rows are called: by their labels, or their first texts."""
+    found = graph.reader.rows(id, rows)
+    return [
+        row.label or next((text.strip() for text in row.cells if text.strip()), f"row {number + 1}")
+        for number in rows
+        if (row := found.get(number)) is not None
+    ]
+
+
+def forget_cells() -> None:
+    """Drop the caches of a graph that is closed."""
+    _annotated.cache_clear()
+    row_order.cache_clear()

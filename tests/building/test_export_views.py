@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from kgtable.building.catalogue import TableRecord
+from kgtable.building.export import Tables, TableView
+from kgtable.errors import GraphNotFoundError
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.model import Grid, Table
+from tests.graph.support import grid
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+def record(table: Grid, title: str = "") -> TableRecord:
+    return TableRecord(
+        table.id, f"{table.id}.csv", None, 0, "text/csv", "", title, len(table.head), table.width, 4, 9
+    )
+
+
+def view(table: Grid, title: str = "") -> TableView:
+    return TableView(record(table, title), make_table(table))
+
+
+def test_a_frame_has_the_body_under_the_column_names() -> None:
+    frame = view(grid(("Name", "Mass (kg)", ""), ("x", "1,200", "n"), ("y", "", ""), ("z",))).to_frame()
+    assert list(frame.columns) == ["Name", "Mass (kg)", "[column 3]"]
+    assert frame.to_numpy().tolist() == [["x", "1,200", "n"], ["y", "", ""], ["z", "", ""]]
+
+
+def test_columns_of_one_name_both_stay() -> None:
+    frame = view(grid(("Name", "2019", "2019"), ("x", "1", "2"), ("y", "3", "4"))).to_frame()
+    assert frame.shape == (2, 3)
+
+
+def test_csv_holds_the_header_too() -> None:
+    assert view(grid(("a", 'b"'), ("x\ny", "1"))).to_csv() == 'a,"b"""\n"x\ny",1\n'
+
+
+def test_markup_in_a_table_is_shown_not_run() -> None:
+    table = grid(("Name", SCRIPT), (SCRIPT, "1"), id=SCRIPT)
+    shown = view(table, SCRIPT)._repr_html_() + view(table)._repr_html_()
+    assert "<script" not in shown
+    assert shown.count("&lt;script&gt;") >= 6
+    assert "<script" not in Tables({SCRIPT: record(table, SCRIPT)}, lambda _: make_table(table))._repr_html_()
+
+
+def test_tables_are_read_only_when_asked_for() -> None:
+    grids = {id: grid(("a", "b"), (id, "1"), id=id) for id in ("z", "a")}
+    read: list[str] = []
+
+    def table(id: str) -> Table:
+        read.append(id)
+        return make_table(grids[id])
+
+    tables = Tables({id: record(found) for id, found in grids.items()}, table)
+    assert (list(tables), len(tables), "z" in tables, "y" in tables) == (["z", "a"], 2, True, False)
+    assert tables.to_frame()["id"].tolist() == ["z", "a"]
+    assert not read
+    assert tables["a"].table.grid == grids["a"]
+    assert read == ["a"]
+    with pytest.raises(GraphNotFoundError, match=r"no table 'y'.*kg\.tables"):
+        tables["y"]
+
+
+def test_no_tables() -> None:
+    tables = Tables({}, lambda id: pytest.fail(id))
+    assert len(tables) == 0
+    assert list(tables.to_frame().columns) == ["id", "title", "file", "sheet", "rows", "columns", "cells"]
+    assert "table" in tables._repr_html_()
