@@ -51,7 +51,7 @@ from kgtable.version import __version__
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation
     from kgtable.answering.program_runs import ProgramRun
-    from kgtable.api import build, connect, convert, open, validate, write_hypergraph
+    from kgtable.api import build, connect, convert, infer_names, open, validate, write_hypergraph
     from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.programs.algebra import Program
     from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(
-        ("build", "connect", "convert", "open", "validate", "write_hypergraph"),
+        ("build", "connect", "convert", "infer_names", "open", "validate", "write_hypergraph"),
         "kgtable.api",
     ),
     "KnowledgeGraph": "kgtable.knowledge_graph",
@@ -124,6 +124,7 @@ __all__ = [
     "build",
     "connect",
     "convert",
+    "infer_names",
     "open",
     "serve",
     "validate",

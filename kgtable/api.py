@@ -11,9 +11,10 @@ from typing import IO, TYPE_CHECKING
 
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.generations import GraphDirectory
-from kgtable.config import check_arguments
+from kgtable.config import check_arguments, load_settings
 from kgtable.errors import (
     ArgumentError,
+    ConfigError,
     UsageError,
 )
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
@@ -105,6 +106,29 @@ def build(
     if ensure_index(GraphDirectory(directory), embedding=embedding, workers=workers, load=model.load):
         refresh_mapping(directory, model.propose)
     return KnowledgeGraph(directory, built)
+
+
+def infer_names(directory: PathLike, *, model: str | None = None) -> int:
+    """Ask a model for the names of columns without a header and tables without a title, and keep them with the graph.
+
+    `model` is a model as for `KnowledgeGraph.ask`. The search finds the tables by these names, the mapping shows them
+    for correction; headers stay as they are. Gives how many names were proposed. Raises `ConfigError` without a model,
+    `GraphNotFoundError`, `GraphLockedError`, `VocabularyIndexError`, leaves of `LLMError`, `StorageError`.
+    """
+    check_arguments("infer_names", {"directory": directory, "model": model})
+    from kgtable.building.pipeline import refresh_mapping
+    from kgtable.index.graph_index import BuildEmbedding, read_about
+    from kgtable.index.model_names import propose_with_model
+    from kgtable.llm import connect as connect_model
+
+    place = GraphDirectory(directory)
+    llm = connect_model(load_settings(model=model))
+    if llm is None:
+        raise ConfigError("There is no model to ask.", hint="Name one with --model, or KGTABLE_MODEL.")
+    embedding = BuildEmbedding(str(read_about(place.current().index_path)["asked"]), place)
+    count = propose_with_model(place, llm, embedding.load)
+    refresh_mapping(directory, embedding.propose)
+    return count
 
 
 def write_hypergraph(directory: PathLike, *, clusters: int = 10, typical: int = 100) -> KnowledgeGraph:

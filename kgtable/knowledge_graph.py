@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validate import ValidationReport
     from kgtable.index.relations import TableRelations
+    from kgtable.ontology.inferred_names import InferredNames
     from kgtable.programs.algebra import Program
     from kgtable.programs.sql_tables import SchemaCard, SqlDatabase
     from kgtable.retrieval.registry import Retrievers
@@ -418,7 +419,7 @@ class KnowledgeGraph:
                 metered = None if model is None else MeteredLLM(model)
                 retrieved = partial(self._retrieved, metered, settings.rerank, named)
                 solver = make_solver(settings.method, self.retrievers, self.reader)
-                asker = Asker(retrieved, self.reader, settings, metered, solver)
+                asker = Asker(retrieved, self.reader, settings, metered, solver, lambda: self.relations)
                 kept = self._kept_asker = (settings, llm, named, asker)
             return kept[3]
 
@@ -449,6 +450,18 @@ class KnowledgeGraph:
 
             return stated_relations(self.store, self.names)
         return TableRelations.open(self.generation.index_path)
+
+    @cached_property
+    def inferred_names(self) -> InferredNames:
+        """What columns without a header and tables without a title are probably called, and how sure that is."""
+        self._check_open()
+        from kgtable.ontology.inferred_names import InferredNames
+
+        if self.endpoint is not None:
+            from kgtable.index.name_statements import stated_names
+
+            return stated_names(self.store, self.names)
+        return InferredNames.open(self.generation.index_path)
 
     @cached_property
     def reader(self) -> TableReader:

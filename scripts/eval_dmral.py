@@ -81,7 +81,8 @@ def answers(
     for question in questions:
         if given:
             tables = tuple(ScoredTable(id, 1.0) for id in place.gold(question))
-            answer = solver.solve(Evidence(Retrieval(question.text, (), tables), place.kg.reader), None)
+            found = Retrieval(question.text, (), tables)
+            answer = solver.solve(Evidence(found, place.kg.reader, lambda: place.kg.relations), None)
         else:
             answer = place.kg.ask(question.text, method=method, model="none")
         good = place.judge(question, answer.text, answer.value, answer.unit)

@@ -49,11 +49,12 @@ def foreign_keys(folder: Path) -> set[tuple[Column, Column]]:
 
 def open_finder(kg: Path) -> tuple[TableProfiles, JoinFinder]:
     """The profiles of a graph's columns, and what finds joins among them."""
-    profiles, vectors, rows = _opened(kg)
+    profiles, vectors, rows = open_profiles(kg)
     return profiles, JoinFinder(profiles, vectors, rows)
 
 
-def _opened(kg: Path):  # type: ignore[no-untyped-def]
+def open_profiles(kg: Path):  # type: ignore[no-untyped-def]
+    """The profiles of the columns of a graph, the vectors of its headers, and the vector of each column."""
     generation = GraphDirectory(kg).lease()
     ids = list(Catalogue.load(generation.catalogue_path).tables)
     corpus = Corpus.open(generation.index_path)
@@ -87,7 +88,7 @@ def main() -> None:
     options = parser.parse_args()
     from kgtable.index.relations import find_relations
 
-    profiles, vectors, rows = _opened(options.kg)
+    profiles, vectors, rows = open_profiles(options.kg)
     began = time.perf_counter()
     relations = find_relations(profiles, vectors, rows)
     spent = time.perf_counter() - began

@@ -17,7 +17,7 @@ from eval_relations import foreign_keys, open_finder, precision_recall
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from kgtable.index.joins import KEPT_FROM
+from kgtable.index.joins import KEPT_FROM, REFERRED, is_reference
 
 POSITIVE = 10.0
 """The weight of a foreign key beside that of any other pair: there are a hundred times as many of these."""
@@ -44,11 +44,13 @@ def main() -> None:
     y = np.array([pair in gold for pair in named])
     databases = np.array([pair[1][0].split("__")[0] for pair in named])
     held_out = np.zeros(len(y))
+    floors = np.array([REFERRED if is_reference(pair.features) else 0.0 for pair in found])
     for train, test in GroupKFold(10).split(x, y, databases):
         held_out[test] = _model(x[train], y[train]).predict_proba(x[test])[:, 1]
     model = _model(x, y)
     for title, scores in (("held out", held_out), ("all", model.predict_proba(x)[:, 1])):
-        kept = [pair for pair, score in zip(named, scores, strict=True) if score >= KEPT_FROM]
+        sure = np.maximum(scores, floors)
+        kept = [pair for pair, score in zip(named, sure, strict=True) if score >= KEPT_FROM]
         print(title, *precision_recall(kept, gold))
     weights = {name: round(float(value), 3) for name, value in zip(names, model.coef_[0], strict=True)}
     weights["bias"] = round(float(model.intercept_[0]), 3)

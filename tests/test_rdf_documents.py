@@ -72,7 +72,10 @@ def test_an_export_is_read_back(graph: kgtable.KnowledgeGraph, format: Format, t
 def test_a_conversion_is_read_back(
     tables: Path, graph: kgtable.KnowledgeGraph, format: Format, workers: int, tmp_path: Path
 ) -> None:
-    expected = quads_in("".join(graph.rdf("nquads")), Format.NQUADS)
+    stated = quads_in("".join(graph.rdf("nquads")), Format.NQUADS)
+    expected = {
+        quad for quad in stated if "#inferred" not in quad[1]
+    }  # a build infers names, a conversion does not
     kgtable.convert(tables, tmp_path / "out", format=format, workers=workers)
     found = quads_in((tmp_path / "out").read_text(encoding="utf-8"), format)
     assert found == expected if format.has_graphs else without_graphs(found) == without_graphs(expected)

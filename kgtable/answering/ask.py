@@ -16,6 +16,7 @@ from kgtable.answering.program_answers import RULES, answer_by_rules
 from kgtable.answering.prompting import prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import LLMReplyError, UsageError
+from kgtable.index.relations import TableRelations
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, measured
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval
@@ -97,6 +98,7 @@ class Asker:
         settings: Settings,
         llm: LLM | None,
         solver: Solver | None = None,
+        relations: Callable[[], TableRelations] | None = None,
     ) -> None:
         self._retrieve, self._source, self._settings = retrieve, source, settings
         # A name that means nothing is refused without a model too: one may be configured later.
@@ -104,7 +106,7 @@ class Asker:
         prompt_setting(settings.prompt)
         self._generator = None if llm is None else Generator.from_settings(llm, settings)
         self._model = RULES if llm is None else llm.model
-        self._llm, self._solver = llm, solver
+        self._llm, self._solver, self._relations = llm, solver, relations
 
     def ask(self, question: str, *, on_text: OnText | None = None, on_found: OnFound | None = None) -> Answer:
         """The answer; its text is empty where nothing was found.
@@ -163,7 +165,7 @@ class Asker:
 
     def _evidence(self, question: str) -> Evidence:
         found = self._retrieve(question, self._settings.k, self._settings.method)
-        return Evidence(found, self._source)
+        return Evidence(found, self._source, self._relations)
 
 
 def nothing_found(retrieval: Retrieval, model: str) -> Answer:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from kgtable.answering.doubts import doubts_of, missing_words
 from kgtable.answering.rivals import Interpretation, rivals_of
 from kgtable.errors import KgtableError, UnitMismatchError
+from kgtable.index.relations import TableRelations
 from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.executor import ProgramResult, run
@@ -120,7 +121,11 @@ class RankedAnswer:
 
 
 def answer_by_programs(
-    question: str, tables: Sequence[tuple[Relation, float]], *, known: RankerWeights | None = None
+    question: str,
+    tables: Sequence[tuple[Relation, float]],
+    *,
+    known: RankerWeights | None = None,
+    joins: TableRelations | None = None,
 ) -> RankedAnswer:
     """Answer a question from tables with scores, the best first.
 
@@ -128,6 +133,7 @@ def answer_by_programs(
         question: in English.
         tables: relations with the scores of retrieval; the first `MOST_TABLES` are looked at.
         known: weights of the ranker; None for those that kgtable ships.
+        joins: those that the graph states between its tables, for keys that the values alone do not show.
 
     Returns:
         The answer, possibly none, with its verdict and its alternatives.
@@ -135,11 +141,13 @@ def answer_by_programs(
     known = known or weights()
     asked = Question.read(question)
     if len(asked.parts) > 1:
-        return _several(question, [answer_by_programs(part, tables, known=known) for part in asked.parts])
+        return _several(
+            question, [answer_by_programs(part, tables, known=known, joins=joins) for part in asked.parts]
+        )
     looked_at = list(tables[:MOST_TABLES])
     if not asked.tokens or not looked_at:
         return RankedAnswer(question, None, 0.0, reasons=("No table fits the question.",))
-    sources = sources_of(asked, looked_at)
+    sources = sources_of(asked, looked_at, joins)
     relations = {relation.id: relation for relation, _ in looked_at}
     refused: list[tuple[Candidate, UnitMismatchError]] = []
     found = execute(generate(sources, known), relations, known, refused=refused)

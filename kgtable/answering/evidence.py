@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Protocol
 
 from kgtable.graph.table_decoder import CellQuantity, TableFrame, TableRow
+from kgtable.index.relations import TableRelations
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import Position, Table
 from kgtable.values.scales import SCALE_POWERS
@@ -100,9 +101,21 @@ class Evidence:
     Tables are named T1, T2, … by falling score, and cells ``T1.r3.c2`` by grid row and column.
     """
 
-    def __init__(self, retrieval: Retrieval, source: TableSource) -> None:
+    def __init__(
+        self,
+        retrieval: Retrieval,
+        source: TableSource,
+        relations: Callable[[], TableRelations] | None = None,
+    ) -> None:
+        """`relations` gives the joins that the graph states, where somebody asks for them."""
         self.retrieval = retrieval
         self.source = source
+        self._relations = relations
+
+    @cached_property
+    def relations(self) -> TableRelations:
+        """The joins and unions of the graph's tables; none where they are not known."""
+        return TableRelations() if self._relations is None else self._relations()
 
     @cached_property
     def tables(self) -> tuple[str, ...]:

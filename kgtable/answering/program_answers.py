@@ -91,7 +91,7 @@ def answer_by_rules(evidence: Evidence) -> Answer:
     scores = {found.table: found.score for found in retrieval.tables}
     relations = relations_of(evidence.source)
     tables = [(relations[id], scores.get(id, 0.0)) for id in evidence.tables[:MOST_TABLES]]
-    ranked = answer_by_programs(retrieval.question, tables)
+    ranked = answer_by_programs(retrieval.question, tables, joins=evidence.relations)
     answer = ranked_answer(ranked, evidence)
     spent = round((time.perf_counter() - started) * 1000, 3)
     return replace(answer, timings_ms={**retrieval.timings_ms, "answer": spent})

@@ -24,7 +24,8 @@ from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import by_name
 from kgtable.ontology.equivalents import Propose, propose
-from kgtable.ontology.mapping import UserMapping
+from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header
+from kgtable.ontology.mapping import Key, UserMapping
 from kgtable.ontology.mapping_files import EditedMapping, is_saved, load_edits, save_mapping
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import walk
@@ -141,13 +142,14 @@ def build_graph(
         if current is not None and plan.is_done(known):
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)
-            messages = _bring_mapping_up_to_date(place.path, edited, known, propose)
+            messages = _bring_mapping_up_to_date(current, place.path, edited, known, propose)
             return BuildReport(replace(current, changes=changes), changes, report, messages)
         before()
         generation = place.begin(current, names.base)
         try:
             assembly = GenerationContent(plan, settings, workers, progress, propose, runner)
             made = _make(generation, known, assembly, found.notices, watch)
+            _save_given_names(made.generation, edited.mapping, assembly)
             with watch.stage("indexing"):
                 for step in after:
                     step(made.generation)
@@ -156,7 +158,8 @@ def build_graph(
             raise
         place.point_to(made.generation, names.base)
         with watch.stage("saving the mapping"):
-            messages = save_mapping(place.path, edited, assembly.summaries, assembly.proposals)
+            inferred = inferred_by_name(made.generation, assembly.catalogue())
+            messages = save_mapping(place.path, edited, assembly.summaries, assembly.proposals, inferred)
         return replace(made, messages=messages, seconds=watch.seconds)
 
 
@@ -167,18 +170,57 @@ def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:
     """
     place = GraphDirectory(directory)
     with place.building():
-        summaries = by_name(Catalogue.load(place.current().catalogue_path).facts())
-        return save_mapping(place.path, load_edits(place.path), summaries, propose(summaries))
+        current = place.current()
+        catalogue = Catalogue.load(current.catalogue_path)
+        summaries = by_name(catalogue.facts())
+        inferred = inferred_by_name(current, catalogue)
+        return save_mapping(place.path, load_edits(place.path), summaries, propose(summaries), inferred)
+
+
+def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[Key, str]:
+    """The names proposed in the index of a generation, as `save_mapping` takes them; those of users are edits."""
+    names = InferredNames.open(generation.index_path)
+    if not len(names):
+        return {}
+    found = {("", name.table): name.name for name in names if name.column is None}
+    for fact in catalogue.facts():
+        name = names.header(fact.table, fact.index)
+        if name is not None and name.basis != "user":
+            found.setdefault((fact.name, fact.table), name.name)
+    return found
+
+
+def _save_given_names(generation: Generation, mapping: UserMapping, assembly: GenerationContent) -> None:
+    """Keep for the index what the user calls columns without a header, and what a model proposed for kept tables."""
+    kept = set(assembly.kept)
+    given = [
+        name
+        for name in (() if generation.previous is None else InferredNames.open(generation.previous.path))
+        if name.basis == "model" and name.table in kept
+    ]
+    decided = {
+        (fact.table, fact.index): decision.name
+        for fact in (assembly.catalogue().facts() if mapping.edits else ())
+        if is_missing_header(fact.name)
+        and (decision := mapping.lookup(fact.name, fact.table)) is not None
+        and decision.name
+    }
+    given = [name for name in given if (name.table, name.column) not in decided]
+    given += [InferredName(table, column, name, 1.0, "user") for (table, column), name in decided.items()]
+    if given:
+        with storage_errors(generation.path):
+            InferredNames(given).save(generation.path)
 
 
 def _bring_mapping_up_to_date(
-    place: Path, edited: EditedMapping, catalogue: Catalogue, propose: Propose
+    current: Generation, place: Path, edited: EditedMapping, catalogue: Catalogue, propose: Propose
 ) -> tuple[str, ...]:
     """Write the mapping if a build was killed before it could, or decisions were given explicitly."""
     summaries = by_name(catalogue.facts())
     if is_saved(place, edited, summaries):
         return edited.mapping.unmatched(summaries, {table for s in summaries.values() for table in s.tables})
-    return save_mapping(place, edited, summaries, propose(summaries))
+    inferred = inferred_by_name(current, catalogue)
+    return save_mapping(place, edited, summaries, propose(summaries), inferred)
 
 
 def start_empty(directory: Path | str, base: str | None = None) -> Generation:

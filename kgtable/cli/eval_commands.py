@@ -16,6 +16,7 @@ from kgtable.errors import StorageError, UsageError
 if TYPE_CHECKING:
     from kgtable.evaluation.benchmark import Benchmark
     from kgtable.evaluation.run_plan import RunPlan
+    from kgtable.evaluation.split_tables import BuiltCounts
     from kgtable.knowledge_graph import KnowledgeGraph
 
 
@@ -191,7 +192,7 @@ class _Shown(ProgressLine):
 
 
 @click.command(cls=Command)
-@click.argument("kind", type=click.Choice(["multitable", "heteqa"]))
+@click.argument("kind", type=click.Choice(["multitable", "heteqa", "spiderwild"]))
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
 @click.option("--split", "splits", multiple=True, help="Which questions; by default all, repeat for several.")
@@ -214,6 +215,28 @@ class _Shown(ProgressLine):
     help="Questions of a table at most, for heteqa.",
 )
 @click.option("--model", help="Language model that writes or rewrites questions; by default templates.")
+@click.option(
+    "--others",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Benchmark whose tables are added as distractors (spiderwild).",
+)
+@click.option(
+    "--distractors", default=5_000, show_default=True, type=click.IntRange(0), help="How many (spiderwild)."
+)
+@click.option(
+    "--masked",
+    default=0.2,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="The share of headers and titles masked (spiderwild).",
+)
+@click.option(
+    "--perturbed",
+    default=0.2,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="The share of texts in keys that are spelt otherwise (spiderwild).",
+)
 def bench(
     kind: str,
     folder: Path,
@@ -224,20 +247,34 @@ def bench(
     combined: float,
     per_table: int,
     model: str | None,
+    others: Path | None,
+    distractors: int,
+    masked: float,
+    perturbed: float,
 ) -> None:
     """Make benchmarks of several tables or of text and tables.
 
     multitable: FOLDER is a benchmark with a table a question; its tables are split by rows or columns, its
     questions filtered, made understandable alone, and some joined in pairs, as for MultiTableQA. heteqa: FOLDER
-    holds documents; questions join a fact of a table with a sentence beside it, as for HeteQA.
+    holds documents; questions join a fact of a table with a sentence beside it, as for HeteQA. spiderwild: FOLDER
+    is a benchmark of databases; large tables are cut into parts that join or belong under each other, headers and
+    titles masked, keys spelt otherwise, and tables about other things added, as for SpiderWild.
     """
     if kind == "heteqa":
         return _heteqa(folder, output, seed, per_table, model)
+    if kind == "spiderwild":
+        from kgtable.evaluation.wild_tables import WildPlan, wild_benchmark
+
+        plan = WildPlan(seed, parts, masked, perturbed, distractors)
+        return _say_built(output, wild_benchmark(folder, output, others, splits, plan))
     from kgtable.evaluation.split_tables import SplitPlan, split_benchmark
     from kgtable.llm import connect
 
     llm = None if model is None else connect(load_settings(model=model))
-    made = split_benchmark(folder, output, splits, SplitPlan(seed, parts, combined), llm)
+    _say_built(output, split_benchmark(folder, output, splits, SplitPlan(seed, parts, combined), llm))
+
+
+def _say_built(output: Path, made: BuiltCounts) -> None:
     say(
         f"{output}: {made.parts:,} tables from {made.tables:,} ({made.whole:,} whole), {made.questions:,} questions"
     )

@@ -372,4 +372,29 @@ def push(url: str, kg: Path, dialect: str, again: bool) -> None:
         note(f"{url}: {len(graph.tables):,} tables and the description, {sent:,} triples.")
 
 
-COMMANDS = (convert, build, sparql, export, validate, info, hypergraph, connect, push)
+@click.command(cls=Command)
+@kg_option
+@click.option("--model", help="Language model that proposes names; they are kept with the graph.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def names(kg: Path, model: str | None, as_json: bool) -> None:
+    """Show names inferred for what has none.
+
+    Columns without a telling header and tables without a title get a name from the columns and tables like them, or
+    from a model. Headers stay as they are; a name is changed in the mapping, ontology.xlsx or .csv, column "inferred
+    name".
+    """
+    if model is not None:
+        note(f"{kg}: {kgtable.infer_names(kg, model=model):,} names proposed by {model}.")
+    with kgtable.open(kg) as graph:
+        found = graph.inferred_names
+    if as_json:
+        say(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
+        return
+    for name in found:
+        at = "title" if name.column is None else f"column {name.column + 1}"
+        say(f"{name.table}, {at}: {name.name} ({name.confidence:.2f}, {name.basis})")
+    if not len(found):
+        say("no names are missing")
+
+
+COMMANDS = (convert, build, sparql, export, validate, info, hypergraph, connect, push, names)

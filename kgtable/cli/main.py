@@ -26,6 +26,7 @@ MODULES = {
     "hypergraph": "graph_commands",
     "info": "graph_commands",
     "mcp": "serve_commands",
+    "names": "graph_commands",
     "push": "graph_commands",
     "retrieve": "ask_commands",
     "run": "query_commands",

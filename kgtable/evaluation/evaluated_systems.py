@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from string import Template
@@ -22,6 +22,7 @@ from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import PromptSetting, prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import UsageError
+from kgtable.index.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import read_method
@@ -162,9 +163,9 @@ def model_answerer(
     return answer
 
 
-def rule_answerer(source: TableSource) -> Answerer:
-    """Answer by rules, without a model."""
-    return lambda found: answer_by_rules(Evidence(found, source))
+def rule_answerer(source: TableSource, relations: Callable[[], TableRelations] | None = None) -> Answerer:
+    """Answer by rules, without a model; `relations` gives the joins that the graph states."""
+    return lambda found: answer_by_rules(Evidence(found, source, relations))
 
 
 def solver_answerer(solver: Solver, source: TableSource, llm: LLM | None) -> Answerer:

@@ -191,7 +191,7 @@ def _answerers(
         if solver is not None:
             return solver_answerer(solver, source, llm)
         if llm is None:
-            return rule_answerer(source)
+            return rule_answerer(source, lambda: kg.relations)
         return model_answerer(system, llm, source, settings, plan.temperature)
 
     return make

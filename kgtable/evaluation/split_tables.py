@@ -95,7 +95,7 @@ def split_benchmark(
     sidecars: dict[str, Mapping[str, Any]] = {}
     headers: dict[str, Sequence[str]] = {}
     for table, mode in _modes(sorted(path.stem for path in benchmark.tables.glob("*.csv")), plan):
-        rows = _read(benchmark.tables / f"{table}.csv")
+        rows = read_grid(benchmark.tables / f"{table}.csv")
         path = benchmark.tables / f"{table}.json"
         sidecars[table] = read_json(path) if path.exists() else {}
         headers[table] = rows[0] if rows else ()
@@ -113,16 +113,18 @@ def split_benchmark(
 def _modes(tables: Sequence[str], plan: SplitPlan) -> list[tuple[str, str]]:
     """Each table with the way it is split: half by rows, half by columns."""
     order = list(tables)
-    _chance(plan.seed).shuffle(order)
+    seeded(plan.seed).shuffle(order)
     modes = {table: ("row", "column")[place % 2] for place, table in enumerate(order)}
     return [(table, modes[table]) for table in tables]
 
 
-def _chance(seed: int | str) -> random.Random:
+def seeded(seed: int | str) -> random.Random:
+    """Random choices that can be made again."""
     return random.Random(seed)  # noqa: S311 -- choices that can be made again, no secrets
 
 
-def _read(path: Path) -> Rows:
+def read_grid(path: Path) -> Rows:
+    """The cells of a CSV file, every row as wide as the widest."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     width = max(map(len, rows), default=0)
@@ -134,7 +136,7 @@ def split_table(id: str, rows: Rows, mode: str, plan: SplitPlan) -> list[TablePa
     height, width = len(rows) - FIRST_LINE, len(rows[0]) if rows else 0
     if height <= SMALLEST or width <= SMALLEST:
         return [TablePart(id, id, "none", tuple(range(max(height, 0))), tuple(range(width)))]
-    chance = _chance(f"{plan.seed}:{id}")
+    chance = seeded(f"{plan.seed}:{id}")
     by_rows = mode == "row"
     items = list(range(height)) if by_rows else list(range(1, width))
     count = min(chance.randint(2, plan.most_parts), len(items))
@@ -182,7 +184,7 @@ def other_titles(title: str, count: int, seed: str, llm: LLM | None = None) -> l
         if len(given) == count and all(given):
             return given
     forms = list(TITLES)
-    _chance(seed).shuffle(forms)
+    seeded(seed).shuffle(forms)
     return [forms[number % len(forms)].format(title) for number in range(count)]
 
 
@@ -267,7 +269,7 @@ def _questions(
             counts.leave("repeats another")
         else:
             kept.setdefault(table, []).append(question)
-    chance = _chance(f"{plan.seed}:{split}")
+    chance = seeded(f"{plan.seed}:{split}")
     for table in sorted(kept):
         waiting = list(kept[table])
         title, header = str(sidecars[table].get("title") or ""), headers[table]

@@ -7,6 +7,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from kgtable.index.corpus import NONE, PRINTED_CELLS, PRINTED_ROWS, Corpus, Plac
 from kgtable.index.postings import Integers, Postings
 from kgtable.index.substring import Strings, StringsWriter, encoded, folded
 from kgtable.index.words import terms
+from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title
 
 _YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
 
@@ -56,8 +58,10 @@ class CorpusAssembly:
     stand for.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, names: InferredNames | None = None) -> None:
+        """`names` stand in for headers and titles that say nothing."""
         self._folder = folder
+        self._inferred = names or InferredNames()
         self.heads: list[TableHead] = []
         self.table_texts: list[str] = []
         self._texts: dict[str, int] = {}
@@ -77,8 +81,9 @@ class CorpusAssembly:
 
     def add(self, content: TableContent) -> None:
         """Append a table."""
-        table, first_column = len(self._ids), len(self._columns) // _COLUMN_FIELDS
         self.heads.append(TableHead.of(content))
+        content = self._with_names(content)
+        table, first_column = len(self._ids), len(self._columns) // _COLUMN_FIELDS
         self._ids.append(content.id)
         self._around.add(term for text in content.around for term in terms(text))
         title = " . ".join(filter(None, (content.title, *content.heading, content.caption)))
@@ -105,6 +110,19 @@ class CorpusAssembly:
         self._starts["table_row"].append(len(self._rows) // _ROW_FIELDS)
         self._starts["table_column"].append(len(self._columns) // _COLUMN_FIELDS)
         self.table_texts.append(text.text)
+
+    def _with_names(self, content: TableContent) -> TableContent:
+        """The content with the names that were inferred in place of what says nothing."""
+        if not len(self._inferred):
+            return content
+        columns = tuple(
+            ((is_missing_header(name) and self._inferred.used(content.id, at)) or name, iri)
+            for at, (name, iri) in enumerate(content.columns)
+        )
+        title = content.title
+        if is_missing_title(title, content.id):
+            title = self._inferred.used(content.id, None) or title
+        return replace(content, columns=columns, title=title)
 
     def _add_row(self, table: int, row: ContentRow) -> None:
         label, heading = self._text_or_none(row.label), self._text_or_none(row.heading)
@@ -225,9 +243,14 @@ class AssembledCorpus(NamedTuple):
     heads: list[TableHead]
 
 
-def assemble(contents: Iterable[TableContent], folder: Path) -> AssembledCorpus:
-    """The corpus of these tables, saved into an existing folder and opened there."""
-    assembly = CorpusAssembly(folder)
+def assemble(
+    contents: Iterable[TableContent], folder: Path, names: InferredNames | None = None
+) -> AssembledCorpus:
+    """The corpus of these tables, saved into an existing folder and opened there.
+
+    `names` are those inferred for columns without a header and tables without a title.
+    """
+    assembly = CorpusAssembly(folder, names)
     for content in contents:
         assembly.add(content)
     assembly.corpus().save(folder)

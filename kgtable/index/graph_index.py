@@ -27,6 +27,8 @@ from kgtable.index.column_profiles import profiles_of
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import AssembledCorpus, assemble
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
+from kgtable.index.name_inference import InferNames, infer_names
+from kgtable.index.name_statements import NAMED_BY, name_blocks
 from kgtable.index.passage_index import (
     IndexedPassage,
     PassageIndex,
@@ -43,10 +45,11 @@ from kgtable.index.relations import find_relations, header_vectors
 from kgtable.index.substring import LexicalIndex, folded, write_grams
 from kgtable.ontology.column_stats import Summary, clean_text
 from kgtable.ontology.equivalents import Proposals, propose
+from kgtable.ontology.inferred_names import InferredNames
 from kgtable.storage import link_tree, storage_errors, whole_file
 
 if TYPE_CHECKING:
-    from kgtable.index.vectors import Vectors
+    from kgtable.index.vectors import VectorCache, Vectors
 
 
 VERSION = 4
@@ -68,10 +71,12 @@ def build_index(
     embedding: str = DEFAULT,
     workers: int = 1,
     load: Callable[[str], Embedder | None] = embedder_or_lexical,
+    infer: InferNames = infer_names,
 ) -> None:
     """Write the index of a generation into its folder.
 
-    No text is embedded that was embedded in the previous generation. Raises `StorageError`, `EmbeddingError`.
+    `infer` proposes names for columns without a header and tables without a title. No text is embedded that was
+    embedded in the previous generation. Raises `StorageError`, `EmbeddingError`.
     """
     folder = generation.index_path
     with storage_errors(folder):
@@ -79,14 +84,14 @@ def build_index(
         previous = _previous(generation)
         catalogue = Catalogue.load(generation.catalogue_path)
         ids = list(catalogue.tables)
-        written = _write_corpus(read_contents(generation, ids), folder)
+        embedder = load(embedding)
+        cache = None if embedder is None else _vector_cache(embedder, previous)
+        written, names = _write_named_corpus(generation, catalogue, folder, cache, infer)
         passages, pieces = _passages(generation, catalogue, previous)
         write_passages(passages, pieces, folder)
-        embedder = load(embedding)
-        if embedder is not None:
-            texts = piece_texts(passages, pieces)
-            write_vectors(written.corpus, written.table_texts, folder, embedder, previous, texts)
-        _write_relations(generation, written, folder)
+        if cache is not None:
+            write_vectors(written.corpus, written.table_texts, folder, cache, piece_texts(passages, pieces))
+        _write_relations(generation, written, names, folder)
         name = "none" if embedder is None else embedder.name
         _write_about(folder, embedding, name, len(ids), contents_state(generation))
 
@@ -133,20 +138,71 @@ def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
     _write_about(folder, "none", "none", len(corpus.table_ids), None)
 
 
+def _write_named_corpus(
+    generation: Generation,
+    catalogue: Catalogue,
+    folder: Path,
+    cache: VectorCache | None,
+    infer: InferNames = infer_names,
+) -> tuple[AssembledCorpus, InferredNames]:
+    """The corpus, with names for columns and tables that have none: given by users and models, or inferred.
+
+    Where some were inferred the corpus is assembled again with them.
+    """
+    ids = list(catalogue.tables)
+    given = InferredNames.open(generation.path)
+    written = assemble(read_contents(generation, ids), folder, given)
+    profiles = profiles_of(written.corpus, written.heads)
+    units = {(fact.table, fact.index): next(iter(fact.units), "") for fact in catalogue.facts()}
+    of_columns = [units.get((profiles.heads[c.table].id, c.index), "") for c in profiles.columns]
+    inferred = infer(profiles, of_columns, None if cache is None else _embed_names(cache, folder))
+    names = InferredNames([*given, *(n for n in inferred if given.at(n.table, n.column) is None)])
+    if len(names):
+        names.save(folder)
+    if any(names.used(name.table, name.column) for name in inferred):
+        written = assemble(read_contents(generation, ids), folder, names)
+    write_grams(written.corpus.texts, folder)
+    return written, names
+
+
+def _vector_cache(embedder: Embedder, previous: Path | None) -> VectorCache:
+    from kgtable.index import vectors
+
+    usable = previous is not None and read_about(previous)["embedding"] == embedder.name
+    return vectors.VectorCache.load(embedder, previous if usable else None)
+
+
+def _embed_names(cache: VectorCache, folder: Path) -> Callable[[Sequence[str]], Matrix]:
+    """An embedding of headers at its first call and of values at its second, whose vectors the next build knows."""
+    from kgtable.index import vectors
+
+    kinds = iter(vectors.NAMES)
+
+    def embed(texts: Sequence[str]) -> Matrix:
+        kind = next(kinds)
+        vectors.write_whole(cache, kind, texts, folder)
+        return vectors.stored_vectors(folder, kind)
+
+    return embed
+
+
 def _write_corpus(contents: Iterable[TableContent], folder: Path) -> AssembledCorpus:
     written = assemble(contents, folder)
     write_grams(written.corpus.texts, folder)
     return written
 
 
-def _write_relations(generation: Generation, written: AssembledCorpus, folder: Path) -> None:
-    """Find how the tables are related; keep that in the index folder and state it in the graph."""
+def _write_relations(
+    generation: Generation, written: AssembledCorpus, names: InferredNames, folder: Path
+) -> None:
+    """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph."""
     profiles = profiles_of(written.corpus, written.heads)
     relations = find_relations(profiles, *header_vectors(written.corpus, folder))
     relations.save(folder)
     unchanged = contents_state(generation) == store_state(generation.store_path)
-    blocks = relation_blocks(relations, Namespaces(generation.base))
-    replace_description(generation.store_path, blocks, of=STATED_OF, by=STATED_BY)
+    spaces = Namespaces(generation.base)
+    blocks = [*relation_blocks(relations, spaces), *name_blocks(names, spaces)]
+    replace_description(generation.store_path, blocks, of=STATED_OF, by=(*STATED_BY, *NAMED_BY))
     if unchanged:
         mark_contents(generation)
 
@@ -269,15 +325,12 @@ def write_vectors(
     corpus: Corpus,
     table_texts: Sequence[str],
     folder: Path,
-    embedder: Embedder,
-    previous: Path | None,
+    cache: VectorCache,
     piece_texts: Sequence[str] = (),
 ) -> None:
     """Embed tables, pieces of passages, column names, subjects and groups into the index folder."""
     from kgtable.index import vectors
 
-    usable = previous is not None and read_about(previous)["embedding"] == embedder.name
-    cache = vectors.VectorCache.load(embedder, previous if usable else None)
     vectors.write_whole(cache, "tables", table_texts, folder)
     if piece_texts:
         vectors.write_whole(cache, "pieces", piece_texts, folder)

@@ -23,6 +23,7 @@ from rapidfuzz import fuzz, process
 from kgtable.index.column_profiles import ColumnProfile, TableProfiles, ValueForm
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Flags, Integers, Postings, ranges
+from kgtable.ontology.inferred_names import is_missing_header, is_missing_title
 from kgtable.resources import PACKAGE
 
 UNIQUE = 0.95
@@ -54,6 +55,12 @@ MOST_ROWS_ALIKE = 0.9
 
 BESIDE = 0.9
 """The score of such a pair."""
+
+CERTAIN = 0.95
+"""How telling values have to be, and the share of them that the key has, so that they say alone what they refer to."""
+
+REFERRED = 0.8
+"""The score of a column that is called a key, and holds such values of another table's own key."""
 
 KEPT_FROM = 0.4
 """The score from which a pair is kept."""
@@ -290,15 +297,28 @@ class JoinFinder:
             return None
         features = self._features(left, right, common, fuzzy, share)
         score = join_score(features, join_weights())
-        if self._stand_beside(left, right) and min(share, features["cover"]) >= MOST_ROWS_ALIKE:
+        if self._stand_beside(left, right, features) and min(share, features["cover"]) >= MOST_ROWS_ALIKE:
             score = max(score, BESIDE)
+        if is_reference(features):
+            score = max(score, REFERRED)
         return JoinCandidate(left, right, features, common, fuzzy, score)
 
-    def _stand_beside(self, left: ColumnProfile, right: ColumnProfile) -> bool:
-        """Whether the columns are one by their header, in tables of one title: parts of a wider table."""
+    def _stand_beside(self, left: ColumnProfile, right: ColumnProfile, features: Mapping[str, float]) -> bool:
+        """Whether the columns are one by their header, in tables of one title: parts of a wider table.
+
+        Values that are not shared by chance, or all values of both under one title, make up for a header that is
+        missing; the former for a missing title as well, but not for both.
+        """
         one, other = (self._profiles.heads[column.table] for column in (left, right))
         titled = bool(one.title) and (one.title, one.heading) == (other.title, other.heading)
-        return titled and left.words == right.words and left.name == right.name
+        named = left.words == right.words and left.name == right.name and not is_missing_header(left.name)
+        if titled and named:
+            return True
+        untitled = any(is_missing_title(head.title, head.id) for head in (one, other))
+        unnamed = is_missing_header(left.name) or is_missing_header(right.name)
+        certain = features["telling"] >= CERTAIN
+        equal = min(features["share"], features["cover"]) >= 1
+        return (titled and unnamed and (certain or equal)) or (untitled and named and certain)
 
     def fuzzy_matches(self, left: ColumnProfile, right: ColumnProfile) -> list[tuple[int, int, float]]:
         """Values of the left column that the right one spells otherwise, with their similarity (0 to 100)."""
@@ -354,6 +374,13 @@ class JoinFinder:
                 return round(max(float(self._vectors[one] @ self._vectors[other]), 0.0), 2)
         ours, theirs = set(left.words), set(right.words)
         return round(len(ours & theirs) / max(len(ours | theirs), 1), 2)
+
+
+def is_reference(features: Mapping[str, float]) -> bool:
+    """Whether values that are not shared by chance refer to the own key of a related table, whatever it is called:
+    ``winner_id`` to ``player_id`` of the players."""
+    certain = min(features["share"], features["telling"]) >= CERTAIN and features["own"] >= 1
+    return certain and bool(features["kin"] and features["keyed left"] and not features["own left"])
 
 
 def fuzzy_pairs(

@@ -18,6 +18,7 @@ from rapidfuzz import fuzz
 
 from kgtable.index.column_profiles import ColumnProfile, TableProfiles, ValueForm
 from kgtable.index.embedding import Matrix
+from kgtable.ontology.inferred_names import is_missing_header, is_missing_title
 
 LIKE_HEADERS = 0.8
 """The mean similarity of the columns' names from which two tables can be parts of one."""
@@ -27,6 +28,12 @@ LIKE_TITLES = 0.9
 
 LARGEST_BLOCK = 400
 """Tables of one header beyond which only those of one title are compared."""
+
+LEAST_KNOWN = 0.5
+"""The share of columns whose headers say something in both tables, from which these speak for the others."""
+
+KNOWN_UNTITLED = 3
+"""So many equal headers make up for a title that is missing."""
 
 NEAREST = 20
 """Tables of like headers that are compared with a table."""
@@ -55,11 +62,12 @@ class UnionFinder:
         self._titles = [
             " . ".join(filter(None, (head.title, *head.heading))).casefold() for head in profiles.heads
         ]
+        self._untitled = [is_missing_title(head.title, head.id) for head in profiles.heads]
         self._named = [title or re.sub(r"[\W_]+", " ", head.id).casefold() for title, head in zip(self._titles, profiles.heads, strict=True)]  # noqa: E501  # fmt: skip
 
     def pairs(self) -> Iterator[UnionPair]:
         """Every pair of tables that are parts of one, in order."""
-        for left, right in sorted({*self._by_header(), *self._by_meaning()}):
+        for left, right in sorted({*self._by_header(), *self._by_meaning(), *self._by_title()}):
             found = self._compared(left, right)
             if found is not None:
                 yield found
@@ -78,6 +86,20 @@ class UnionFinder:
                 titled[_FIGURES.sub("#", self._named[table])].append(table)
             for tables in titled.values():
                 yield from combinations(tables[:LARGEST_BLOCK], 2)
+
+    def _by_title(self) -> Iterator[tuple[int, int]]:
+        """Tables of one title and width of which one lacks headers."""
+        blocks: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for table, columns in enumerate(self._profiles.of_table):
+            if self._titles[table] and len(columns) > 1:
+                blocks[self._named[table], len(columns)].append(table)
+        for tables in blocks.values():
+            if len(tables) <= LARGEST_BLOCK:
+                lacking = {table for table in tables if self._lacks_headers(table)}
+                yield from (pair for pair in combinations(tables, 2) if lacking.intersection(pair))
+
+    def _lacks_headers(self, table: int) -> bool:
+        return any(is_missing_header(column.name) for column in self._profiles.of_table[table])
 
     def _by_meaning(self) -> Iterator[tuple[int, int]]:
         """Tables of one width whose headers have like mean vectors."""
@@ -107,7 +129,8 @@ class UnionFinder:
 
     def _mean(self, table: int) -> Matrix:
         assert self._vectors is not None
-        known = [self._vector_of[column.number] for column in self._profiles.of_table[table]]
+        own = self._profiles.of_table[table]
+        known = [self._vector_of[column.number] for column in own if not is_missing_header(column.name)]
         rows = self._vectors[[row for row in known if row >= 0]]
         if not len(rows):
             return np.zeros(self._vectors.shape[1], dtype=np.float32)
@@ -118,14 +141,17 @@ class UnionFinder:
         ours, theirs = self._profiles.of_table[left], self._profiles.of_table[right]
         if len(ours) != len(theirs) or len(ours) < 2:
             return None
-        titles = self._like_titles(left, right)
+        untitled = self._untitled[left] or self._untitled[right]
+        titles = LIKE_TITLES if untitled else self._like_titles(left, right)
         if titles < LIKE_TITLES:
             return None
         matched = self._partners(ours, theirs)
         if matched is None:
             return None
-        likeness, partners = matched
-        if likeness < LIKE_HEADERS:
+        likeness, known, partners = matched
+        if likeness < LIKE_HEADERS or known < LEAST_KNOWN * len(ours):
+            return None
+        if untitled and (likeness < 1 or known < KNOWN_UNTITLED):
             return None
         return UnionPair(left, right, round((likeness + titles) / 2, 3), partners)
 
@@ -138,8 +164,12 @@ class UnionFinder:
 
     def _partners(
         self, ours: Sequence[ColumnProfile], theirs: Sequence[ColumnProfile]
-    ) -> tuple[float, tuple[int, ...]] | None:
-        """How alike the names of the columns are, and each column's partner; None where one has none."""
+    ) -> tuple[float, int, tuple[int, ...]] | None:
+        """How alike the known names of the columns are, of how many, and each column's partner.
+
+        None where a column has no partner. A column without a header takes whatever of its kind is left, best at its
+        own place.
+        """
         scores = [
             (self._likeness(one, other), -abs(one.index - other.index), at, place)
             for at, one in enumerate(ours)
@@ -149,17 +179,21 @@ class UnionFinder:
         scores.sort(key=lambda score: (-score[0], -score[1], score[2]))
         partners: dict[int, int] = {}
         taken: set[int] = set()
-        total = 0.0
+        total, known = 0.0, 0
         for likeness, _, at, place in scores:
             if at not in partners and place not in taken:
                 partners[at] = theirs[place].index
                 taken.add(place)
-                total += likeness
+                if not _is_unknown(ours[at], theirs[place]):
+                    total += likeness
+                    known += 1
         if len(partners) < len(ours):
             return None
-        return total / len(ours), tuple(partners[at] for at in range(len(ours)))
+        return total / max(known, 1), known, tuple(partners[at] for at in range(len(ours)))
 
     def _likeness(self, one: ColumnProfile, other: ColumnProfile) -> float:
+        if _is_unknown(one, other):
+            return UNKNOWN
         if one.name.strip().casefold() == other.name.strip().casefold():
             return 1.0
         if self._vectors is not None and self._vector_of:
@@ -168,6 +202,14 @@ class UnionFinder:
                 return round(max(float(self._vectors[ours] @ self._vectors[theirs]), 0.0), 3)
         words = set(one.words), set(other.words)
         return len(words[0] & words[1]) / max(len(words[0] | words[1]), 1)
+
+
+UNKNOWN = 0.3
+"""The likeness of columns of which one has no header: they become partners where no better one is there."""
+
+
+def _is_unknown(one: ColumnProfile, other: ColumnProfile) -> bool:
+    return is_missing_header(one.name) or is_missing_header(other.name)
 
 
 def _like_forms(one: ColumnProfile, other: ColumnProfile) -> bool:

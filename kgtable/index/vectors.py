@@ -18,6 +18,9 @@ from kgtable.index.postings import Integers, mapped
 KINDS = ("subjects", "predicates", "groups")
 """The three vocabularies that labels are expanded with (thesis, section 4.4, step 2)."""
 
+NAMES = ("headers", "values")
+"""What names are inferred from: all headers, and values of the columns that have none."""
+
 BATCH = 2_048
 """Texts embedded between two looks at whether the build was interrupted."""
 
@@ -97,7 +100,7 @@ class VectorCache:
         What is damaged there is embedded again.
         """
         cache = cls(embedder)
-        for name in ("tables", "pieces", *KINDS) if folder is not None else ():
+        for name in ("tables", "pieces", *NAMES, *KINDS) if folder is not None else ():
             assert folder is not None
             with suppress(OSError, ValueError, RuntimeError):
                 keys = mapped(folder / f"vectors.{name}.keys.npy")

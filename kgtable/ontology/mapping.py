@@ -14,7 +14,7 @@ import json
 import re
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -30,15 +30,21 @@ from kgtable.values.units import find_unit, units
 
 NAME: Final = "column name"
 ONLY_IN: Final = "only in"
-EDITABLE: Final = ("predicate", "unit", "scale", "datatype", "same as")
+INFERRED: Final = "inferred name"
+"""What a column without a header is called: proposed, and the user's to change."""
+
+EDITABLE: Final = ("predicate", "unit", "scale", "datatype", "same as", INFERRED)
 FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, "units found", "tables")
-WIDTHS: Final = (40, 34, 16, 8, 10, 34, 20, 30, 40)
+WIDTHS: Final = (40, 34, 16, 8, 10, 34, 24, 20, 30, 40)
 
 TABLE: Final = "table"
 TABLE_EDITABLE: Final = (
     "header rows", "label column", "skip rows", "note rows", "title", "unit", "scale"
 )  # fmt: skip
-TABLE_FIELDS: Final = (TABLE, *TABLE_EDITABLE)
+INFERRED_TITLE: Final = "inferred title"
+"""The title that is proposed for a table without one; what stands under ``title`` is the user's."""
+
+TABLE_FIELDS: Final = (TABLE, *TABLE_EDITABLE, INFERRED_TITLE)
 TABLE_SHEET: Final = "tables"
 """The sheet of a mapping workbook that holds what is decided about tables."""
 
@@ -149,12 +155,12 @@ def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = 
     book.properties.created = book.properties.modified = datetime(2000, 1, 1)
     sheet = book.create_sheet("ontology")
     sheet.freeze_panes = "A2"
-    for letter, width in zip("ABCDEFGHI", WIDTHS, strict=True):
+    for letter, width in zip("ABCDEFGHIJ", WIDTHS, strict=True):
         sheet.column_dimensions[letter].width = width
     about_tables = book.create_sheet(TABLE_SHEET)
     about_tables.freeze_panes = "A2"
-    for letter in "ABCDEFGH":
-        about_tables.column_dimensions[letter].width = 40 if letter in "AF" else 16
+    for letter in "ABCDEFGHI":
+        about_tables.column_dimensions[letter].width = 40 if letter in "AFI" else 16
     for filled, fields, lines in ((sheet, FIELDS, rows), (about_tables, TABLE_FIELDS, tables)):
         header = [WriteOnlyCell(filled, field) for field in fields]
         for cell in header:
@@ -389,13 +395,14 @@ class ColumnMapping:
     """What a user decided about a column; None leaves it to the generator.
 
     `predicate` is a local name or a full IRI, `unit` a QUDT local name, `scale` a power of ten,
-    `datatype` one of `cells.DATATYPES`.
+    `datatype` one of `cells.DATATYPES`, `name` what a column without a header is called.
     """
 
     predicate: str | None = None
     unit: str | None = None
     scale: int | None = None
     datatype: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -421,7 +428,7 @@ class UserMapping:
         if not path.is_file():
             raise MappingError(f"There is no mapping {path}.", hint="Give a CSV or XLSX file.")
         rows = read_table_rows(path)
-        about_tables = {row.values[TABLE]: table_decisions(row) for row in rows}
+        about_tables = {row.values[TABLE]: decided for row in rows if (decided := table_decisions(row))}
         places = {row.values[TABLE]: f"{row.path}, line {row.line}" for row in rows}
         if path.suffix.lower() not in (".xlsx", ".xlsm", ".ods") and (rows or is_table_file(path)):
             return cls({}, about_tables, places)
@@ -440,11 +447,17 @@ class UserMapping:
         return found
 
     def lookup(self, column_name: str, table_id: str) -> ColumnMapping | None:
-        """What is decided about a column by its `display_name`, None where nothing is."""
+        """What is decided about a column by its `display_name`, None where nothing is.
+
+        A row that only says what the column of a table is called leaves the rest to the others.
+        """
+        name: str | None = None
         for tables, decision in self._by_name.get(column_name, ()):
             if not tables or any(fnmatchcase(table_id, pattern) for pattern in tables):
-                return decision
-        return None
+                name = name or decision.name
+                if decision != ColumnMapping(name=decision.name) or decision.name is None:
+                    return replace(decision, name=name)
+        return None if name is None else ColumnMapping(name=name)
 
     def about_table(self, table_id: str) -> typing.Mapping[str, str]:
         """What is decided about a table: field of `TABLE_EDITABLE` → text; empty where nothing is."""
@@ -498,7 +511,11 @@ class UserMapping:
     def fingerprint(self, column_names: Iterable[str], table_id: str) -> str:
         """Equal for equal decisions about a table's columns: whether it must be converted again."""
         decisions = ((name, self.lookup(name, table_id)) for name in column_names)
-        told = [(name, d.predicate, d.unit, d.scale, d.datatype) for name, d in decisions if d]
+        told = [
+            (name, d.predicate, d.unit, d.scale, d.datatype, *([d.name] if d.name else []))
+            for name, d in decisions
+            if d
+        ]
         about_table = sorted(self.about_table(table_id).items())
         if not about_table:
             return hashlib.sha256(json.dumps(told).encode()).hexdigest() if told else ""
@@ -578,4 +595,5 @@ def _column_mapping(values: typing.Mapping[str, str]) -> ColumnMapping:
         unit=values.get("unit"),
         scale=None if scale is None else SCALES[scale],
         datatype=values.get("datatype"),
+        name=values.get(INFERRED),
     )

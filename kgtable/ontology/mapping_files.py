@@ -20,6 +20,7 @@ from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
 from kgtable.ontology.mapping import (
     EDITABLE,
     FIELDS,
+    INFERRED,
     NAME,
     ONLY_IN,
     SCALES,
@@ -55,17 +56,22 @@ _DATATYPES: Final = {
 
 
 def generated_rows(
-    summaries: Mapping[str, Summary], mapping: UserMapping, proposals: Mapping[str, tuple[str, ...]]
+    summaries: Mapping[str, Summary],
+    mapping: UserMapping,
+    proposals: Mapping[str, tuple[str, ...]],
+    inferred: Mapping[Key, str] | None = None,
 ) -> dict[Key, dict[str, str]]:
     """One row a column name, and those the user added, sorted by name.
 
     Unit, scale and datatype are filled in where all of a name's columns agree, and left empty where
-    they do not; ``units found`` tells the counts.
+    they do not; ``units found`` tells the counts. A name `inferred` for a column of a table has a row of its own.
     """
     rows: dict[Key, dict[str, str]] = {
         (name, ""): {NAME: name, **_found(summary), "same as": "; ".join(proposals.get(name, ()))}
         for name, summary in summaries.items()
     }
+    for (name, only_in), text in (inferred or {}).items():
+        rows[name, only_in] = {NAME: name, ONLY_IN: only_in, INFERRED: text}
     for key, decisions in mapping.edits.items():
         name, only_in = key
         rows[key] = {**rows.get(key, {NAME: name, ONLY_IN: only_in}), **decisions}
@@ -166,7 +172,10 @@ def _edited_tables(
 ) -> tuple[dict[str, Mapping[str, str]], dict[str, str]]:
     """The decisions about tables, of the file that was edited, and where each of them stands."""
     rows = {name: read_table_rows(directory / name) for name in NAMES[1:] if name in edited}
-    found = {name: {row.values[TABLE]: table_decisions(row) for row in lines} for name, lines in rows.items()}
+    found = {
+        name: {row.values[TABLE]: decided for row in lines if (decided := table_decisions(row))}
+        for name, lines in rows.items()
+    }
     changed = {name: tables for name, tables in found.items() if tables != state.edits.tables}
     if len(changed) == 2 and len({json.dumps(tables, sort_keys=True) for tables in changed.values()}) == 2:
         raise MappingError(
@@ -206,10 +215,13 @@ def save_mapping(
     edited: EditedMapping,
     summaries: Mapping[str, Summary],
     proposals: Mapping[str, tuple[str, ...]] | None = None,
+    inferred: Mapping[Key, str] | None = None,
 ) -> tuple[str, ...]:
     """Writes both files: what the generator found, under the user's decisions.
 
-    `summaries` are those of `facts.by_name`, `proposals` the column names that may mean the same.
+    `summaries` are those of `facts.by_name`, `proposals` the column names that may mean the same,
+    `inferred` the names proposed for columns without a header (by `display_name` and table) and for tables without a
+    title (by an empty name and the table).
     Files that were edited since `load_edits` are left alone, and the returned messages say so.
     Raises `OntologyError` where a file cannot be written.
     """
@@ -218,11 +230,17 @@ def save_mapping(
     mapping = real_decisions(edited.mapping, summaries)
     ids = {table for summary in summaries.values() for table in summary.tables}
     unmatched = mapping.unmatched(summaries, ids)
-    rows = generated_rows(summaries, mapping, proposals or {})
+    columns = {key: text for key, text in (inferred or {}).items() if key[0]}
+    titles = {table: text for (name, table), text in (inferred or {}).items() if not name}
+    rows = generated_rows(summaries, mapping, proposals or {}, columns)
     lines = [[row.get(field_, "") for field_ in FIELDS] for row in rows.values()]
     about_tables = [
-        [pattern, *(decided.get(field_, "") for field_ in TABLE_EDITABLE)]
-        for pattern, decided in sorted(mapping.tables.items())
+        [
+            pattern,
+            *(mapping.tables.get(pattern, {}).get(field_, "") for field_ in TABLE_EDITABLE),
+            titles.get(pattern, ""),
+        ]
+        for pattern in sorted({*mapping.tables, *titles})
     ]
     written = {"ontology.csv": csv_bytes(lines), TABLES: csv_bytes(about_tables, TABLE_FIELDS)}
     csv_digest = _digest(written["ontology.csv"])

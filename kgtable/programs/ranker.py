@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from kgtable.errors import KgtableError, UnitMismatchError
+from kgtable.index.relations import TableRelations
 from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
@@ -68,8 +69,10 @@ def weights() -> RankerWeights:
     return RankerWeights(data["weights"], data["confidence"])
 
 
-def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> list[ProgramSource]:
-    """The tables as sources, the best first, and the joins of two of them."""
+def sources_of(
+    question: Question, tables: Sequence[tuple[Relation, float]], joins: TableRelations | None = None
+) -> list[ProgramSource]:
+    """The tables as sources, the best first, and the joins of two of them: by keys of their values, or as stated."""
     best = max((score for _, score in tables), default=1.0) or 1.0
     sources = [
         ProgramSource((Links(question, index_of(relation)),), score / best if best > 0 else 0.0, rank)
@@ -80,9 +83,9 @@ def sources_of(question: Question, tables: Sequence[tuple[Relation, float]]) -> 
     for source in sources:
         content |= source.values
     rarity = Rarity(content, masks)
-    joins = list(joins_of(sources))
-    references = frozenset(ref for join in joins for ref in references_of(join))
-    found = [*sources, *joins, *_parts(question, sources)]
+    joined = list(joins_of(sources, joins))
+    references = frozenset(ref for join in joined for ref in references_of(join))
+    found = [*sources, *joined, *_parts(question, sources)]
     for source in found:
         source.rarity = rarity
         source.references = references

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
+from kgtable.index.relations import TableRelations
 from kgtable.programs.algebra import (
     And,
     ColumnRef,
@@ -29,6 +30,9 @@ from kgtable.programs.scalars import text_of
 
 _KEY_HEADER = re.compile(r"(?i)(?:^|[\W_])(?:id|code|key|sku)(?:$|[\W_])|[a-z]I[dD]\b|(?i:\w+_id\b)")
 
+SPELT_ALIKE = 85
+"""The similarity from which keys match where the graph says that some are spelt otherwise."""
+
 KEY_WORDS = frozenset({"id", "code", "key", "sku", "number", "no"})
 _KEYS: dict[tuple[str, str, int, int], TableKey | None] = {}
 
@@ -40,6 +44,8 @@ class TableKey:
     left: ColumnRef
     right: ColumnRef
     features: Mapping[str, float]
+    similarity: int = 0
+    """How alike keys are that are spelt otherwise, see `Join`."""
 
 
 class Rarity:
@@ -115,7 +121,7 @@ class ProgramSource:
         ]
         if self.join is None:
             return tables[0]
-        return Join(tables[0], tables[1], (KeyPair(self.join.left, self.join.right),))
+        return Join(tables[0], tables[1], (KeyPair(self.join.left, self.join.right),), self.join.similarity)
 
     @cached_property
     def touched(self) -> int:
@@ -225,12 +231,15 @@ def condition_set(conditions: Sequence[Condition], dominated: Iterable[Condition
     return ConditionSet(tuple(conditions), mask, quality, choice, features)
 
 
-def joins_of(sources: Sequence[ProgramSource]) -> Iterator[ProgramSource]:
-    """Pairs of single-table sources that share a key, where the question speaks of both."""
+def joins_of(
+    sources: Sequence[ProgramSource], stated: TableRelations | None = None
+) -> Iterator[ProgramSource]:
+    """Pairs of single-table sources that share a key, or are joined by the graph, where the question speaks of both."""
     for one, other in combinations(sources[:6], 2):
         if not (_spoken(one) and _spoken(other)):
             continue
-        key = shared_key(one.links[0].index, other.links[0].index)
+        left, right = one.links[0].index, other.links[0].index
+        key = shared_key(left, right) or (stated and stated_key(left, right, stated)) or None
         if key is not None:
             yield ProgramSource(
                 (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), key
@@ -255,6 +264,20 @@ def references_of(join: ProgramSource) -> Iterator[ColumnRef]:
 def _spoken(source: ProgramSource) -> bool:
     linked = any(link.score >= 0.5 for link in source.column_links)
     return linked or any(c.quality >= 0.6 for c in source.conditions) or bool(source.title)
+
+
+def stated_key(left: TableIndex, right: TableIndex, stated: TableRelations) -> TableKey | None:
+    """The columns of the surest join that the graph states between two tables, also where keys are spelt otherwise."""
+    for join in stated.between(left.id, right.id):
+        ends = (join.left, join.right) if join.left.table == left.id else (join.right, join.left)
+        if ends[0].column < len(left.columns) and ends[1].column < len(right.columns):
+            one, other = left.columns[ends[0].column], right.columns[ends[1].column]
+            same = float(bool(one.stems) and one.stems == other.stems)
+            named = float(_names(one, right) or _names(other, left))
+            features = {"join:same": same, "join:named": named, "join:kin": _kinship(left, right),
+                        "join:share": join.containment, "join:numeric": 0.0}  # fmt: skip
+            return TableKey(one.ref, other.ref, features, SPELT_ALIKE if join.fuzzy else 0)
+    return None
 
 
 def shared_key(left: TableIndex, right: TableIndex) -> TableKey | None:

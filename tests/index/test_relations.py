@@ -55,6 +55,20 @@ def store_of(generation: Generation) -> EmbeddedStore:
     return EmbeddedStore(generation.store_path, Namespaces(generation.base).prefixes)
 
 
+def test_a_reference_is_found_by_telling_values_whatever_it_is_called(tmp_path: Path) -> None:
+    tables = {
+        "sport/players": "Player ID,Name\n" + "".join(f"{7001 + 311 * n},P{n}\n" for n in range(9)),
+        "sport/matches": "Round,Winner ID,Points\n"
+        + "".join(f"R{n},{7001 + 311 * (n % 5)},{n}\n" for n in range(7)),
+        "sport/rounds": "Round ID,Days\n" + "".join(f"{n},{n + 3}\n" for n in range(1, 9)),
+    }
+    (tmp_path / "tables" / "sport").mkdir(parents=True)
+    relations = TableRelations.open(build(written(tmp_path / "tables", tables), tmp_path / "kg").index_path)
+    found = [(join.left.name, join.right.name) for join in relations.between("matches", "players")]
+    assert found == [("Winner ID", "Player ID")]
+    assert not relations.between("rounds", "players")
+
+
 def test_a_reference_is_joined_with_its_key(relations: TableRelations) -> None:
     join = relations.between("loans", "members")[0]
     assert (str(join.left), str(join.right)) == ("loans.Member ID", "members.Member ID")
@@ -151,3 +165,26 @@ def test_keys_of_values(text: str, key: str) -> None:
 def test_words_of_headers() -> None:
     assert header_words("StuID") == ("stu", "id")
     assert header_words("current_address_id") == ("current", "address", "id")
+
+
+def test_parts_are_found_where_headers_or_a_title_are_missing(tmp_path: Path) -> None:
+    rows = [f"C{n},Club {n},{1880 + n},Town {n % 7},{300 + 7 * n}" for n in range(16)]
+    header = "Club ID,Club,Founded,Town,Seats"
+    cut = [",".join(text.split(",")[i] for i in (0, 4)) for text in rows]
+    tables = {
+        "one": "\n".join((header, *rows[:8])),
+        "two": "\n".join(("Club ID,Club,Column 3,Town,X", *rows[8:])),
+        "seats": "\n".join(("Column 1,Seats", *cut[:8])),
+        "table_9": "\n".join(("Club ID,Club,Founded,Town,Seats", *rows[8:])),
+    }
+    folder = written(tmp_path / "tables", tables)
+    for name in ("one", "two", "seats"):
+        (folder / f"{name}.json").write_text('{"title": "Clubs"}', encoding="utf-8")
+    relations = TableRelations.open(build(folder, tmp_path / "kg").index_path)
+    union = relations.union_of("one")
+    assert union is not None
+    assert set(union.tables) == {"one", "two", "table_9"}
+    assert union.columns[union.tables.index("two")] == union.columns[union.tables.index("one")]
+    assert ("one.Club ID", "seats.Column 1") in {
+        pair for left, right in columns(relations) for pair in ((left, right), (right, left))
+    }

@@ -292,3 +292,12 @@ def test_faults_name_file_line_and_column(tmp_path: Path, lines: list[str], mess
 def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(MappingError, match="There is no mapping"):
         UserMapping.load(tmp_path / "none.csv")
+
+
+def test_a_name_for_a_column_of_one_table_leaves_the_rest_to_the_general_row() -> None:
+    general = {"predicate": "hasPlace", "unit": "KiloM"}
+    mapping = UserMapping({("Column 1", ""): general, ("Column 1", "t2"): {"inferred name": "Town"}})
+    assert mapping.lookup("Column 1", "t1") == ColumnMapping("hasPlace", "KiloM")
+    assert mapping.lookup("Column 1", "t2") == ColumnMapping("hasPlace", "KiloM", name="Town")
+    assert UserMapping({("Column 1", "t2"): {"inferred name": "Town"}}).lookup("Column 1", "t1") is None
+    assert mapping.fingerprint(["Column 1"], "t1") != mapping.fingerprint(["Column 1"], "t2")

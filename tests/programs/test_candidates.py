@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import KgtableError
+from kgtable.index.relations import JoinableColumns, RelatedColumn, TableRelations
 from kgtable.programs.batch_execution import Session, texts
 from kgtable.programs.candidates import MOST_CANDIDATES, candidates_of
 from kgtable.programs.ranker import sources_of
@@ -27,12 +28,22 @@ SALES = relation(
 )
 
 
-def answers(text: str, *tables: Relation) -> dict[str, set[str]]:
+FAIRS = relation("fairs", ("Fair", "Held", "Visitors"), ("Spring", "Batth", "300"), ("Summer", "Yorck", "900"),
+                 ("Autumn", "Hul", "450"))  # fmt: skip
+TOWNS = relation(
+    "towns", ("Town", "County"), ("Bath", "Somerset"), ("York", "Yorkshire"), ("Hull", "East Riding")
+)
+HELD = JoinableColumns(
+    RelatedColumn("fairs", 1, "Held"), RelatedColumn("towns", 0, "Town"), 0.9, 1.0, 1.0, 1.0, 0.0, 3
+)
+
+
+def answers(text: str, *tables: Relation, joins: TableRelations | None = None) -> dict[str, set[str]]:
     """The answers of the candidates by operator."""
     question = Question.read(text)
     session = Session({table.id: table for table in tables})
     found: dict[str, set[str]] = {}
-    for source in sources_of(question, [(table, 1.0) for table in tables]):
+    for source in sources_of(question, [(table, 1.0) for table in tables], joins):
         for candidate in candidates_of(source):
             try:
                 denotation = session.denotation(candidate.program)
@@ -83,3 +94,13 @@ def test_the_number_of_candidates_is_bounded() -> None:
     text = "Which Or No Up 1815 game of 2016 2019 2011 with more than 2 players and a rating over 5 and under 8 by Falk or Sato"  # noqa: E501
     for source in sources_of(Question.read(text), [(GAMES, 1.0)]):
         assert len(candidates_of(source)) <= MOST_CANDIDATES
+
+
+@pytest.mark.parametrize("tables", [(FAIRS, TOWNS), (TOWNS, FAIRS)])
+def test_a_join_that_the_graph_states_is_used_where_the_values_show_no_key(
+    tables: tuple[Relation, ...],
+) -> None:
+    question = "How many visitors did the fair in the county of Somerset have?"
+    found = answers(question, *tables, joins=TableRelations([HELD]))
+    assert any("300" in texts for texts in found.values())
+    assert not any("300" in texts for texts in answers(question, *tables).values())

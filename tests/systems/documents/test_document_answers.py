@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kgtable.graph.document_statements import read_document
-from kgtable.server.views.answer_card import answer_card
 
 import kgtable
 from kgtable.answering.answer import Answer, as_html, as_markdown, as_text
 from kgtable.errors import LLMReplyError, LLMUnreachableError
+from kgtable.graph.document_statements import read_document
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import Scripted, ScriptedLLM
+from kgtable.server.views.answer_card import answer_card
 
 REPORT = """# Annual report
 
