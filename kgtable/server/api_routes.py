@@ -16,11 +16,10 @@ from kgtable.building.generations import EVALUATION
 from kgtable.config import DEFAULT_K
 from kgtable.server import requests
 from kgtable.server.messages import Head, Problem
-from kgtable.server.openapi import document
+from kgtable.server.options import LIST_FACETS, LIST_SORTS
 from kgtable.server.process import WorkerFrame
 from kgtable.server.requests import not_modified, server_event
 from kgtable.server.state import ServerState
-from kgtable.server.views.table_list import FACETS, SORTS
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 11_000
@@ -62,6 +61,8 @@ class Api:
 
     async def openapi(self, request: Request) -> Response:
         """The OpenAPI document."""
+        from kgtable.server.openapi import document  # imports what answers are made of
+
         return JSONResponse(document(str(request.base_url)))
 
     async def simple(self, request: Request) -> Response:
@@ -85,11 +86,11 @@ class Api:
 
     async def tables(self, request: Request) -> Response:
         """Tables by search words."""
-        names = ("q", "offset", "limit", "sort", "order", *FACETS)
+        names = ("q", "offset", "limit", "sort", "order", *LIST_FACETS)
         found = _known_parameters(request, names)
-        sort = _one_of(found, "sort", ("", *SORTS))
+        sort = _one_of(found, "sort", ("", *LIST_SORTS))
         job = {"op": "tables", **_page(found), "sort": sort, "descending": _descending(found)}
-        return await self._give(request, {**job, **{name: found.get(name, "")[:500] for name in FACETS}})
+        return await self._give(request, {**job, **{name: found.get(name, "")[:500] for name in LIST_FACETS}})
 
     async def ontology(self, request: Request) -> Response:
         """Predicates by search words."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from kgtable.answering.answer import Status
 from kgtable.config import DEFAULT_K
-from kgtable.server.views.table_list import SORTS
+from kgtable.server.options import LIST_SORTS
 from kgtable.version import __version__
 
 _TEXT = {"type": "string"}
@@ -88,7 +88,7 @@ _LISTING = [
     _parameter("unit", _TEXT, "A QUDT unit that a column has, by its local name."),
     _parameter("kind", _TEXT, "What a table is, one of the values of the facet."),
     _parameter("folder", _TEXT, "The folder of its file."),
-    _parameter("sort", {"enum": list(SORTS)}, "What the list is ordered by; by default the best match."),
+    _parameter("sort", {"enum": list(LIST_SORTS)}, "What the list is ordered by; by default the best match."),
     _ORDER,
 ]
 _NEAR = [
