@@ -342,11 +342,16 @@ class Question:
         return self.mask(match.end(), stop) if stop > match.end() else 0
 
     @cached_property
+    def head(self) -> int:
+        """The token of the noun that is asked for: the last of the focus before a verb; none without a focus."""
+        tokens = [token for token in self.tokens if self.focus >> token.index & 1]
+        verb = next((n for n, token in enumerate(tokens) if n and _is_verb_form(token.word)), len(tokens))
+        return 1 << tokens[verb - 1].index if tokens else 0
+
+    @cached_property
     def plural(self) -> bool:
         """Whether several things seem to be asked for."""
-        words = [token.word for token in self.tokens if self.focus >> token.index & 1]
-        verb = next((place for place, word in enumerate(words) if place and _is_verb_form(word)), len(words))
-        last = words[verb - 1] if words else ""
+        last = self.words_of(self.head).lower()
         listed = self.wh == "list" or re.search(
             r"\b(?:are|were|have) (?:the|all)\b|^what (?:are|were)", self.lower
         )
