@@ -295,3 +295,12 @@ def test_addresses_that_cannot_be_had(host: str) -> None:
 def test_a_port_that_is_taken() -> None:
     with bind(ServerSettings(port=0)) as taken, pytest.raises(ServerError, match="Cannot listen"):
         bind(ServerSettings(port=taken.getsockname()[1]))
+
+
+def test_the_server_does_not_import_what_only_its_workers_need() -> None:
+    code = (
+        "import sys, kgtable.server.running; print([name for name in ('pandas', 'numpy', 'faiss', "
+        "'kgtable.knowledge_graph', 'kgtable.answering.answer', 'kgtable.building.convert') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
