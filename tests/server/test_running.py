@@ -297,10 +297,17 @@ def test_a_port_that_is_taken() -> None:
         bind(ServerSettings(port=taken.getsockname()[1]))
 
 
-def test_the_server_does_not_import_what_only_its_workers_need() -> None:
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("running", ("pandas", "numpy", "faiss", "kgtable.knowledge_graph", "kgtable.answering.answer")),
+        ("worker", ("starlette", "numpy", "kgtable.knowledge_graph")),
+        ("views.explorer", ("pandas", "faiss", "starlette", "bm25s")),
+    ],
+)
+def test_a_process_imports_only_what_it_needs_to_start(module: str, unwanted: tuple[str, ...]) -> None:
     code = (
-        "import sys, kgtable.server.running; print([name for name in ('pandas', 'numpy', 'faiss', "
-        "'kgtable.knowledge_graph', 'kgtable.answering.answer', 'kgtable.building.convert') if name in sys.modules])"
+        f"import sys, kgtable.server.{module}; print([name for name in {unwanted!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
