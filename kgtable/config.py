@@ -303,7 +303,8 @@ RULES: Mapping[str, ArgumentRule] = {
     **dict.fromkeys(("rerank", "defuse", "accept_equivalents", "again"), _FLAG),
     **dict.fromkeys(
         ("api_key", "base", "base_url", "dialect", "embedding", "format", "format_in", "llm_cache", "method",
-         "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts"),
+         "model", "presentation", "prompt", "store", "structured", "table", "scheduler", "parts",
+         "sql_engine"),
         _TEXT,
     ),
 }  # fmt: skip

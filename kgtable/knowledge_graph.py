@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as MappingOf
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -219,17 +219,24 @@ class KnowledgeGraph:
         wanted = None if format is None else ResultFormat.of(format)
         return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
 
-    def sql(self, query: str) -> pd.DataFrame:
+    def sql(self, query: str, *, sql_engine: str | None = None) -> pd.DataFrame:
         """The rows of one SELECT over the tables as DuckDB has them: exact decimals, dates, texts.
 
-        `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL. Raises
-        `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
+        `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL. `sql_engine`
+        is the URL of another SQL engine, into which the tables that the query names are written and in whose SQL it is.
+        Raises `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
         """
         self._check_open()
-        check_arguments("sql", {"query": query})
+        check_arguments("sql", {"query": query, "sql_engine": sql_engine})
         import pandas as pd
 
-        found = self.sql_database.query(query)
+        if sql_engine is None:
+            found = self.sql_database.query(query)
+        else:
+            from kgtable.programs.sql_engines import EngineTables
+
+            with closing(EngineTables(self.sql_database, sql_engine)) as tables:
+                found = tables.query(query)
         return pd.DataFrame(found.rows, columns=list(found.names), dtype=object)
 
     def sql_schema(self, table: str) -> SchemaCard:

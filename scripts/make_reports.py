@@ -1,6 +1,6 @@
 """Write long reports as PDF, DOCX and HTML from plain text and tables, with a list of what is in them.
 
-    python scripts/make_reports.py OUT --text papers/*.txt --tables BENCH/tatqa/tables --pages 200
+    python scripts/make_reports.py OUT --text papers/*.txt --tables BENCH/tatqa/tables --count 240
 
 Each report has headings, paragraphs, tables in different dress (ruled, lines only above and below, none at
 all), some of them longer than a page, running headers and page numbers. ``OUT/<name>.truth.json`` lists the

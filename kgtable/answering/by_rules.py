@@ -183,7 +183,7 @@ def answer_by_programs(
     if mixed is not None:
         return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
     main = _told(best, relations, confidence)
-    if main is None or (none > share and _names_nothing(asked, best)):
+    if main is None or _guesses_the_column(best) or (none > share and _names_nothing(asked, best)):
         why = missing_words(reading) or "No program fits the question well enough."
         return RankedAnswer(question, None, confidence, reasons=(why,), alternatives=alternatives)
     doubts = doubts_of(reading)
@@ -192,6 +192,14 @@ def answer_by_programs(
         reason = "Every word of the question is accounted for, and no other reading fits."
         return RankedAnswer(question, main, confidence, True, False, True, (reason,))
     return RankedAnswer(question, main, confidence, True, ambiguous, False, tuple(doubts), alternatives)
+
+
+def _guesses_the_column(best: Executed) -> bool:
+    """Whether it shows cells of a column that the question does not name, and no column is what it asks for."""
+    features = best.features
+    return best.candidate.op == "select" and bool(
+        features.get("uncovered:focus") and features.get("select:t:unlinked")
+    )
 
 
 def _names_nothing(question: Question, best: Executed) -> bool:

@@ -192,7 +192,7 @@ class _Shown(ProgressLine):
 
 
 @click.command(cls=Command)
-@click.argument("kind", type=click.Choice(["multitable", "spiderwild"]))
+@click.argument("kind", type=click.Choice(["multitable", "heteqa", "spiderwild"]))
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
 @click.option("--split", "splits", multiple=True, help="Which questions; by default all, repeat for several.")
@@ -208,8 +208,13 @@ class _Shown(ProgressLine):
     help="The share of questions joined in pairs.",
 )
 @click.option(
-    "--model", help="Language model that varies titles and rewrites questions; by default templates."
+    "--per-table",
+    default=6,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Questions of a table at most, for heteqa.",
 )
+@click.option("--model", help="Language model that writes or rewrites questions; by default templates.")
 @click.option(
     "--others",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -240,26 +245,28 @@ def bench(
     seed: int,
     parts: int,
     combined: float,
+    per_table: int,
     model: str | None,
     others: Path | None,
     distractors: int,
     masked: float,
     perturbed: float,
 ) -> None:
-    """Make a benchmark of several tables a question.
+    """Make benchmarks of several tables or of text and tables.
 
-    For multitable FOLDER is a benchmark with a table a question; its tables are split by rows or columns, its
-    questions filtered, made understandable alone, and some joined in pairs, as for MultiTableQA.
-
-    For spiderwild FOLDER is a benchmark of databases; large tables are cut into parts that join or belong under each
-    other, headers and titles masked, keys spelt otherwise, and tables about other things added, as for SpiderWild.
+    multitable: FOLDER is a benchmark with a table a question; its tables are split by rows or columns, its
+    questions filtered, made understandable alone, and some joined in pairs, as for MultiTableQA. heteqa: FOLDER
+    holds documents; questions join a fact of a table with a sentence beside it, as for HeteQA. spiderwild: FOLDER
+    is a benchmark of databases; large tables are cut into parts that join or belong under each other, headers and
+    titles masked, keys spelt otherwise, and tables about other things added, as for SpiderWild.
     """
-    from kgtable.evaluation.wild_tables import WildPlan, wild_benchmark
-
+    if kind == "heteqa":
+        return _heteqa(folder, output, seed, per_table, model)
     if kind == "spiderwild":
+        from kgtable.evaluation.wild_tables import WildPlan, wild_benchmark
+
         plan = WildPlan(seed, parts, masked, perturbed, distractors)
-        _say_built(output, wild_benchmark(folder, output, others, splits, plan))
-        return
+        return _say_built(output, wild_benchmark(folder, output, others, splits, plan))
     from kgtable.evaluation.split_tables import SplitPlan, split_benchmark
     from kgtable.llm import connect
 
@@ -273,6 +280,24 @@ def _say_built(output: Path, made: BuiltCounts) -> None:
     )
     for why, count in sorted(made.left_out.items()):
         note(f"Left out: {count:,} questions ({why}).")
+
+
+def _heteqa(folder: Path, output: Path, seed: int, per_table: int, model: str | None) -> None:
+    from kgtable.evaluation.hetero_questions import HeteroPlan, build_hetero_benchmark
+    from kgtable.llm import connect
+
+    llm = None if model is None else connect(load_settings(model=model))
+    made = build_hetero_benchmark(folder, output, HeteroPlan(seed, per_table), llm)
+    say(
+        f"{output}: {_counted(made.questions, 'question')} over {_counted(made.tables, 'table')} of "
+        f"{_counted(made.documents, 'document')}, made of {_counted(made.facts, 'sentence')}"
+    )
+    for why, count in sorted(made.left_out.items()):
+        note(f"Left out: {count:,} questions ({why}).")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 COMMANDS = (evaluate_command, bench)

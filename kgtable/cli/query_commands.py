@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -120,15 +121,30 @@ FORMATS = ("table", "json", "csv", "tsv")
 @click.option(
     "--schema", is_flag=True, help="Print the columns of the tables instead, or of the one named by --table."
 )
+@click.option(
+    "--engine",
+    "sql_engine",
+    metavar="URL",
+    help="Write the tables into this SQL engine and query them there, as in sqlite:///tables.db; without a query, all.",
+)
 @table_option
 def sql(
-    query: str | None, file: IO[str] | None, kg: Path, format: str, schema: bool, table: str | None
+    query: str | None,
+    file: IO[str] | None,
+    kg: Path,
+    format: str,
+    schema: bool,
+    sql_engine: str | None,
+    table: str | None,
 ) -> None:
     """Query the tables of a graph in SQL.
 
     One SELECT in DuckDB's SQL over tables with exact decimals, dates and texts; --schema tells their names. A
-    query of - is read from standard input. Needs the extra sql.
+    query of - is read from standard input. With --engine, the tables that the query names are written into that
+    engine, and the query is in its SQL. Needs the extra sql.
     """
+    from kgtable.programs.sql_engines import EngineTables
+
     with kgtable.open(kg) as graph:
         if schema:
             ids = [table] if table else list(graph.catalogue.tables)
@@ -136,12 +152,21 @@ def sql(
             for card in cards:
                 say(json.dumps(card.to_json(), ensure_ascii=False) if format == "json" else str(card))
             return
+        if sql_engine is not None and query is None and file is None:
+            with closing(EngineTables(graph.sql_database, sql_engine)) as tables:
+                count = tables.load([graph.sql_schema(table).id] if table else None)
+            say(f"Wrote {count:,} table{'' if count == 1 else 's'} and their catalogue.")
+            return
         if (query is None) == (file is None):
             raise UsageError(
                 "Give a query, or a file with one.", hint="Use - to read it from standard input."
             )
         text = file.read() if file is not None else text_of_input() if query == "-" else str(query)
-        found = graph.sql_database.query(text)
+        if sql_engine is None:
+            found = graph.sql_database.query(text)
+        else:
+            with closing(EngineTables(graph.sql_database, sql_engine)) as tables:
+                found = tables.query(text)
     say(_printed(found, format), nl=False)
     if not found.complete:
         say(f"Only the first {len(found.rows):,} rows are shown.", err=True)

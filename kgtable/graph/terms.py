@@ -232,6 +232,16 @@ class Namespaces:
         """A document's text, and the named graph that holds it."""
         return f"{self.data}document/{encode(document)}"
 
+    def parse_passage_iri(self, iri: str) -> str | None:
+        """The id of the document whose passage has this IRI; None for any other IRI.
+
+        >>> Namespaces().parse_passage_iri("http://example.org/data/document/a%2Fb/passage/3")
+        'a/b'
+        """
+        start = f"{self.data}document/"
+        document, _, number = iri.removeprefix(start).rpartition("/passage/")
+        return decode(document) if iri.startswith(start) and document and number.isdecimal() else None
+
     def row_iri(self, table: str, row: int) -> str:
         """A row of a table."""
         return f"{self.table_iri(table)}/row/{row}"

@@ -55,6 +55,8 @@ class IndexedPassage:
     title: str
     text: str
     paragraphs: tuple[tuple[int, int | None], ...] = ()
+    offset: int = 0
+    """Characters of the first paragraph that stand before it."""
 
 
 Scores: TypeAlias = Floats
@@ -77,11 +79,13 @@ def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[IndexedPassag
             first = passage.paragraphs[0] if passage.paragraphs else 0
             named = " . ".join(dict.fromkeys(filter(None, (title, above[first] if above else ""))))
             at = len(passages)
+            whole = document.paragraphs[first].text if document.paragraphs else ""
             passages.append(
                 IndexedPassage(
                     passage.iri, document.id, document.path, passage.number, passage.page, passage.tables,
                     named, passage.text,
                     tuple((number, document.paragraphs[number].page) for number in passage.paragraphs),
+                    max(whole.find(passage.text.split("\n\n", 1)[0]), 0),
                 )
             )  # fmt: skip
             for number in passage.paragraphs:
@@ -197,9 +201,9 @@ class PassageIndex:
 
 
 def _passage_of(item: list[Any]) -> IndexedPassage:
-    iri, document, path, number, page, tables, title, text, paragraphs = item
+    iri, document, path, number, page, tables, title, text, paragraphs, *offset = item
     places = tuple((paragraph, its_page) for paragraph, its_page in paragraphs)
-    return IndexedPassage(iri, document, path, number, page, tuple(tables), title, text, places)
+    return IndexedPassage(iri, document, path, number, page, tuple(tables), title, text, places, *offset)
 
 
 class Okapi:

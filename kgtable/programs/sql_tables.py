@@ -147,6 +147,15 @@ class SqlDatabase:
         """The schema of one table. Raises `KeyError` for an id that is none."""
         return _SqlTable(self.names[id], self._relations[id]).card()
 
+    def typed(self, id: str) -> tuple[SchemaCard, pa.Table]:
+        """The schema of one table, and its rows as columns of those types. Raises `KeyError` for an id that is none."""
+        table = _SqlTable(self.names[id], self._relations[id])
+        return table.card(), table.data()
+
+    def catalogue(self, ids: Sequence[str]) -> dict[str, pa.Table]:
+        """The tables ``kgtable_tables`` and ``kgtable_columns`` that say what the names of these tables stand for."""
+        return _catalogue([self.card(id) for id in ids])
+
     def query(self, text: str, *, seconds: float = SECONDS, most: int = MOST_ROWS) -> SqlRowsFound:
         """The rows of one SELECT, with no access to files, the network or settings.
 
@@ -190,8 +199,7 @@ class SqlDatabase:
             for statement in table.comments():
                 connection.execute(statement)
         if everything:
-            cards = [self.card(id) for id in self.names]
-            for name, data in _catalogue(cards).items():
+            for name, data in self.catalogue(list(self.names)).items():
                 connection.register("incoming", data)
                 connection.execute(f"CREATE TABLE {name} AS SELECT * FROM incoming")
                 connection.unregister("incoming")

@@ -288,11 +288,18 @@ class ScoredPassage:
     score: float
     paragraphs: tuple[tuple[int, int | None], ...] = ()
     """The numbers of the paragraphs it has sentences of, each with the page it begins on."""
+    offset: int = 0
+    """Characters of its first paragraph that stand before it."""
 
     def place_of(self, offset: int) -> tuple[int, int | None]:
         """The paragraph, and its page, in which the character at this offset of the text stands."""
         at = self.text.count("\n\n", 0, offset)
         return self.paragraphs[min(at, len(self.paragraphs) - 1)] if self.paragraphs else (0, self.page)
+
+    def start_of(self, offset: int) -> int:
+        """How many characters of its paragraph stand before the character at this offset of the text."""
+        before = self.text.rfind("\n\n", 0, offset)
+        return offset - before - 2 if before >= 0 else offset + self.offset
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,10 @@ from kgtable.building.generations import EVALUATION
 from kgtable.config import DEFAULT_K
 from kgtable.server import requests
 from kgtable.server.messages import Head, Problem
-from kgtable.server.openapi import document
+from kgtable.server.options import LIST_FACETS, LIST_SORTS
 from kgtable.server.process import WorkerFrame
 from kgtable.server.requests import not_modified, server_event
 from kgtable.server.state import ServerState
-from kgtable.server.views.table_list import FACETS, SORTS
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 11_000
@@ -49,6 +48,7 @@ class Api:
             Route("/api/tables", self.tables, methods=["GET"]),
             Route("/api/tables/{id:path}", self.table, methods=["GET"]),
             Route("/api/cells", self.cell, methods=["GET"]),
+            Route("/api/documents/{id:path}", self.document, methods=["GET"]),
             Route("/api/evaluation", self.evaluation, methods=["GET"]),
             Route("/api/ontology", self.ontology, methods=["GET"]),
             Route("/api/resource", self.resource, methods=["GET"]),
@@ -61,6 +61,8 @@ class Api:
 
     async def openapi(self, request: Request) -> Response:
         """The OpenAPI document."""
+        from kgtable.server.openapi import document  # imports what answers are made of
+
         return JSONResponse(document(str(request.base_url)))
 
     async def simple(self, request: Request) -> Response:
@@ -84,11 +86,11 @@ class Api:
 
     async def tables(self, request: Request) -> Response:
         """Tables by search words."""
-        names = ("q", "offset", "limit", "sort", "order", *FACETS)
+        names = ("q", "offset", "limit", "sort", "order", *LIST_FACETS)
         found = _known_parameters(request, names)
-        sort = _one_of(found, "sort", ("", *SORTS))
+        sort = _one_of(found, "sort", ("", *LIST_SORTS))
         job = {"op": "tables", **_page(found), "sort": sort, "descending": _descending(found)}
-        return await self._give(request, {**job, **{name: found.get(name, "")[:500] for name in FACETS}})
+        return await self._give(request, {**job, **{name: found.get(name, "")[:500] for name in LIST_FACETS}})
 
     async def ontology(self, request: Request) -> Response:
         """Predicates by search words."""
@@ -137,6 +139,19 @@ class Api:
             "id": _required(found, "table"),
             "row": _integer(found, "row", None, 0, 10**9),
             "column": _integer(found, "column", None, 0, 10**6),
+        }
+        return await self._give(request, job)
+
+    async def document(self, request: Request) -> Response:
+        """Some paragraphs of a document, and the tables beside them."""
+        found = _known_parameters(request, ("first", "count", "paragraph", "start"))
+        job = {
+            "op": "document",
+            "id": request.path_params["id"],
+            "first": _integer(found, "first", 0, 0, 10**9),
+            "count": _integer(found, "count", 40, 1, 200),
+            "paragraph": _integer(found, "paragraph", 0, 0, 10**9),
+            "start": _integer(found, "start", 0, 0, 10**9),
         }
         return await self._give(request, job)
 

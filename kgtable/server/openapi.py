@@ -6,11 +6,12 @@ from typing import Any
 
 from kgtable.answering.answer import Status
 from kgtable.config import DEFAULT_K
-from kgtable.server.views.table_list import SORTS
+from kgtable.server.options import LIST_SORTS
 from kgtable.version import __version__
 
 _TEXT = {"type": "string"}
 _WHOLE = {"type": "integer", "minimum": 0}
+_MAYBE_WHOLE = {"type": ["integer", "null"], "minimum": 0}
 _MAYBE_TEXT = {"type": ["string", "null"]}
 _TEXTS = {"type": "array", "items": _TEXT}
 
@@ -42,6 +43,17 @@ _CITATIONS = _array(
         reference=_TEXT,
         label=_TEXT,
         header=_TEXT,
+    )
+)
+_PASSAGES = _array(
+    _object(
+        passage=_TEXT,
+        document=_TEXT,
+        file=_TEXT,
+        page=_MAYBE_WHOLE,
+        paragraph=_WHOLE,
+        start=_WHOLE,
+        words=_TEXT,
     )
 )
 _NAMED_TABLES = _array(
@@ -76,7 +88,7 @@ _LISTING = [
     _parameter("unit", _TEXT, "A QUDT unit that a column has, by its local name."),
     _parameter("kind", _TEXT, "What a table is, one of the values of the facet."),
     _parameter("folder", _TEXT, "The folder of its file."),
-    _parameter("sort", {"enum": list(SORTS)}, "What the list is ordered by; by default the best match."),
+    _parameter("sort", {"enum": list(LIST_SORTS)}, "What the list is ordered by; by default the best match."),
     _ORDER,
 ]
 _NEAR = [
@@ -87,6 +99,15 @@ _NEAR = [
 ]
 _IRI = _parameter("iri", {"type": "string", "format": "iri"}, "An absolute IRI.", required=True)
 _ID = _parameter("id", {"type": "string", "minLength": 1}, "The table's id.", required=True, where="path")
+_DOCUMENT_PLACE = [
+    _parameter("id", {"type": "string", "minLength": 1}, "The document's id.", required=True, where="path"),
+    _parameter("first", _range(0, 10**9, 0), "The first paragraph, from 0."),
+    _parameter("count", _range(1, 200, 40), "Number of paragraphs."),
+    _parameter(
+        "paragraph", _range(0, 10**9, 0), "A paragraph that is read from its words at `start` on if long."
+    ),
+    _parameter("start", _range(0, 10**9, 0), "Characters of that paragraph before the wanted words."),
+]
 _QUESTION = {"type": "string", "minLength": 1, "maxLength": 2_000, "pattern": r"\S"}
 _METHOD = {"type": "string", "default": "hybrid"}
 
@@ -96,6 +117,7 @@ SCHEMAS: dict[str, Any] = {
         tables=_WHOLE,
         rows=_WHOLE,
         cells=_WHOLE,
+        documents=_WHOLE,
         model=_MAYBE_TEXT,
         summary=_TEXT,
         start=_MAYBE_TEXT,
@@ -163,6 +185,20 @@ SCHEMAS: dict[str, Any] = {
         label=_TEXT,
         groups=_TEXTS,
         triples=_array(_object(predicate=_TEXT, object=_ref("Term"))),
+    ),
+    "Document": _object(
+        id=_TEXT,
+        iri=_TEXT,
+        title=_TEXT,
+        file=_TEXT,
+        pages=_MAYBE_WHOLE,
+        total=_WHOLE,
+        first=_WHOLE,
+        headings=_TEXTS,
+        paragraphs=_array(
+            _object(number=_WHOLE, page=_MAYBE_WHOLE, level=_WHOLE, offset=_WHOLE, length=_WHOLE, text=_TEXT)
+        ),
+        tables=_NAMED_TABLES,
     ),
     "Ontology": _object(
         total=_WHOLE,
@@ -288,6 +324,7 @@ SCHEMAS: dict[str, Any] = {
         program=_PROGRAM,
         sparql=_MAYBE_TEXT,
         citations=_CITATIONS,
+        passages=_PASSAGES,
         cells_read=_WHOLE,
         alternatives=_array(_ref("Reading")),
         method=_TEXT,
@@ -441,6 +478,12 @@ def document(server: str) -> dict[str, Any]:
             "/api/tables/{id}": _table_path(),
             "/api/cells": _get(
                 "Value, unit, scale and provenance of one cell", "Cell", place, statuses=(404,)
+            ),
+            "/api/documents/{id}": _get(
+                "Some paragraphs of a document, and the tables beside them",
+                "Document",
+                _DOCUMENT_PLACE,
+                statuses=(404,),
             ),
             "/api/ontology": _get("The generated predicates, searched by words", "Ontology", _PAGING),
             "/api/resource": _get("The statements about an IRI", "Resource", [_IRI], statuses=(404,)),

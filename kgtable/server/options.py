@@ -18,6 +18,12 @@ STREAM_TIMES = 10
 """The sending of a result may take this many times as long as its query, where the client takes it slowly."""
 
 
+LIST_SORTS = ("title", "file", "rows", "columns")
+"""What the list of tables can be sorted by."""
+LIST_FACETS = ("unit", "kind", "folder")
+"""What the list of tables can be filtered by."""
+
+
 class DefaultGraph(StrEnum):
     """The default graph of a query that names no dataset."""
 

@@ -43,6 +43,7 @@ _TITLES = {name: title for name, _, title in NAVIGATION} | {
     "bring": "Bring tables",
     "evaluation": "Evaluation",
     "table": "Table",
+    "document": "Document",
     "resource": "Resource",
     "problem": "Problem",
 }
@@ -67,7 +68,7 @@ def page(
     name: str, values: Mapping[str, str] | None = None, more: Sequence[tuple[str, str, str]] = ()
 ) -> bytes:
     """Fill in a page template; `values` must already be escaped. `more` pages follow in the navigation."""
-    current = {"table": "tables", "resource": "graph"}.get(name, name)
+    current = {"table": "tables", "document": "tables", "resource": "graph"}.get(name, name)
     links = "".join(
         f'<a href="{path}"{_CURRENT if key == current else ""}>{title}</a>'
         for key, path, title in (*NAVIGATION, *more)
@@ -119,6 +120,7 @@ class Pages:
             Route("/", self.ask, methods=["GET"]),
             Route("/tables", self.plain, methods=["GET"]),
             Route("/tables/{id:path}", self.table, methods=["GET"]),
+            Route("/documents/{id:path}", self.document, methods=["GET"]),
             Route("/graph", self.plain, methods=["GET"]),
             Route("/query", self.query, methods=["GET"]),
             Route("/ontology", self.ontology, methods=["GET"]),
@@ -171,6 +173,17 @@ class Pages:
         response = await self._rdf(query, offer, union=False)
         response.headers.update(headers)
         return response
+
+    async def document(self, request: Request) -> Response:
+        """One document's text. Raises `Problem` (404) where there is no such document."""
+        id = request.path_params["id"]
+        base = self._state.source.view().prefixes.get("data", "").removesuffix("data/")
+        iri = Namespaces(base).document_iri(id) if base and id else ""
+        if iri:
+            requests.check_iri(iri, "The address")
+        if not iri or not await self._holds(f"ASK {{ GRAPH <{iri}> {{ ?s ?p ?o }} }}"):
+            raise Problem("not-found", f"There is no document {id[:200]!r} here.")
+        return _html(request, self._page("document"))
 
     def _table_iri(self, id: str) -> str:
         """The IRI of a table; empty where the store is no graph of tables."""

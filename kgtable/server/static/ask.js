@@ -1,6 +1,7 @@
 // The Ask page: a question, its answer as it arrives, the cells it rests on beside it, and what to ask next.
 
 import { copyText, count, empty, failure, fetchJson, fill, h, links, localName, parameters, reference, remember } from "./shell.js";
+import { documentAddress, documentLink, paragraphs, source, tablesBeside } from "./passage-view.js";
 import { bringIntoSight, tableView } from "./table-view.js";
 
 const form = document.querySelector("#ask");
@@ -8,6 +9,7 @@ const input = document.querySelector("#question");
 const button = form.querySelector("button");
 const output = document.querySelector("#answer");
 const suggestions = document.querySelector("#suggestions");
+const withText = document.querySelector("#with-text");
 const page = document.querySelector("main");
 const answered = new Map();
 let running = null;
@@ -29,9 +31,18 @@ button.addEventListener("click", (event) => {
 
 addEventListener("popstate", () => visit());
 
+/** The method that the reader chose: tables alone, or the text of documents too. */
+const methodAsked = () => (withText.checked ? "documents" : "");
+
+withText.addEventListener("change", () => {
+  answered.clear();
+  remember({ method: methodAsked() });
+  if (parameters().get("q")) ask(parameters().get("q"));
+});
+
 /** Asks a question as a new entry of the history. */
 function go(question) {
-  const search = new URLSearchParams({ q: question });
+  const search = new URLSearchParams({ q: question, ...(methodAsked() ? { method: methodAsked() } : {}) });
   if (parameters().get("q") !== question) history.pushState(null, "", `/?${search}`);
   else remember({ reading: "" });
   answered.delete(question);
@@ -44,6 +55,9 @@ function visit() {
   const question = parameters().get("q") ?? "";
   running?.abort();
   input.value = question;
+  const method = parameters().get("method") === "documents";
+  if (method !== withText.checked) answered.clear();
+  withText.checked = method;
   if (question) ask(question);
   else {
     before = null;
@@ -80,7 +94,7 @@ async function ask(question, after = null) {
   };
   stage("Reading the question");
   try {
-    for await (const [event, data] of events({ question, ...(after ? { after } : {}) }, mine.signal)) {
+    for await (const [event, data] of events({ question, ...(after ? { after } : {}), ...(methodAsked() ? { method: methodAsked() } : {}) }, mine.signal)) {
       if (event === "stage") stage(data.text);
       else if (event === "question") {
         question = data.question;
@@ -206,7 +220,7 @@ async function show(answer) {
     const cited = citations(reading);
     fill(exact, exactly(reading));
     fill(body, computed(reading), reading === answer ? reasons(answer) : null, cited.element, actions(answer, reading, index));
-    const sections = await Promise.all(evidence(reading, cited));
+    const sections = await Promise.all([...evidence(reading, cited), ...passageCards(reading)]);
     if (chosen === index) {
       fill(around, ...sections);
       around.querySelectorAll(".scroll").forEach((box) => box.querySelector(".lit") && bringIntoSight(box.querySelector(".lit")));
@@ -365,7 +379,19 @@ function citations(reading) {
   }, { once: false });
   const element = cited.length ? h("div", { class: "rests" }, h("h2", { class: "minor" }, "Rests on"), first, more) : null;
   const passages = reading.passages?.length
-    ? h("ul", { class: "passages" }, reading.passages.map((cited) => h("li", {}, h("q", {}, cited.words), h("small", {}, ` ${cited.file}${cited.page ? `, page ${cited.page}` : ""}`))))
+    ? h("div", { class: "rests" },
+        h("h2", { class: "minor" }, cited.length ? "And in the text" : "Said in the text"),
+        h("ol", { class: "cited passages" }, reading.passages.map((words, place) => {
+          const number = cited.length + place + 1;
+          const light = (on) => {
+            const mark = [...output.querySelectorAll("mark.lit")].find((one) => one.dataset.cite === String(number));
+            mark?.classList.toggle("hot", on);
+          };
+          return h("li", { value: number, onpointerenter: () => light(true), onpointerleave: () => light(false), onfocusin: () => light(true), onfocusout: () => light(false) },
+            h("a", { href: documentLink(words.document, placeOf(words)) },
+              h("q", { class: "cited-text", dir: "auto" }, shortened(words.words, 240)),
+              h("small", { dir: "auto" }, [words.file, words.page ? `page ${words.page}` : null, `paragraph ${words.paragraph + 1}`].filter(Boolean).join(" · "))));
+        })))
     : null;
   return {
     element: element || passages ? h("div", {}, element, passages) : null,
@@ -389,7 +415,7 @@ function citations(reading) {
         line.addEventListener("focusout", () => light(false));
       });
       tie(first);
-      for (const section of around.children) {
+      for (const section of around.querySelectorAll("[data-table]")) {
         section.addEventListener("pointerover", (event) => {
           const cell = event.target.closest?.(".lit");
           output.querySelectorAll("li.hot").forEach((line) => line.classList.remove("hot"));
@@ -403,6 +429,35 @@ function citations(reading) {
 }
 
 const SHOWN_TABLES = 3;
+const SHOWN_PASSAGES = 3;
+const AROUND_WORDS = 2;
+const LONGEST_AROUND = 700;
+
+const placeOf = (words) => ({ paragraph: words.paragraph, start: words.start, length: [...words.words].length });
+
+/** The cited words of documents where they stand, with the paragraphs around and the tables beside them. */
+function passageCards(reading) {
+  return (reading.passages ?? []).slice(0, SHOWN_PASSAGES).map(async (words, place) => {
+    const section = h("section", { class: "card passage" });
+    const cite = reading.citations.length + place + 1;
+    try {
+      const at = placeOf(words);
+      const window = await fetchJson(documentAddress(words.document, at.paragraph - AROUND_WORDS, 2 * AROUND_WORDS + 1, at));
+      const cited = window.paragraphs.find((one) => one.number === at.paragraph);
+      fill(
+        section,
+        h("h2", { dir: "auto" }, h("a", { href: documentLink(words.document, at) }, window.title)),
+        h("p", { class: "quiet source", dir: "auto" }, source(window, cited)),
+        h("div", { class: "document", tabindex: "0", role: "region", "aria-label": "The text around the cited words" },
+          paragraphs(window, [{ ...at, cite }], { most: LONGEST_AROUND, heading: "h3" })),
+        tablesBeside(window),
+      );
+    } catch (error) {
+      fill(section, failure(error));
+    }
+    return section;
+  });
+}
 
 /** The cited tables as printed: header rows, and the rows and columns around each cited cell. */
 function evidence(reading, cited) {
@@ -434,14 +489,15 @@ function evidence(reading, cited) {
 /** The answer as plain text, with its proof. */
 function asText(answer, reading) {
   const cited = reading.citations.slice(0, CITED).map((cell, place) => `[${place + 1}] ${cell.text} – ${cell.file} ${cell.reference}`);
-  return [answer.question, reading.headline ?? reading.answer, [reading.exact, reading.period].filter(Boolean).join(" · "), reading.words, ...cited]
+  const said = (reading.passages ?? []).map((words, place) => `[${cited.length + place + 1}] “${words.words}” – ${words.file}${words.page ? `, page ${words.page}` : ""}`);
+  return [answer.question, reading.headline ?? reading.answer, [reading.exact, reading.period].filter(Boolean).join(" · "), reading.words, ...cited, ...said]
     .filter(Boolean)
     .join("\n");
 }
 
 function actions(answer, reading, index) {
   const told = h("span", { class: "quiet", role: "status" });
-  const address = () => `${location.origin}/?${new URLSearchParams({ q: answer.question, ...(index ? { reading: index } : {}) })}`;
+  const address = () => `${location.origin}/?${new URLSearchParams({ q: answer.question, ...(methodAsked() ? { method: methodAsked() } : {}), ...(index ? { reading: index } : {}) })}`;
   const copy = async (text, words) => {
     told.textContent = (await copyText(text)) ? words : "The browser does not allow copying.";
   };
@@ -529,6 +585,7 @@ async function start() {
     fill(output, empty(h("h2", {}, "There are no tables here yet"), h("p", {}, "Add some with ", h("code", {}, "kgtable build FOLDER --kg DIR"), ": they appear without a restart.")));
   } else if (info) {
     document.querySelector("#holds").textContent = info.summary;
+    document.querySelector("#text-choice").hidden = !info.documents;
     suggest();
   }
 }

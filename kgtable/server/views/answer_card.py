@@ -54,6 +54,10 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
         "reasoning": plain_words(answer.reasoning),
         "prompt": answer.prompt[:LONGEST_PROMPT],
         "alternatives": [{**other.to_json(), **_reading(other, graph)} for other in answer.alternatives],
+        "passages": [
+            {**cited.to_json(), "document": graph.names.parse_passage_iri(cited.passage) or ""}
+            for cited in answer.passages
+        ],
         "nearest": nearest_tables(answer, graph) if is_weak or not answer.found else [],
         "triples": [triple._asdict() for triple in triples],
         "tables": [] if found is None else [asdict(table) for table in found.tables[:20]],

@@ -22,7 +22,14 @@ from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import stages_told
 from kgtable.server.execution import OPENING_PAUSES
 from kgtable.server.messages import Emit, Head, Problem
-from kgtable.server.views import neighbourhood, overview, suggested_questions, table_list, table_windows
+from kgtable.server.views import (
+    document_windows,
+    neighbourhood,
+    overview,
+    suggested_questions,
+    table_list,
+    table_windows,
+)
 from kgtable.server.views.answer_card import answer_card, found_tables
 from kgtable.server.views.suggested_questions import standalone
 
@@ -88,6 +95,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "whole": table_windows.whole,
     "exists": table_windows.exists,
     "cell": table_windows.cell,
+    "document": document_windows.document,
     "resource": neighbourhood.resource,
     "neighbours": neighbourhood.neighbours,
     "search": neighbourhood.search,

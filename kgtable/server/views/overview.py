@@ -16,6 +16,7 @@ from kgtable.building.catalogue import TableRecord
 from kgtable.building.description import examples
 from kgtable.config import load_settings
 from kgtable.errors import VocabularyIndexError
+from kgtable.graph.document_statements import document_ids
 from kgtable.graph.table_decoder import text_of
 from kgtable.graph.terms import KGT, RDFS
 from kgtable.knowledge_graph import KnowledgeGraph
@@ -46,6 +47,7 @@ def info(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "tables": len(tables),
         "rows": rows,
         "cells": cells,
+        "documents": len(document_ids(graph.store, graph.names)),
         "model": model,
         "summary": f"{size} {how}",
         "start": None if first is None else graph.names.table_iri(first),

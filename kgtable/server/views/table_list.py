@@ -139,8 +139,8 @@ def tables(graph: KnowledgeGraph, job: Head, tell: Any) -> dict[str, Any]:
         scores = [_score(graph, record, words, hits) for record in records]
         ranked = sorted(range(len(records)), key=lambda place: -scores[place])
         records = [records[place] for place in ranked if scores[place]]
-    chosen = {name: job[name] for name in FACETS if job.get(name)}
-    facets = {name: _counted(_narrowed(records, chosen, but=name), name) for name in FACETS}
+    chosen = {name: job[name] for name in _FACETS if job.get(name)}
+    facets = {name: _counted(_narrowed(records, chosen, but=name), name) for name in _FACETS}
     records = list(_narrowed(records, chosen))
     if job.get("sort"):
         records.sort(
@@ -223,24 +223,24 @@ def _folders(record: TableRecord) -> list[str]:
     return [folder] if folder else []
 
 
-FACETS: Mapping[str, Callable[[TableRecord], list[str]]] = {
+_FACETS: Mapping[str, Callable[[TableRecord], list[str]]] = {
     "unit": _units,
     "kind": _kinds,
     "folder": _folders,
 }
-"""What the list is narrowed by, and a table's values of each."""
+"""The values of a table for each of `LIST_FACETS`."""
 
 
 def _narrowed(
     records: Iterable[TableRecord], chosen: Mapping[str, str], but: str = ""
 ) -> Iterator[TableRecord]:
-    wanted = [(FACETS[name], value) for name, value in chosen.items() if name != but]
+    wanted = [(_FACETS[name], value) for name, value in chosen.items() if name != but]
     return (record for record in records if all(value in read(record) for read, value in wanted))
 
 
 def _counted(records: Iterable[TableRecord], name: str) -> list[dict[str, Any]]:
     """The values of a facet, the most frequent first, with a name for people."""
-    counts = Counter(value for record in records for value in FACETS[name](record))
+    counts = Counter(value for record in records for value in _FACETS[name](record))
     frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_FACETS]
     label = _unit_label if name == "unit" else str
     return [{"value": value, "label": label(value), "tables": count} for value, count in frequent]
@@ -261,7 +261,6 @@ _SORTS: Mapping[str, Callable[[KnowledgeGraph, TableRecord], Any]] = {
     "rows": lambda graph, record: (record.rows, record.id),
     "columns": lambda graph, record: (record.width, record.id),
 }
-SORTS = tuple(_SORTS)
 
 
 def _listed(

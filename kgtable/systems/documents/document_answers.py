@@ -6,28 +6,74 @@ place, and stays unverified.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from functools import cache
+from math import log
 
 from kgtable.answering.answer import Answer, PassageCitation
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import RULES, answer_by_rules
+from kgtable.index.words import stem, words
+from kgtable.programs.scalars import text_of
+from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval, ScoredPassage
-from kgtable.systems.documents.extraction import Extract, extract
+from kgtable.systems.documents.asked_kinds import COMPUTED, SEVERAL, YEARS, question_kind
+from kgtable.systems.documents.extraction import AskedText, Extract, extract
+from kgtable.systems.documents.text_programs import TextComputation, compute_from_text
 from kgtable.text.sentences import sentence_spans
-from kgtable.text.text_quantities import find_quantities
+from kgtable.text.text_quantities import find_period_mentions, find_quantities
 
-SURE_OF_TABLE = 0.5
-"""The confidence of a program from which on no text is put before it."""
+_WHICH_YEAR = re.compile(r"\b(?:which|what) (?:(?:fiscal|financial|calendar) )?years?\b", re.IGNORECASE)
 
 LEAST_FIT = 0.35
 """The share of a question's weight that a sentence must have to answer it."""
 
-TEXT_FIRST = 0.62
-"""The share from which on a sentence goes before a program of little confidence."""
-
 LONGEST_WORDS = 600
+
+SURE_SENTENCE, UNSURE_PROGRAM = 0.65, 0.15
+"""The fit of a sentence from which on its numbers are computed with, and the confidence of a program over tables up to
+which they are put before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoAnswers:
+    """What a program over the tables says, and what words of a passage say; either may say nothing."""
+
+    by_table: Answer
+    by_text: Extract | None
+    passages: tuple[ScoredPassage, ...]
+
+    @property
+    def features(self) -> tuple[tuple[str, float], ...]:
+        """What speaks for the words of the passage, and what for the program."""
+        return tuple(_features(self))
+
+    @property
+    def says_text(self) -> bool:
+        """Whether the words are the likelier answer, by learned weights."""
+        if self.by_text is None:
+            return False
+        if self.by_table.verified or not self.by_table.found:
+            return not self.by_table.verified
+        known = composition_weights()
+        return sum(known.get(name, 0.0) * value for name, value in self.features) > 0
+
+
+def two_answers(evidence: Evidence, keep: int) -> TwoAnswers:
+    """The answer of the tables, ranked without the passages, and that of the first `keep` passages."""
+    retrieval = evidence.retrieval
+    alone = retrieval.trace.get("tables")
+    of_tables = Evidence(replace(retrieval, tables=alone), evidence.source) if alone else evidence
+    by_table = answer_by_rules(of_tables) if evidence.tables else _nothing(retrieval)
+    passages = retrieval.passages[:keep]
+    found = extract(retrieval.question, passages)
+    if found is not None and found.fit < LEAST_FIT:
+        found = None
+    return TwoAnswers(_as_year(replace(by_table, retrieval=retrieval)), found, passages)
 
 
 def answer_by_text_and_tables(evidence: Evidence, keep: int) -> Answer:
@@ -37,37 +83,122 @@ def answer_by_text_and_tables(evidence: Evidence, keep: int) -> Answer:
         evidence: tables and passages that were retrieved.
         keep: how many passages are read.
     """
-    retrieval = evidence.retrieval
-    by_table = answer_by_rules(evidence) if evidence.tables else _nothing(retrieval)
-    passages = retrieval.passages[:keep]
-    found = extract(retrieval.question, passages)
-    if found is None or found.fit < LEAST_FIT:
-        return _with_text(by_table, passages)
-    if by_table.verified or (by_table.found and (by_table.confidence or 0.0) >= SURE_OF_TABLE):
-        return _with_text(by_table, passages)
-    if by_table.found and not _text_is_likelier(found, by_table, retrieval):
-        return _with_text(by_table, passages)
-    return _from_text(found, by_table, retrieval)
+    both = two_answers(evidence, keep)
+    computed = _computed(both)
+    if computed is not None:
+        return _from_computation(computed, both.by_table, evidence.retrieval)
+    if both.by_text is None or not both.says_text:
+        return _with_text(both.by_table, both.passages)
+    return _from_text(both.by_text, both.by_table, evidence.retrieval)
 
 
-def _text_is_likelier(found: Extract, by_table: Answer, retrieval: Retrieval) -> bool:
-    """Whether the sentence fits better than the program: it says most of the question, or its passage is ahead."""
-    best_table = retrieval.tables[0].score if retrieval.tables else 0.0
-    ahead = found.sentence.passage.score >= best_table
-    confidence = by_table.confidence or 0.0
-    return found.fit > TEXT_FIRST + 0.3 * confidence - (0.15 if ahead else 0.0)
+@cache
+def composition_weights() -> dict[str, float]:
+    """The learned weight of each feature of two answers, see ``scripts/train_spans.py``."""
+    path = PACKAGE / "systems" / "documents" / "composition_weights.json"
+    weights: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+    return weights
+
+
+def _features(both: TwoAnswers) -> Iterator[tuple[str, float]]:
+    found, by_table = both.by_text, both.by_table
+    if found is None:
+        return
+    retrieval = by_table.retrieval
+    question = by_table.question
+    kind = question_kind(question)
+    passage = found.sentence.passage
+    yield "text", 1.0
+    yield f"kind:{kind}", 1.0
+    yield "share", _logit(found.share)
+    yield "fit", found.fit
+    yield "words", log(1 + len(found.text.split()))
+    form = "quantity" if found.quantity else "period" if find_period_mentions(found.text) else "words"
+    yield f"form:{form}", 1.0
+    yield f"form:{form}:{kind}", 1.0
+    yield f"several:{SEVERAL.search(question) is not None}", 1.0
+    yield f"computed:{COMPUTED.search(question) is not None}", 1.0
+    years = set(YEARS.findall(question))
+    yield f"years:{min(len(years), 2)}:{form}", 1.0
+    if found.quantity is not None and years:
+        yield "period", float(any(year in (found.quantity.period or "") for year in years))
+    yield "confidence", _logit(by_table.confidence or 0.0)
+    yield "cells", log(1 + by_table.cells_read)
+    if retrieval is not None and retrieval.tables:
+        yield "ahead", log(max(passage.score, 1e-6) / max(retrieval.tables[0].score, 1e-6))
+    cited = {citation.table for citation in by_table.citations}
+    yield "beside", float(bool(cited & set(passage.tables)))
+    asked = AskedText(question, both.passages)
+    yield "said-of-cells", _said_of_cells(asked, by_table)
+
+
+def _as_year(answer: Answer) -> Answer:
+    """An answer to "in which year" as the year: "As of December 31, 2018" is 2018."""
+    if not answer.found or _WHICH_YEAR.search(answer.question) is None:
+        return answer
+    parts = [part.strip() for part in answer.text.split(";")]
+    years = [set(YEARS.findall(part)) for part in parts]
+    if parts == [*map("".join, years)] or any(len(found) != 1 for found in years):
+        return answer
+    text = "; ".join(dict.fromkeys("".join(found) for found in years))
+    return replace(answer, text=text, reasons=(*answer.reasons, f"The year of “{answer.text[:120]}”."))
+
+
+def _computed(both: TwoAnswers) -> TextComputation | None:
+    """What is computed from a text, where the tables say little and a sentence fits well."""
+    by_table = both.by_table
+    if by_table.verified or (by_table.found and (by_table.confidence or 0.0) > UNSURE_PROGRAM):
+        return None
+    found = compute_from_text(by_table.question, both.passages)
+    return found if found is not None and found.sentence.fit >= SURE_SENTENCE else None
+
+
+def _from_computation(found: TextComputation, by_table: Answer, retrieval: Retrieval) -> Answer:
+    sentence, value = found.sentence, found.value
+    reasons = ["Computed from numbers of a text alone."]
+    if by_table.found:
+        reasons.append(f"A table may mean something else: {by_table.text[:120]}.")
+    return replace(
+        by_table,
+        text=text_of(value),
+        value=f"{value.number:f}",
+        unit=value.unit,
+        verified=False,
+        grounded=True,
+        ambiguous=False,
+        reasons=tuple(reasons),
+        citations=(),
+        calculation=found.words,
+        alternatives=(),
+        program=found.program,
+        confidence=None,
+        cells_read=0,
+        method=retrieval.method,
+        passages=(cited_words(sentence.passage, sentence.start, sentence.text),),
+    )
+
+
+def _said_of_cells(asked: AskedText, by_table: Answer) -> float:
+    """The share of the question's weight that the labels, headers and words of the program say."""
+    cells = (f"{cited.label} {cited.header}" for cited in by_table.citations[:20])
+    said = frozenset(map(stem, words(" ".join([*cells, by_table.calculation or ""]))))
+    return sum(weight for word, weight in asked.weights.items() if word in said) / asked.total
+
+
+def _logit(probability: float) -> float:
+    bounded = min(max(probability, 0.01), 0.99)
+    return log(bounded / (1 - bounded))
 
 
 def _nothing(retrieval: Retrieval) -> Answer:
     return Answer(retrieval.question, "", method=retrieval.method, model=RULES, retrieval=retrieval)
 
 
-def cited_words(passage: ScoredPassage, start: int, words: str) -> PassageCitation:
-    """The citation of words that stand in a passage from `start` on."""
+def cited_words(passage: ScoredPassage, start: int, text: str) -> PassageCitation:
+    """The citation of a text that stands in a passage from `start` on."""
     paragraph, page = passage.place_of(start)
-    before = passage.text.rfind("\n\n", 0, start)
-    offset = start - before - 2 if before >= 0 else start
-    return PassageCitation(passage.passage, passage.file, page, paragraph, offset, words[:LONGEST_WORDS])
+    offset = passage.start_of(start)
+    return PassageCitation(passage.passage, passage.file, page, paragraph, offset, text[:LONGEST_WORDS])
 
 
 def _from_text(found: Extract, by_table: Answer, retrieval: Retrieval) -> Answer:

@@ -26,7 +26,7 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
         )
     options = choice.options if isinstance(choice.options, DocumentOptions) else DocumentOptions()
     index, passages = GraphIndex(material.index_path), PassageIndex(material.index_path)
-    return DocumentRetriever(retrievers.get("hybrid"), index, passages, options.recall)
+    return DocumentRetriever(retrievers.get("hybrid"), index, passages, options.recall, material.triples_of)
 
 
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:

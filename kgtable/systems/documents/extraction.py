@@ -9,35 +9,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import log
+from itertools import accumulate
+from math import exp, log
 
 from kgtable.index.words import is_empty_word, stem, words
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredPassage
+from kgtable.systems.documents.asked_kinds import question_kind
 from kgtable.text.sentences import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
 
-_AMOUNT = re.compile(
-    r"\bhow (?:much|many|large|long|old|high)\b"
-    r"|\bwhat (?:is|was|were|are|will be)?\s*(?:the |its |their )?(?:\w+ ){0,4}?"
-    r"(?:amount|number|percentage|percent|total"
-    r"|value|rate|price|cost|costs|revenues?|income|expenses?|proceeds|balance|ratio|sum|increase|decrease|change"
-    r"|fair value|discount|term|consideration)\b",
-    re.IGNORECASE,
-)
 _PERCENT = re.compile(r"\b(?:percent|percentage|per cent|rate|%|proportion|share of)\b", re.IGNORECASE)
-_WHEN = re.compile(
-    r"\b(?:when|what (?:year|date|day|month|quarter)|which (?:\w+ )?(?:year|date|quarter|month))\b",
-    re.IGNORECASE,
-)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&/][^\W_]+)*|\S")
-_REASON_ASKED = re.compile(
-    r"\bwhy\b|\bwhat (?:caused|led|drove|contributed|(?:is|was|were|are) the (?:\w+ )?(?:reasons?|causes?|drivers?))\b",
-    re.IGNORECASE,
-)
+_EDGES = ("stop", "joint", "be", "asked", "and")
 _BE = frozenset(
     ["is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "means", "represents", "will"]
 )
@@ -108,13 +95,15 @@ class PassageSentence:
 class Extract:
     """Words of a passage that answer a question, with the sentence they stand in.
 
-    `fit` is the share of the question's weight that the sentence has; `quantity` what the words give as a number.
+    `fit` is the share of the question's weight that the sentence has; `quantity` what the words give as a number;
+    `share` the probability of the words among all parts of the sentence.
     """
 
     text: str
     start: int
     sentence: PassageSentence
     quantity: TextQuantity | None = None
+    share: float = 0.0
 
     @property
     def fit(self) -> float:
@@ -159,6 +148,11 @@ class AskedText:
                 yield PassageSentence(passage, start, end, (fit / self.total) * (0.97**rank))
                 before = own
 
+    def best_sentence(self) -> PassageSentence | None:
+        """The sentence that fits best, the first of equals; None where none has a word of the question."""
+        best = max(self.sentences(), key=lambda found: found.fit, default=None)
+        return best if best is not None and best.fit > 0 else None
+
 
 def extract(question: str, passages: Sequence[ScoredPassage]) -> Extract | None:
     """The words of the passages that answer a question; None where no sentence has to do with it.
@@ -168,15 +162,17 @@ def extract(question: str, passages: Sequence[ScoredPassage]) -> Extract | None:
     '$5.2 million'
     """
     asked = AskedText(question, passages)
-    ranked = sorted(asked.sentences(), key=lambda found: -found.fit)[:3]
-    if not ranked or ranked[0].fit <= 0:
+    sentence = asked.best_sentence()
+    if sentence is None:
+        return None
+    spans = candidate_spans(asked, sentence)
+    if not spans:
         return None
     known = span_weights()
-    spans = [span for sentence in ranked[:2] for span in candidate_spans(asked, sentence)]
-    return max(
-        spans,
-        key=lambda span: (sum(known.get(name, 0.0) * value for name, value in span.features), -span.start),
-    ).extract
+    scores = [sum(known.get(name, 0.0) * value for name, value in span.features) for span in spans]
+    best = max(range(len(spans)), key=lambda at: (scores[at], -spans[at].start))
+    share = 1 / sum(exp(min(score - scores[best], 0.0)) for score in scores)
+    return replace(spans[best].extract, share=share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,62 +207,127 @@ def span_weights() -> dict[str, float]:
 def candidate_spans(asked: AskedText, sentence: PassageSentence) -> list[CandidateSpan]:
     """The parts of a sentence that may answer: its quantities, its periods, and what stands between its joints."""
     text = sentence.text
-    kind = _kind(asked.question)
+    words = _SentenceWords(asked, text)
+    kind = question_kind(asked.question)
     found: list[CandidateSpan] = []
-    fit = ("fit", sentence.fit)
-    found += [
-        CandidateSpan(sentence, q.start, q.end, (fit, *_of_quantity(asked, text, q, kind)), q)
-        for q in find_quantities(text)
-    ]
+    for quantity in find_quantities(text):
+        features = (
+            (f"quantity:{kind}", 1.0),
+            *_of_quantity(asked, text, quantity, kind),
+            *words.surroundings("quantity", *words.within(quantity.start, quantity.end), kind),
+        )
+        found.append(CandidateSpan(sentence, quantity.start, quantity.end, features, quantity))
     for _, start, end in find_period_mentions(text):
         stated = text[start:end] in asked.question
-        found.append(
-            CandidateSpan(
-                sentence, start, end, (fit, (f"period:{kind}", 1.0), ("period:stated", float(stated)))
-            )
+        features = (
+            (f"period:{kind}", 1.0),
+            ("period:stated", float(stated)),
+            *words.surroundings("period", *words.within(start, end), kind),
         )
-    tokens = [match.span() for match in _WORD.finditer(text)][:MOST_WORDS]
-    if not tokens:
-        return found
-    kinds = [_token_kind(asked, text[start:end]) for start, end in tokens]
-    starts = [
-        0,
-        *(at for at in range(1, len(tokens)) if kinds[at - 1] != "word" or kinds[at] in ("a", "joint")),
-    ]
-    ends = [
-        *(at for at in range(1, len(tokens)) if kinds[at] in ("stop", "joint", "be", "asked", "and")),
-        len(tokens),
-    ]
-    asked_before = [0]
-    for name in kinds:
-        asked_before.append(asked_before[-1] + (name == "asked"))
-    for first in starts:
-        for last in ends:
-            if not first < last <= first + LONGEST_SPAN:
-                continue
-            if kinds[last - 1] in ("stop", "joint", "and") or kinds[first] in ("stop", "and"):
-                continue
-            length = last - first
-            overlap = asked_before[last] - asked_before[first]
-            before = "start" if first == 0 else kinds[first - 1]
-            after = "end" if last == len(tokens) else kinds[last]
-            word = text[slice(*tokens[first - 1])].lower() if first else ""
-            features = (
-                fit,
-                (f"before:{before}:{kind}", 1.0),
-                (f"after:{after}:{kind}", 1.0),
-                (f"first:{kinds[first]}", 1.0),
-                (f"word:{word}" if before in ("joint", "be") else "word:", 1.0),
-                (f"length:{kind}", log(length)),
-                ("length", length / 10),
-                (f"overlap:{kind}", overlap / length),
-                ("overlaps", min(overlap, 5)),
-                (f"whole:{kind}", float(first == 0 and last >= len(tokens) - 1)),
-                ("asked:before", float(asked_before[first] > 0)),
-                ("missed", (asked_before[-1] - asked_before[last]) / (asked_before[-1] or 1)),
-            )
-            found.append(CandidateSpan(sentence, tokens[first][0], tokens[last - 1][1], features))
+        found.append(CandidateSpan(sentence, start, end, features))
+    for first, last in words.parts():
+        start, end = words.places[first][0], words.places[last - 1][1]
+        features = (
+            *words.of_part(first, last, kind),
+            *words.surroundings("", first, last, kind),
+            *words.shares(first, last, kind),
+        )
+        found.append(CandidateSpan(sentence, start, end, features))
     return found
+
+
+class _SentenceWords:
+    """The words of a sentence: where they stand, what each is to the question, and how much it weighs there."""
+
+    def __init__(self, asked: AskedText, text: str) -> None:
+        self.places = [match.span() for match in _WORD.finditer(text)][:MOST_WORDS]
+        self._asked, self._text = asked, text
+        self._words = [text[start:end].lower() for start, end in self.places]
+        self._kinds = [_token_kind(asked, text[start:end]) for start, end in self.places]
+        weights = (asked.weights.get(stem(word), 0.0) for word in self._words)
+        self._weight = list(accumulate(weights, initial=0.0))
+        self._asked_before = list(accumulate((kind == "asked" for kind in self._kinds), initial=0))
+
+    def within(self, start: int, end: int) -> tuple[int, int]:
+        """The numbers of the first word of a place in the text, and of the one behind it."""
+        first = next((at for at, (_, to) in enumerate(self.places) if to > start), len(self.places))
+        last = next((at for at, (since, _) in enumerate(self.places) if since >= end), len(self.places))
+        return first, max(first, last)
+
+    def parts(self) -> Iterator[tuple[int, int]]:
+        """The parts between joints, verbs, signs and the question's words, as first word and the one behind."""
+        kinds, count = self._kinds, len(self._kinds)
+        if not count:
+            return
+        starts = [
+            0,
+            *(at for at in range(1, count) if kinds[at - 1] != "word" or kinds[at] in ("a", "joint")),
+        ]
+        ends = [*(at for at in range(1, count) if kinds[at] in _EDGES), count]
+        for first in starts:
+            for last in ends:
+                if not first < last <= first + LONGEST_SPAN:
+                    continue
+                if kinds[last - 1] not in ("stop", "joint", "and") and kinds[first] not in ("stop", "and"):
+                    yield first, last
+
+    def surroundings(self, of: str, first: int, last: int, kind: str) -> Iterator[tuple[str, float]]:
+        """The words at the edges of a part, and how far the question's words are from it."""
+        count = len(self._words)
+        if first > 0 and self._kinds[first - 1] not in ("word", "asked"):
+            yield f"{of}behind:{self._words[first - 1]}", 1.0
+            yield f"{of}behind:{self._words[first - 1]}:{kind}", 1.0
+        if first < count and self._kinds[first] not in ("word", "asked"):
+            yield f"{of}first:{self._words[first]}", 1.0
+            yield f"{of}first:{self._words[first]}:{kind}", 1.0
+        if last < count and self._kinds[last] not in ("word", "asked"):
+            yield f"{of}before:{self._words[last]}", 1.0
+            yield f"{of}before:{self._words[last]}:{kind}", 1.0
+        if first > 0:
+            nearest = next((at for at in range(first - 1, -1, -1) if self._kinds[at] == "asked"), None)
+            away = None if nearest is None else first - 1 - nearest
+            yield f"{of}away:{away if away is None else min(away, 6)}", 1.0
+            yield f"{of}away:{away if away is None else min(away, 3)}:{kind}", 1.0
+        if last < count:
+            nearest = next((at for at in range(last, count) if self._kinds[at] == "asked"), None)
+            yield f"{of}ahead:{nearest if nearest is None else min(nearest - last, 3)}", 1.0
+
+    def shares(self, first: int, last: int, kind: str) -> Iterator[tuple[str, float]]:
+        """How much of the question's weight stands before, in and behind a part."""
+        weight, total = self._weight, self._asked.total
+        for name, share in (
+            ("weight-before", weight[first]),
+            ("weight-inside", weight[last] - weight[first]),
+            ("weight-behind", weight[-1] - weight[last]),
+        ):
+            yield name, share / total
+            yield f"{name}:{kind}", share / total
+
+    def of_part(self, first: int, last: int, kind: str) -> Iterator[tuple[str, float]]:
+        """The length of a part, what kinds of words it has and stands between."""
+        kinds, count, length = self._kinds, len(self._kinds), last - first
+        inside, asked = kinds[first:last], self._asked_before
+        overlap = asked[last] - asked[first]
+        text = self._text[self.places[first][0] : self.places[last - 1][1]]
+        yield f"after:{'start' if first == 0 else kinds[first - 1]}:{kind}", 1.0
+        yield f"until:{'end' if last == count else kinds[last]}:{kind}", 1.0
+        yield f"begins:{kinds[first]}", 1.0
+        yield f"begins:{kinds[first]}:{kind}", 1.0
+        yield "length", length / 10
+        yield f"length:{kind}", log(length)
+        yield f"one-word:{kind}", float(length == 1)
+        yield f"short:{kind}", float(length <= 3)
+        yield f"long:{kind}", float(length > 12)
+        yield f"overlap:{kind}", overlap / length
+        yield "overlaps", min(overlap, 5)
+        yield f"whole:{kind}", float(first == 0 and last >= count - 1)
+        yield f"tail:{kind}", float(first > 0 and last >= count - 1)
+        yield "missed", (asked[-1] - asked[last]) / (asked[-1] or 1)
+        yield "capital", float(text[0].isupper())
+        yield "commas", float(text.count(","))
+        for name, has in (("verb", "be" in inside), ("digit", any(sign.isdigit() for sign in text))):
+            yield name, float(has)
+            yield f"{name}:{kind}", float(has)
 
 
 def _of_quantity(
@@ -276,7 +337,6 @@ def _of_quantity(
     percent = quantity.unit == "PERCENT"
     in_period = bool(quantity.period and any(year in quantity.period for year in asked.years))
     return (
-        (f"quantity:{kind}", 1.0),
         ("quantity:stated", float(quantity.text.strip("$€£% ") in asked.question)),
         (f"money:{kind}", float(money)),
         (f"percent:{bool(_PERCENT.search(asked.question))}", float(percent)),
@@ -284,21 +344,6 @@ def _of_quantity(
         ("quantity:other-period", float(bool(asked.years) and bool(quantity.period) and not in_period)),
         ("quantity:near", _nearness(asked, text, quantity)),
     )
-
-
-def _kind(question: str) -> str:
-    """What is asked for: an amount, a time, a reason, a way, a person or place, or a thing."""
-    if _WHEN.search(question):
-        return "when"
-    if re.search(r"\bhow (?:much|many|large|long|often)\b", question, re.IGNORECASE):
-        return "how-much"
-    if _REASON_ASKED.search(question):
-        return "why"
-    if re.search(r"\bhow\b", question, re.IGNORECASE):
-        return "how"
-    if re.search(r"\b(?:who|whom|whose|where)\b", question, re.IGNORECASE):
-        return "who"
-    return "amount" if _AMOUNT.search(question) else "what"
 
 
 def _token_kind(asked: AskedText, word: str) -> str:

@@ -21,14 +21,17 @@ from kgtable.index.postings import Floats
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage, ScoredTable
+from kgtable.retrieval.table_texts import TriplesOf, within
+from kgtable.systems.documents.asked_kinds import text_share
 
-TABLES_SHARE = 0.7
-"""How much of the probability tables have together; passages have the rest."""
+MOST_SHARE, SHARE_OF_TEXT = 0.95, 0.85
+"""How much of the probability tables have together where the question is surely not about a text, and how much of it
+passages get where it surely is; they have the rest."""
 
-TABLE_FLATTENING = 2.5
-"""What the logits of tables are divided by: the retriever of tables is surer of itself than it should be."""
+TABLE_FLATTENING, PASSAGE_FLATTENING = 1.5, 1.25
+"""What the logits of tables and of passages are divided by: both rankings are surer than they should be."""
 
-REPEATED = 0.5
+REPEATED = 0.6
 """What the own score of an item counts where the item it is linked with is listed before it."""
 
 PASSAGES_KEPT = 100
@@ -53,33 +56,55 @@ class DocumentRetriever:
 
     name = "documents"
 
-    def __init__(self, tables: Retriever, index: GraphIndex, passages: PassageIndex, recall: int) -> None:
+    def __init__(
+        self,
+        tables: Retriever,
+        index: GraphIndex,
+        passages: PassageIndex,
+        recall: int,
+        triples_of: TriplesOf,
+        only: frozenset[str] | None = None,
+    ) -> None:
         self._tables, self._index, self._passages = tables, index, passages
-        self._recall = recall
+        self._recall, self._triples_of, self._only = recall, triples_of, only
 
     def with_model(self, llm: LLM | None, *, rerank: bool = True) -> DocumentRetriever:
         """The same retriever with a language model that guides the ranking of tables, or with none."""
         tables = self._tables
         if llm is not None and isinstance(tables, ModelRetriever):
             tables = tables.with_model(llm, rerank=rerank)
-        return DocumentRetriever(tables, self._index, self._passages, self._recall)
+        return self._with(tables, self._only)
+
+    def within(self, tables: Sequence[str]) -> DocumentRetriever:
+        """The same retriever over these tables alone, and the passages beside them."""
+        return self._with(within(self._tables, tables, self._triples_of), frozenset(tables))
+
+    def _with(self, tables: Retriever, only: frozenset[str] | None) -> DocumentRetriever:
+        return DocumentRetriever(tables, self._index, self._passages, self._recall, self._triples_of, only)
 
     def retrieve(self, question: str, k: int) -> Retrieval:
         """At most `k` triples, the tables by what they and the passages beside them say, and the passages.
 
-        The trace's ``evidence`` lists the best of both: kind (``table``, ``passage``), id or IRI, score.
+        The trace's ``evidence`` lists the best of both: kind (``table``, ``passage``), id or IRI, score;
+        ``tables`` are the tables as they were ranked without the passages.
         """
         found = self._tables.retrieve(question, k)
         clock = Clock()
         with clock("passages"):
             vector = self._index.embed([question]) if self._passages.passages else None
             logits = self.passage_logits(question, vector)
+            if self._only is not None:
+                apart = [self._only.isdisjoint(passage.tables) for passage in self._passages.passages]
+                logits[np.array(apart, dtype=bool)] = -np.inf
         with clock("merging"):
             passages = self._passages.passages
-            shares = (1 - TABLES_SHARE) * _softmax(logits) if len(logits) else logits
+            of_tables = MOST_SHARE - SHARE_OF_TEXT * text_share(question)
+            shares = np.zeros_like(logits)
+            if np.isfinite(logits).any():
+                shares = (1 - of_tables) * _softmax(logits / PASSAGE_FLATTENING)
             order = np.argsort(-shares, kind="stable")[:PASSAGES_KEPT].tolist()
             own_passages = {at: float(shares[at]) for at in order if shares[at] > 0}
-            own_tables = _flattened(found.tables)
+            own_tables = _flattened(found.tables, of_tables)
             items = merge(own_tables, own_passages, {at: passages[at].tables for at in own_passages})
         ranked = [item for item in items if isinstance(item[0], str)]
         tables = tuple(ScoredTable(str(key), score) for key, score in ranked)
@@ -90,7 +115,7 @@ class DocumentRetriever:
         ]
         times = {**found.timings_ms, **{step: ms for step, ms in clock.times.items() if step != "total"}}
         times["total"] = found.timings_ms.get("total", 0.0) + clock.times.get("total", 0.0)
-        trace = {**found.trace, "evidence": named}
+        trace = {**found.trace, "evidence": named, "tables": found.tables}
         return replace(found, tables=tables, passages=texts, method=self.name, timings_ms=times, trace=trace)
 
     def passage_logits(self, question: str, vector: Matrix | None) -> Floats:
@@ -144,12 +169,12 @@ def merge(
     return ranked
 
 
-def _flattened(tables: Sequence[ScoredTable]) -> dict[str, float]:
+def _flattened(tables: Sequence[ScoredTable], together: float) -> dict[str, float]:
     if not tables:
         return {}
     scores = np.array([table.score for table in tables], dtype=np.float32)
     logits = np.log(np.maximum(scores, 1e-30)) / TABLE_FLATTENING
-    shares = TABLES_SHARE * _softmax(np.asarray(logits, dtype=np.float32))
+    shares = together * _softmax(np.asarray(logits, dtype=np.float32))
     return {table.table: float(share) for table, share in zip(tables, shares, strict=True)}
 
 
@@ -173,4 +198,5 @@ def _scored(passage: IndexedPassage, score: float) -> ScoredPassage:
         passage.text,
         score,
         passage.paragraphs,
+        passage.offset,
     )

@@ -7,6 +7,7 @@ answers are held against each other: they agree, one is silent, or they conflict
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -325,15 +326,11 @@ def _checked_words(
     words = replied["words"].strip()
     if not replied["text"].strip() or len(words) < 2:
         return None, ""
+    pattern = re.compile(r"\s+".join(map(re.escape, words.split())))
     for passage in passages:
-        start = passage.text.find(words)
-        if start < 0:
-            flat = " ".join(words.split())
-            start = " ".join(passage.text.split()).find(flat)
-            if start < 0:
-                continue
-            return cited_words(passage, min(start, len(passage.text)), words), replied["text"].strip()
-        return cited_words(passage, start, words), replied["text"].strip()
+        found = pattern.search(passage.text)
+        if found is not None:
+            return cited_words(passage, found.start(), found[0]), replied["text"].strip()
     return None, ""
 
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 import kgtable
-from kgtable.answering.answer import as_html, as_markdown, as_text
+from kgtable.answering.answer import Answer, as_html, as_markdown, as_text
 from kgtable.errors import LLMReplyError, LLMUnreachableError
+from kgtable.graph.document_statements import read_document
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import Scripted, ScriptedLLM
+from kgtable.server.views.answer_card import answer_card
 
 REPORT = """# Annual report
 
@@ -81,6 +83,68 @@ def test_a_table_answers_and_is_verified(graph: kgtable.KnowledgeGraph) -> None:
 def test_a_document_without_tables_answers(graph: kgtable.KnowledgeGraph) -> None:
     answer = graph.ask("Who is the chair of the board?", method="documents", model="none")
     assert "Ada Berg" in answer.text
+
+
+def test_words_are_found_where_they_are_cited(tmp_path: Path) -> None:
+    filling = " ".join(f"Sentence {number} tells of paper, ink and of glue." for number in range(400))
+    text = f"# Paper\n\n{filling} The mill in Bergen has 87 presses."
+    (tmp_path / "mill.md").write_text(text, encoding="utf-8")
+    with kgtable.build(tmp_path / "mill.md", tmp_path / "kg", embedding="none") as opened:
+        answer = opened.ask("How many presses has the mill in Bergen?", method="documents", model="none")
+        (cited,) = answer.passages
+        document = read_document(opened.store, "mill", opened.names)
+        assert document is not None
+        paragraph = document.paragraphs[cited.paragraph].text
+    assert cited.words == "The mill in Bergen has 87 presses."
+    assert len(document.passages) > 1
+    assert paragraph[cited.start :] == cited.words
+
+
+def test_a_program_is_believed_where_something_is_computed(graph: kgtable.KnowledgeGraph) -> None:
+    computed = graph.ask("What is the average of Europe in 2018 and 2019?", method="documents", model="none")
+    assert computed.value == "1150"
+    assert computed.citations
+    said = graph.ask("What was the growth due to?", method="documents", model="none")
+    assert "new shops in Norway" in said.text
+    assert not said.citations
+
+
+def test_a_question_about_one_table_looks_at_the_text_beside_it_alone(graph: kgtable.KnowledgeGraph) -> None:
+    found = graph.retrieve("How many people did the company employ?", 50, "documents", tables=["weather"])
+    assert {passage.file for passage in found.passages} == {"weather.md"}
+    assert {table.table for table in found.tables} <= {"weather"}
+    answer = graph.ask("What is the 2019 of Europe?", method="documents", model="none", tables=["weather"])
+    assert "report" not in {citation.table for citation in answer.citations}
+
+
+def test_a_year_is_said_where_a_year_is_asked_for(tmp_path: Path) -> None:
+    text = "Item,As of July 31 2019,As of July 31 2018\nReserves,90,120\nLoans,40,30\nBonds,10,15\n"
+    (tmp_path / "balance.csv").write_text(text, encoding="utf-8")
+    with kgtable.build(tmp_path / "balance.csv", tmp_path / "kg", embedding="none") as opened:
+        answer = opened.ask("In which year were reserves larger?", method="documents", model="none")
+    assert answer.text == "2018"
+    assert any("As of July 31 2018" in reason for reason in answer.reasons)
+    assert answer.citations
+
+
+def test_numbers_of_a_text_are_computed_with(tmp_path: Path) -> None:
+    text = "# Mill\n\nWages of the mill were $24 million and $20 million in 2019 and 2018, respectively.\n"
+    (tmp_path / "mill.md").write_text(text, encoding="utf-8")
+    with kgtable.build(tmp_path / "mill.md", tmp_path / "kg", embedding="none") as opened:
+
+        def ask(question: str) -> Answer:
+            return opened.ask(question, method="documents", model="none")
+
+        change = ask("What was the percentage change in wages of the mill from 2018 to 2019?")
+        assert (change.value, change.unit, change.verified) == ("20", "PERCENT", False)
+        assert change.calculation == "percent change from “$20 million” (2018) to “$24 million” (2019)"
+        assert change.passages[0].words.startswith("Wages of the mill")
+        mean = ask("What were the average wages of the mill in 2018 and 2019?")
+        assert (mean.value, mean.unit) == ("22000000", "CCY_USD")
+        assert mean.program is not None
+        assert opened.run(mean.program).to_json()["value"] == "22000000"
+        assert answer_card(mean, opened)["words"] == mean.calculation
+        assert ask("What was the change in wages between 2017 and 2019?").value != "4000000"
 
 
 def step(subquery: str = "", answer: str = "") -> dict[str, str]:
