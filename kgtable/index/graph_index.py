@@ -8,6 +8,7 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import EmbeddedStore, TripleStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces
-from kgtable.index.column_profiles import profiles_of
+from kgtable.index.column_profiles import TableHead, profiles_of
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import AssembledCorpus, assemble
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
@@ -45,7 +46,7 @@ from kgtable.index.relations import find_relations, header_vectors
 from kgtable.index.substring import LexicalIndex, folded, write_grams
 from kgtable.ontology.column_stats import Summary, clean_text
 from kgtable.ontology.equivalents import Proposals, propose
-from kgtable.ontology.inferred_names import InferredNames
+from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title
 from kgtable.storage import link_tree, storage_errors, whole_file
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _write_relations(
     generation: Generation, written: AssembledCorpus, names: InferredNames, folder: Path
 ) -> None:
     """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph."""
-    profiles = profiles_of(written.corpus, written.heads)
+    profiles = profiles_of(written.corpus, [_with_given_names(head, names) for head in written.heads])
     relations = find_relations(profiles, *header_vectors(written.corpus, folder))
     relations.save(folder)
     unchanged = contents_state(generation) == store_state(generation.store_path)
@@ -205,6 +206,20 @@ def _write_relations(
     replace_description(generation.store_path, blocks, of=STATED_OF, by=(*STATED_BY, *NAMED_BY))
     if unchanged:
         mark_contents(generation)
+
+
+def _with_given_names(head: TableHead, names: InferredNames) -> TableHead:
+    """The head with what users and models call what has no name: only these tell how tables are related."""
+
+    def given(column: int | None) -> str:
+        name = names.at(head.id, column)
+        return name.name if name is not None and name.basis in ("user", "model") else ""
+
+    headers = (
+        text if not is_missing_header(text) else given(at) or text for at, text in enumerate(head.names)
+    )
+    title = given(None) if is_missing_title(head.title, head.id) else ""
+    return replace(head, title=title or head.title, names=tuple(headers))
 
 
 def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:

@@ -225,3 +225,19 @@ def test_without_a_model_none_is_asked(tables: Path, tmp_path: Path, monkeypatch
     built(tables, tmp_path / "kg").close()
     with pytest.raises(ConfigError, match="no model"):
         kgtable.infer_names(tmp_path / "kg")
+
+
+def test_names_that_a_user_gives_tell_how_tables_are_related(tmp_path: Path) -> None:
+    rows = [f"M{n},Ann {n},{n % 3}" for n in range(8)]
+    own = folder_of(
+        tmp_path / "own",
+        crew_one="\n".join(("Member,Name,Watch", *rows[:4])),
+        crew_two="\n".join(("c1,c2,Watch", *rows[4:])),
+    )
+    for name in ("crew_one", "crew_two"):
+        (own / f"{name}.json").write_text('{"title": "Crew"}', encoding="utf-8")
+    with built(own, tmp_path / "kg") as graph:
+        assert not graph.relations.unions
+    edited(tmp_path / "kg", "c1", "Members")
+    with built(own, tmp_path / "kg") as graph:
+        assert [set(union.tables) for union in graph.relations.unions] == [{"crew_one", "crew_two"}]
