@@ -61,7 +61,8 @@ _FOCUS_ENDS = re.compile(
     r"|won|win|got|came|than|between|during|when|will|being|there|of|the|a|an|not|did|and|whose|where)\b",
     re.I,
 )
-_NUM = r"(?P<number>-?\d+(?:,\d{3})*(?:\.\d+)?|{words})"
+
+
 _THRESHOLDS = (
     (Relator.GREATER_OR_EQUAL, r"(?:at least|no less than|no fewer than|not less than|a minimum of|minimum of|not (?:under|below)) {n}"),  # noqa: E501
     (Relator.LESS_OR_EQUAL, r"(?:at most|no more than|not more than|a maximum of|maximum of|up to|not (?:over|above)) {n}"),  # noqa: E501

@@ -28,8 +28,6 @@ from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView, TableIndex
 from kgtable.programs.scalars import Datum, text_of
 
-_KEY_HEADER = re.compile(r"(?i)(?:^|[\W_])(?:id|code|key|sku)(?:$|[\W_])|[a-z]I[dD]\b|(?i:\w+_id\b)")
-
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
 
