@@ -273,8 +273,14 @@ class Grammar:
                     features["t:focus:id"] = 1.0
             elif question.focus and link.score:
                 features["t:unfocused"] = 1.0
+            if link.mask & question.head:
+                features["t:head"] = 1.0
+            elif question.head and link.score:
+                features["t:no head"] = 1.0
             if target.label:
                 features["t:label"] = 1.0
+                if question.head & source.title & ~link.mask:
+                    features["t:label:head in title"] = 1.0
                 if question.focus and question.focus & source.title & ~link.mask:
                     features["t:label:title"] = 1.0
             kind = _kind(target)
@@ -330,6 +336,9 @@ class Grammar:
             features["sum:quantity"] = 1.0
         if measure is not None and source.link(measure).mask & question.focus:
             features["m:focus"] = 1.0
+            if source.link(measure).mask & question.head:
+                features["m:head"] = 1.0
+                features[f"{kind}:m:head"] = 1.0
             features[f"{kind}:m:focus"] = 1.0
             if "how_many" in self.cues and any(condition.size > 1 for condition in conditions.conditions):
                 features[f"{kind}:how many of several"] = 1.0
