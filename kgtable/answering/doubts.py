@@ -14,7 +14,8 @@ from kgtable.answering.rivals import Interpretation, table_alike
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.reading import consumed_cues, synonyms
-from kgtable.programs.scalars import Datum
+from kgtable.programs.relation import ColumnRole
+from kgtable.programs.scalars import Datum, text_of
 
 VERIFIED_FROM = 0.70
 """The calibrated confidence from which an answer may be called verified."""
@@ -173,6 +174,41 @@ def _order_says_nothing(found: Interpretation) -> str:
     return f"The order of the rows does not say what is {words}." if wrong else ""
 
 
+def _another_column_named(found: Interpretation) -> str:
+    """What is asked for names a column in full that the program does not read; it shows one that is not named so."""
+    target, source, focus = found.target, found.source, found.question.focus
+    if target is None or (source.link(target).exact and source.link(target).mask & focus):
+        return ""
+    unread = [
+        view.name
+        for view in source.columns
+        if view.ref not in found.read and source.link(view).exact and source.link(view).mask & focus
+    ]
+    if unread:
+        return f"The question asks for {unread[0]}."
+    head, link = found.question.head, source.link(target)
+    titled = (
+        head & source.title and not target.label and not link.exact and link.mask and not link.mask & head
+    )
+    return f"The question asks for {found.question.words_of(head)}." if titled else ""
+
+
+def _counts_numbers(found: Interpretation) -> str:
+    """A count of the different numbers of a column, where the question does not say that they are different."""
+    target, question = found.target, found.question
+    if found.op != "count_distinct" or target is None or "distinct" in question.cues or target.timelike:
+        return ""
+    if target.role is not ColumnRole.PLAIN:
+        return ""
+    values = found.source.values_of(target, 50)
+    numbers = sum(value.number is not None or text_of(value)[:1].isdigit() for value in values)
+    return (
+        f"{target.name} holds numbers, of which the different ones are counted."
+        if 2 * numbers > len(values)
+        else ""
+    )
+
+
 def _verb_of_the_measure(found: Interpretation) -> str:
     """*What does the largest … cost* asks for the price by which the answer was found, not for what has it."""
     question, measure = found.question, found.best.candidate.measure
@@ -230,6 +266,8 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _key_for_a_name,
     _rows_elsewhere,
     _order_says_nothing,
+    _another_column_named,
+    _counts_numbers,
     _verb_of_the_measure,
     _asks_for_several,
     _goes_back,

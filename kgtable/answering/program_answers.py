@@ -12,7 +12,7 @@ from itertools import islice
 
 from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
-from kgtable.answering.evidence import Cell, Evidence, TableSource
+from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.errors import GraphClosedError
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.provenance import CellRead
@@ -142,9 +142,3 @@ def _alternative(other: RankedProgram, evidence: Evidence) -> Alternative:
     return Alternative(
         other.text, other.tables[0], citations, other.value, other.unit, derivation, other.program
     )
-
-
-def read_cells(result: ProgramResult, evidence: Evidence) -> tuple[Cell, ...]:
-    """The first cells that a program read, with value and unit."""
-    found = (evidence.cell(read.table, read.row, read.column) for read in result.citations(MOST_CITATIONS)[0])
-    return tuple(cell for cell in found if cell is not None)

@@ -153,10 +153,6 @@ class ProgramResult:
         found = list(islice(self.cells(), most + 1))
         return found[:most], len(found) <= most
 
-    def cells_of_row(self, row: int) -> Iterator[CellRead]:
-        """The cells that one row of the result stands on."""
-        return self._trace.cells(np.array([row], dtype=np.int64))
-
 
 def run(program: Program, relations: Mapping[str, Relation]) -> ProgramResult:
     """Check a program and execute it over relations by table id.

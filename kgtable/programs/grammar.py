@@ -40,6 +40,10 @@ AGGREGATES = {
 }
 
 
+_OF_JOINED_ROWS = frozenset(("select", "count", "count_distinct", "group", "group_extreme", "having"))
+"""Operators for which it matters that a row has one in the other table, though no other column of that is read."""
+
+
 @dataclass(slots=True)
 class Candidate:
     """A program that may be meant, with the tokens that it accounts for and its features."""
@@ -66,9 +70,15 @@ class Candidate:
             return True
         if source.join is None or self.op.startswith("never"):
             return False
-        used = {source.part_of(c.column) for c in self.conditions if c.column >= 0}
-        used |= {source.part_of(view.place) for view in (self.target, self.measure) if view is not None}
-        return len(used) == 1 and source.joined_for_nothing[used.pop()]
+        read = {c.column for c in self.conditions if c.column >= 0}
+        read |= {view.place for view in (self.target, self.measure) if view is not None}
+        # A column of the key is the same in both tables.
+        keys = (source.join.left, source.join.right)
+        used = {source.part_of(place) for place in read if source.columns[place].ref not in keys}
+        if len(used) > 1:
+            return False
+        by_rows = self.op.partition("/")[0] in _OF_JOINED_ROWS
+        return not by_rows or source.joined_for_nothing[min(used, default=0)]
 
 
 class Grammar:

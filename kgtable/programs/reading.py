@@ -61,7 +61,8 @@ _FOCUS_ENDS = re.compile(
     r"|won|win|got|came|than|between|during|when|will|being|there|of|the|a|an|not|did|and|whose|where)\b",
     re.I,
 )
-_NUM = r"(?P<number>-?\d+(?:,\d{3})*(?:\.\d+)?|{words})"
+
+
 _THRESHOLDS = (
     (Relator.GREATER_OR_EQUAL, r"(?:at least|no less than|no fewer than|not less than|a minimum of|minimum of|not (?:under|below)) {n}"),  # noqa: E501
     (Relator.LESS_OR_EQUAL, r"(?:at most|no more than|not more than|a maximum of|maximum of|up to|not (?:over|above)) {n}"),  # noqa: E501
@@ -342,11 +343,16 @@ class Question:
         return self.mask(match.end(), stop) if stop > match.end() else 0
 
     @cached_property
+    def head(self) -> int:
+        """The token of the noun that is asked for: the last of the focus before a verb; none without a focus."""
+        tokens = [token for token in self.tokens if self.focus >> token.index & 1]
+        verb = next((n for n, token in enumerate(tokens) if n and _is_verb_form(token.word)), len(tokens))
+        return 1 << tokens[verb - 1].index if tokens else 0
+
+    @cached_property
     def plural(self) -> bool:
         """Whether several things seem to be asked for."""
-        words = [token.word for token in self.tokens if self.focus >> token.index & 1]
-        verb = next((place for place, word in enumerate(words) if place and _is_verb_form(word)), len(words))
-        last = words[verb - 1] if words else ""
+        last = self.words_of(self.head).lower()
         listed = self.wh == "list" or re.search(
             r"\b(?:are|were|have) (?:the|all)\b|^what (?:are|were)", self.lower
         )

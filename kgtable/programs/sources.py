@@ -26,9 +26,7 @@ from kgtable.programs.linking import ColumnLink, Condition, Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView, TableIndex
-from kgtable.programs.scalars import text_of
-
-_KEY_HEADER = re.compile(r"(?i)(?:^|[\W_])(?:id|code|key|sku)(?:$|[\W_])|[a-z]I[dD]\b|(?i:\w+_id\b)")
+from kgtable.programs.scalars import Datum, text_of
 
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
@@ -165,6 +163,13 @@ class ProgramSource:
     def part_of(self, column: int) -> int:
         """Which of its tables a column, given by its place, belongs to."""
         return int(column >= len(self.links[0].index.columns))
+
+    def values_of(self, view: ColumnView, most: int) -> list[Datum]:
+        """The first different values of one of its columns."""
+        part = self.part_of(view.place)
+        shift = len(self.links[0].index.columns) if part else 0
+        data = self.links[part].index.relation.data(view.place - shift)
+        return [data.values[code] for code in data.used()[:most]]
 
     @cached_property
     def beside(self) -> tuple[Condition, ...]:

@@ -55,9 +55,6 @@ class GroupPattern(QueryBlock):
     def lines(self) -> list[str]:
         return [line for block in self.blocks for line in block.lines()]
 
-    def braced(self) -> list[str]:
-        return ["{", *indented(self.lines()), "}"]
-
 
 class SubSelect(QueryBlock):
     """A sub-select whose output variables are found out while the rest is compiled."""

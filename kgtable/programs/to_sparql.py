@@ -132,9 +132,6 @@ _MIRRORED = {
 }
 
 
-_PREFIXED = re.compile(r"<([^<>]*)>")
-
-
 @dataclass(frozen=True)
 class SparqlQuery:
     """A compiled program: the query, and the name, variable and unit of each output column (the unit is

@@ -16,6 +16,7 @@ from kgtable.building.generations import EVALUATION
 from kgtable.config import DEFAULT_K
 from kgtable.server import requests
 from kgtable.server.messages import Head, Problem
+from kgtable.server.openapi import document
 from kgtable.server.options import LIST_FACETS, LIST_SORTS
 from kgtable.server.process import WorkerFrame
 from kgtable.server.requests import not_modified, server_event
@@ -61,8 +62,6 @@ class Api:
 
     async def openapi(self, request: Request) -> Response:
         """The OpenAPI document."""
-        from kgtable.server.openapi import document  # imports what answers are made of
-
         return JSONResponse(document(str(request.base_url)))
 
     async def simple(self, request: Request) -> Response:

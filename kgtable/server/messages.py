@@ -10,9 +10,11 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from starlette.responses import Response
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
 
 Head: TypeAlias = dict[str, Any]
 Emit: TypeAlias = Callable[[Head, bytes], None]
@@ -130,6 +132,8 @@ class Problem(Exception):
 
     def response(self) -> Response:
         """The error as an HTTP response."""
+        from starlette.responses import Response  # not needed by workers, which send bodies
+
         headers = {"cache-control": "no-store", **self.headers}
         return Response(self.body(), self.status, headers, "application/problem+json")
 

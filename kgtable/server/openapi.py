@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgtable.answering.answer import Status
 from kgtable.config import DEFAULT_K
 from kgtable.server.options import LIST_SORTS
 from kgtable.version import __version__
+
+STATUSES = ("verified", "ambiguous", "grounded", "unverified", "none")
+"""The values of `kgtable.answering.answer.Status`, which takes long to import."""
 
 _TEXT = {"type": "string"}
 _WHOLE = {"type": "integer", "minimum": 0}
@@ -310,7 +312,7 @@ SCHEMAS: dict[str, Any] = {
         value=_MAYBE_TEXT,
         unit=_MAYBE_TEXT,
         verified={"type": "boolean"},
-        status={"enum": [status.value for status in Status]},
+        status={"enum": list(STATUSES)},
         confidence={"type": ["number", "null"], "minimum": 0, "maximum": 1},
         reasons=_TEXTS,
         headline=_MAYBE_TEXT,

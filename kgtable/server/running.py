@@ -17,7 +17,6 @@ from typing import TextIO
 import uvicorn
 
 from kgtable.building.generations import POINTER
-from kgtable.building.pipeline import start_empty
 from kgtable.errors import GraphLockedError, ServerError, UsageError
 from kgtable.server.app import Server
 from kgtable.server.connections import protocol_with
@@ -230,6 +229,8 @@ def serve_directory(
     settings = with_token(settings)
     changes = settings.writable or settings.editable
     if changes and not (directory / POINTER).exists():
+        from kgtable.building.pipeline import start_empty  # imports the whole conversion
+
         start_empty(directory)
     with _only_writer(directory) if changes else nullcontext():
         if settings.editable:

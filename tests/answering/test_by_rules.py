@@ -165,3 +165,19 @@ def test_an_adjective_that_compares_nothing_is_no_extreme() -> None:
 
 def test_half_a_minute_is_compared_with_durations() -> None:
     assert ask("Which songs have a length of less than a minute?", SONGS).text == "Why Not"
+
+
+def test_what_is_asked_for_by_another_name_is_not_verified() -> None:
+    boats = relation("sunk-u-boats", ("Number", "Captain", "Casualties", "Sunk by"), ("U-192", "Happe", "55", "HMS Lo"),
+                     ("U-531", "Neckel", "54", "HMS Vi"), ("U-438", "Heinsohn", "48", "HMS Pe"))  # fmt: skip
+    assert not ask("Which sunken u-boat had the most casualties?", boats).verified
+
+
+def test_an_attribute_that_no_column_has_gets_no_answer() -> None:
+    assert not ask("What is the colour of the song Home?", SONGS).text
+
+
+def test_names_written_in_two_cases_are_found_whole() -> None:
+    bills = relation("invoices", ("No", "client", "net_eur"), ("1", "Almer GmbH", "1200.00"),
+                     ("2", "Cine Rex", "980.00"), ("3", "Almer GmbH", "980.00"))  # fmt: skip
+    assert ask("What is the average net amount of the invoices to Almer GmbH?", bills).value == "1090"

@@ -6,8 +6,9 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
+from kgtable.answering.answer import Status
 from kgtable.server.app import make_site
-from kgtable.server.openapi import document
+from kgtable.server.openapi import STATUSES, document
 from tests.server.serving import Running
 
 PLACE = "http://127.0.0.1"
@@ -47,3 +48,7 @@ def test_the_document_is_served_and_names_the_server(exploring: Running) -> None
     served = exploring.client.get("/api/openapi.json").json()
     assert served["servers"] == [{"url": exploring.url.rstrip("/")}]
     assert served == document(exploring.url)
+
+
+def test_every_status_of_an_answer_is_described() -> None:
+    assert tuple(Status) == STATUSES

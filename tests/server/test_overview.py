@@ -8,6 +8,7 @@ import pytest
 import kgtable
 from kgtable.building.pipeline import start_empty
 from kgtable.knowledge_graph import KnowledgeGraph
+from kgtable.server.options import LIST_FACETS, LIST_SORTS
 from kgtable.server.views import overview, table_list
 from kgtable.server.views.suggested_questions import suggestions
 from kgtable.server.views.table_windows import forget_cells
@@ -88,3 +89,7 @@ def test_markup_stays_text(hostile_graph: KnowledgeGraph) -> None:
     labels = {entry["label"] for entry in overview.ontology(hostile_graph, listed(), silent)["predicates"]}
     assert '<b>"x"\u202e' in labels
     overview.forget()
+
+
+def test_the_list_sorts_and_filters_by_what_the_api_accepts() -> None:
+    assert (tuple(table_list._SORTS), tuple(table_list._FACETS)) == (LIST_SORTS, LIST_FACETS)

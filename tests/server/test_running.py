@@ -295,3 +295,19 @@ def test_addresses_that_cannot_be_had(host: str) -> None:
 def test_a_port_that_is_taken() -> None:
     with bind(ServerSettings(port=0)) as taken, pytest.raises(ServerError, match="Cannot listen"):
         bind(ServerSettings(port=taken.getsockname()[1]))
+
+
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("running", ("pandas", "numpy", "faiss", "kgtable.knowledge_graph", "kgtable.answering.answer")),
+        ("worker", ("starlette", "numpy", "kgtable.knowledge_graph")),
+        ("views.explorer", ("pandas", "faiss", "starlette", "bm25s")),
+    ],
+)
+def test_a_process_imports_only_what_it_needs_to_start(module: str, unwanted: tuple[str, ...]) -> None:
+    code = (
+        f"import sys, kgtable.server.{module}; print([name for name in {unwanted!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -144,7 +144,7 @@ def merge(
     items is listed, the other counts alone, so that a list tells of as many places as it can.
 
     >>> merge({"a": 0.4, "b": 0.3}, {0: 0.2, 1: 0.1}, {0: ["b"], 1: []})
-    [('b', 0.5), ('a', 0.4), (0, 0.1), (1, 0.1)]
+    [('b', 0.5), ('a', 0.4), (0, 0.12), (1, 0.1)]
     """
     linked: dict[str | int, list[str | int]] = defaultdict(list)
     for passage, described in describes.items():
