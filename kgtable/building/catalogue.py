@@ -150,6 +150,14 @@ class Catalogue:
             unchanged=sum(old[id] == new[id] for id in new.keys() & old.keys()),
         )
 
+    def tables_as_in(self, before: Catalogue) -> set[str]:
+        """The ids of the tables whose files hold what they held in an earlier catalogue."""
+        old, new = (
+            {table.id: (file.path, file.digest) for file in catalogue.files.values() for table in file.tables}
+            for catalogue in (before, self)
+        )
+        return {id for id in new.keys() & old.keys() if old[id] == new[id]}
+
     def documents_as_in(self, before: Catalogue) -> set[str]:
         """The ids of the documents whose files are as they were in an earlier catalogue."""
         old, new = (

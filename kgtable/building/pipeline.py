@@ -149,7 +149,7 @@ def build_graph(
         try:
             assembly = GenerationContent(plan, settings, workers, progress, propose, runner)
             made = _make(generation, known, assembly, found.notices, watch)
-            _save_given_names(made.generation, edited.mapping, assembly)
+            _save_given_names(made.generation, edited.mapping, assembly, known)
             with watch.stage("indexing"):
                 for step in after:
                     step(made.generation)
@@ -190,9 +190,12 @@ def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[Key, 
     return found
 
 
-def _save_given_names(generation: Generation, mapping: UserMapping, assembly: GenerationContent) -> None:
-    """Keep for the index what the user calls columns without a header, and what a model proposed for kept tables."""
-    kept = set(assembly.kept)
+def _save_given_names(
+    generation: Generation, mapping: UserMapping, assembly: GenerationContent, before: Catalogue
+) -> None:
+    """Keep for the index what the user calls columns without a header, and what a model proposed for tables that are
+    as they were."""
+    kept = assembly.catalogue().tables_as_in(before)
     given = [
         name
         for name in (() if generation.previous is None else InferredNames.open(generation.previous.path))

@@ -186,6 +186,9 @@ def test_a_model_names_what_is_missing_and_the_names_are_kept(tables: Path, tmp_
         assert {name.basis for name in names.values()} == {"model"}
         assert (names["table_2", None].name, names["table_2", 1].name) == ("Clubs of the north", "Name 2")
         assert count == len(names) == 5
+    folder_of(own, clubs=CLUBS.replace("Hull", "Goole"))
+    with built(own, kg) as graph:  # so much has changed that all tables are converted anew
+        assert {name.basis for name in graph.inferred_names} == {"model"}
     folder_of(own, table_2=MASKED.replace("Leeds", "Ripon"))
     with built(own, kg) as graph:
         assert {name.basis for name in graph.inferred_names}.isdisjoint({"model"}), (
