@@ -161,6 +161,12 @@ def _rows_elsewhere(found: Interpretation) -> str:
     return "Another table may have rows of which nothing is said here." if unlisted else ""
 
 
+def _negation_across_rows(found: Interpretation) -> str:
+    """*Not more than 1,000* of one row of another table may be more in another row of it."""
+    negated = found.source.join is not None and found.op != "never" and "negation" in found.question.cues
+    return "What one joined row does not say, another may." if negated else ""
+
+
 def _order_says_nothing(found: Interpretation) -> str:
     """The place of a row stands for *oldest*, which a column would have to say."""
     question = found.question
@@ -265,6 +271,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _kind_of_answer,
     _key_for_a_name,
     _rows_elsewhere,
+    _negation_across_rows,
     _order_says_nothing,
     _another_column_named,
     _counts_numbers,
