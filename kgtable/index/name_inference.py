@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ Embed: TypeAlias = Callable[[Sequence[str]], Matrix]
 
 InferNames: TypeAlias = Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]
 """`infer_names`, or what stands in for it."""
+
+HEADERS_BESIDE = 40
+"""Columns on each side whose headers tell something of a column."""
 
 VALUES = 40
 """Distinct values of a column that are looked at, spread over all of them."""
@@ -194,11 +198,13 @@ class NameFinder:
         return [f"at {column.index}", f"before the end {width - column.index}", f"of {min(width, 12)}"]
 
     def _beside(self, column: ColumnProfile) -> list[str]:
-        """The words over the table and of the other headers; those of the next ones again."""
+        """The words over the table and of the other headers near it; those of the next ones again."""
         head = self._profiles.heads[column.table]
         found = [f"title {word}" for word in head.words]
         found += [f"title {word}" for text in head.heading for word in header_words(text)]
-        for other in self._profiles.of_table[column.table]:
+        columns = self._profiles.of_table[column.table]
+        place = bisect_left(columns, column.number, key=lambda one: one.number)
+        for other in columns[max(place - HEADERS_BESIDE, 0) : place + HEADERS_BESIDE + 1]:
             if other.number == column.number or is_missing_header(other.name):
                 continue
             found += [f"header {word}" for word in other.words]
