@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from kgtable.index.relations import TableRelations
     from kgtable.ontology.inferred_names import InferredNames
     from kgtable.programs.algebra import Program
-    from kgtable.programs.sql_tables import SchemaCard, SqlDatabase
+    from kgtable.programs.compiled.sql_tables import SchemaCard, SqlDatabase
     from kgtable.retrieval.registry import Retrievers
 
 log = logging.getLogger(__name__)
@@ -248,7 +248,7 @@ class KnowledgeGraph:
         """The tables of the graph as SQL knows them."""
         self._check_open()
         from kgtable.answering.program_answers import relations_of
-        from kgtable.programs.sql_tables import SqlDatabase
+        from kgtable.programs.compiled.sql_tables import SqlDatabase
 
         return SqlDatabase(relations_of(self.reader), list(self.catalogue.tables))
 
@@ -446,7 +446,7 @@ class KnowledgeGraph:
         from kgtable.index.relations import TableRelations
 
         if self.endpoint is not None:
-            from kgtable.index.relation_statements import stated_relations
+            from kgtable.index.relations import stated_relations
 
             return stated_relations(self.store, self.names)
         return TableRelations.open(self.generation.index_path)
@@ -458,7 +458,7 @@ class KnowledgeGraph:
         from kgtable.ontology.inferred_names import InferredNames
 
         if self.endpoint is not None:
-            from kgtable.index.name_statements import stated_names
+            from kgtable.index.name_inference import stated_names
 
             return stated_names(self.store, self.names)
         return InferredNames.open(self.generation.index_path)

@@ -24,11 +24,11 @@ from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.terms import Namespaces
 from kgtable.ontology.annotate import annotate
 from kgtable.programs import parse_program, run
+from kgtable.programs.compiled.to_sparql import compile_sparql
+from kgtable.programs.compiled.to_sql import compile_sql, load_tables
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import text_of
 from kgtable.programs.table_relation import relation_of
-from kgtable.programs.to_sparql import compile_sparql
-from kgtable.programs.to_sql import compile_sql, load_tables
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source, Table
 

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import kgtable
-from kgtable.answering.context import estimate_tokens
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS
-from kgtable.answering.prompting import PromptSetting
+from kgtable.answering.prompting import PromptSetting, estimate_tokens
 from kgtable.config import ModelEndpoint
 from kgtable.graph.table_source import TableReader
 from kgtable.llm.client import ChatModel

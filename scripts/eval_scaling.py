@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import kgtable
-from kgtable.answering.context import estimate_tokens
 from kgtable.answering.evidence import Evidence
+from kgtable.answering.prompting import estimate_tokens
 from kgtable.index.embedding import load_embedder
 from kgtable.systems.tablerag.actions import ProgramActions
 from kgtable.systems.tablerag.react import ReactSolver

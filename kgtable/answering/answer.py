@@ -10,9 +10,9 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from kgtable.answering.context import measure, unit_word
 from kgtable.answering.evidence import Cell
 from kgtable.answering.grounding import stated_numbers
+from kgtable.answering.prompting import measure, unit_word
 from kgtable.programs.algebra import Program
 from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval

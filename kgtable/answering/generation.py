@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from kgtable.answering.answer import Answer
-from kgtable.answering.context import Presentation, PromptContext, TokenCounter, estimate_tokens, make_context
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.presentations import presentation
 from kgtable.answering.prompting import (
     REPLY_SCHEMA,
+    Presentation,
+    PromptContext,
     PromptSetting,
+    TokenCounter,
+    estimate_tokens,
+    make_context,
     make_prompt,
     prompt_setting,
     repair_message,

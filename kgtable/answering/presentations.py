@@ -10,7 +10,8 @@ import html
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from kgtable.answering.context import (
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.prompting import (
     ContextUnit,
     Kind,
     Presentation,
@@ -21,7 +22,6 @@ from kgtable.answering.context import (
     subject_text,
     table_line,
 )
-from kgtable.answering.evidence import Evidence
 from kgtable.errors import ConfigError
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple

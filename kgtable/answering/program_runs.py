@@ -27,11 +27,11 @@ from kgtable.graph.table_source import TableReader
 from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.programs.batch_execution import value_text
+from kgtable.programs.compiled.to_sparql import SparqlQuery, compile_sparql
 from kgtable.programs.executor import run
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, format_decimal, quantity, text_of
 from kgtable.programs.syntax import parse_program, program_to_json
-from kgtable.programs.to_sparql import SparqlQuery, compile_sparql
 from kgtable.programs.types import check
 from kgtable.retrieval.result import Retrieval
 from kgtable.values.text import harmless_text
@@ -225,7 +225,10 @@ class GraphPrograms:
             rows, size, text = *self._solutions(query, most), query.text
             names = query.names
         elif engine is Engine.SQL:
-            from kgtable.programs.to_sql import compile_sql, run_sql  # with packages of the extra sql
+            from kgtable.programs.compiled.to_sql import (  # with packages of the extra sql
+                compile_sql,
+                run_sql,
+            )
 
             found = run_sql(program, self._relations)
             rows = [_row(row, found.units) for row in found.rows[:most]]
@@ -246,7 +249,7 @@ class GraphPrograms:
         if engine is Engine.SPARQL:
             return self._sparql(program).text
         if engine is Engine.SQL:
-            from kgtable.programs.to_sql import compile_sql
+            from kgtable.programs.compiled.to_sql import compile_sql
 
             query = compile_sql(program, self._relations)
             constants = (f"-- ${name} = {value!r}\n" for name, value in query.parameters.items())

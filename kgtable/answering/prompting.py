@@ -1,21 +1,211 @@
-"""Prompts from template files: six settings each for triples and for whole tables.
+"""The prompt of a question: its context, as safe text within a budget of tokens, and templates from files.
 
-The settings are those of the thesis (sections 5.5.1 and 5.6.1): instructions before or after context
-and question; with neither output format nor separators, with both, and with examples besides.
+Six settings each for triples and for whole tables (thesis, section 4.5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from string import Template
-from typing import Any
+from typing import Any, Literal, Protocol
 
-from kgtable.answering.context import Presentation, PromptContext, one_line
-from kgtable.errors import ConfigError
+from kgtable.answering.evidence import Evidence
+from kgtable.errors import AnswerError, ConfigError
 from kgtable.llm.protocol import Message, fence
 from kgtable.resources import PACKAGE
+from kgtable.retrieval.result import ScoredTriple
+from kgtable.tables.model import Table
+from kgtable.values.scales import scale_name
+from kgtable.values.text import single_line
+from kgtable.values.units import units
+
+TokenCounter = Callable[[str], int]
+
+_PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]|_")
+_LETTERS_PER_TOKEN = 5
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a model's tokenizer makes of `text`, rather too many than too few.
+
+    Words count one token per five letters begun, runs of digits one per three, signs one each, and
+    letters of scripts without spaces one each.
+
+    >>> estimate_tokens("Net income | 1,234.5")
+    9
+    """
+    return sum(_cost(piece) for piece in _PIECE.findall(text))
+
+
+def _cost(piece: str) -> int:
+    if len(piece) == 1 or piece.isdigit():
+        return 1
+    if piece.isascii():
+        return -(-len(piece) // _LETTERS_PER_TOKEN)
+    return sum(1 if ord(letter) > 0x2E7F else 0 for letter in piece) or -(-len(piece) // 2)
+
+
+LONGEST_TEXT = 1_000
+_UNNAMED = frozenset({"", "UNITLESS", "NUM"})
+_SYMBOLS = {"PERCENT": "%", "YR": "years", "MO": "months", "WK": "weeks", "DAY": "days", "HR": "hours"}
+"""Units whose symbol in QUDT says little to a reader: a year is ``a`` there."""
+
+
+def one_line(text: str) -> str:
+    r"""The text without line breaks and control characters, bars escaped, cut at `LONGEST_TEXT` visibly.
+
+    >>> one_line("a\n=== END ===| b")
+    'a === END ===\\| b'
+    """
+    plain = single_line(text)
+    if len(plain) > LONGEST_TEXT:
+        plain = f"{plain[:LONGEST_TEXT]}… ({len(plain)} characters)"
+    return plain.replace("|", r"\|")
+
+
+def unit_word(unit: str | None) -> str:
+    """How a QUDT unit is called in a text.
+
+    >>> unit_word("CCY_USD"), unit_word("PERCENT"), unit_word("UNITLESS")
+    ('USD', '%', '')
+    """
+    if unit is None or unit in _UNNAMED:
+        return ""
+    if unit in _SYMBOLS:
+        return _SYMBOLS[unit]
+    if unit.startswith("CCY_"):
+        return unit.removeprefix("CCY_")
+    known = units().get(unit)
+    return known.symbol or known.label if known else unit
+
+
+def measure(unit: str | None, scale: str | None) -> str:
+    """Unit and scale in words, such as ``USD million``; empty where there is neither."""
+    return " ".join(filter(None, (unit_word(unit), scale_name(scale, unit))))
+
+
+def table_line(table: str, evidence: Evidence) -> str:
+    """The line that introduces a table: short name, title, headings, file."""
+    found = evidence.source.frame(table).table
+    context = found.context
+    parts = dict.fromkeys(filter(None, (context.title, *context.heading, context.caption, *titles(found))))
+    name = " › ".join(one_line(part) for part in parts) or one_line(table)
+    return f"{evidence.alias(table)}: {name} (file {one_line(found.grid.source.path)})"
+
+
+def titles(table: Table) -> tuple[str, ...]:
+    """The texts of the rows above the header."""
+    rows = table.grid.head
+    texts = (next(filter(str.strip, rows[row]), "") for row in table.structure.titles if row < len(rows))
+    return tuple(filter(None, texts))
+
+
+def local_name(term: str) -> str:
+    """The last part of an IRI, or the term itself."""
+    return term.rpartition("#")[2].rpartition("/")[2] if "://" in term else term
+
+
+def subject_text(triple: ScoredTriple) -> str:
+    """What the triple's row is called."""
+    return one_line(triple.subject)
+
+
+Kind = Literal["triples", "tables"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUnit:
+    """What is shown or cut as one: a triple, a row's triples, or (`row` None) a whole table."""
+
+    table: str
+    row: int | None
+    triples: tuple[ScoredTriple, ...]
+    score: float
+
+
+def by_row(triples: Iterable[ScoredTriple]) -> list[ContextUnit]:
+    """The triples of each row as one unit, scored as its best triple."""
+    rows: dict[tuple[str, int], list[ScoredTriple]] = {}
+    for triple in triples:
+        rows.setdefault((triple.table, triple.row), []).append(triple)
+    return [
+        ContextUnit(table, row, tuple(sorted(found, key=lambda t: t.column)), max(t.score for t in found))
+        for (table, row), found in rows.items()
+    ]
+
+
+class Presentation(Protocol):
+    """A way to lay out what was retrieved. `kind` says which instructions and examples go with it."""
+
+    name: str
+    kind: Kind
+    reading: str
+    """How to read it and how to cite from it, for the prompt."""
+
+    def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
+        """Everything that can be shown, by falling score."""
+        ...
+
+    def render(self, units: Sequence[ContextUnit], evidence: Evidence) -> str:
+        """The text that shows these units."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PromptContext:
+    """The text that goes into a prompt, and what was left out of it for want of room."""
+
+    text: str
+    tokens: int
+    presentation: str
+    shown: tuple[ContextUnit, ...] = field(repr=False)
+    cut: tuple[ContextUnit, ...] = field(repr=False)
+
+    def report(self) -> dict[str, Any]:
+        """Counts of what is shown and what was cut, as plain JSON values."""
+        shown_tables = {unit.table for unit in self.shown}
+        return {
+            "presentation": self.presentation,
+            "tokens": self.tokens,
+            "shown_rows": len({(u.table, u.row) for u in self.shown}),
+            "cut_rows": len({(u.table, u.row) for u in self.cut} - {(u.table, u.row) for u in self.shown}),
+            "shown_triples": sum(len(unit.triples) for unit in self.shown),
+            "cut_triples": sum(len(unit.triples) for unit in self.cut),
+            "shown_tables": len(shown_tables),
+            "cut_tables": len({unit.table for unit in self.cut} - shown_tables),
+        }
+
+
+def make_context(
+    evidence: Evidence, presentation: Presentation, budget: int, count: TokenCounter = estimate_tokens
+) -> PromptContext:
+    """As many of the best units as fit into `budget` tokens, never a part of one.
+
+    Raises `AnswerError` where not even the best one fits.
+    """
+    units = sorted(presentation.units(evidence), key=lambda unit: -unit.score)
+    fitting, beyond = 0, len(units) + 1
+    texts = {0: ""}
+    attempt = len(units)
+    while fitting + 1 < beyond:
+        texts[attempt] = presentation.render(units[:attempt], evidence)
+        if count(texts[attempt]) <= budget:
+            fitting = attempt
+        else:
+            beyond = attempt
+        attempt = (fitting + beyond) // 2
+    if units and not fitting:
+        raise AnswerError(
+            f"A context of {budget} tokens has no room for the best row.",
+            hint="Raise KGTABLE_CONTEXT_TOKENS.",
+        )
+    text = texts[fitting]
+    return PromptContext(text, count(text), presentation.name, tuple(units[:fitting]), tuple(units[fitting:]))
+
 
 _FOLDER = PACKAGE / "answering" / "prompts"
 

@@ -28,8 +28,15 @@ from kgtable.errors import UsageError
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import Blocks
 from kgtable.graph.writers import writer_for
-from kgtable.ontology.column_stats import ColumnFact, Summary, by_name
-from kgtable.ontology.equivalents import Proposals, Propose, between_predicates, propose
+from kgtable.ontology.column_stats import (
+    ColumnFact,
+    Proposals,
+    Propose,
+    Summary,
+    between_predicates,
+    by_name,
+    propose,
+)
 from kgtable.ontology.owl import GeneratedOntology, generate
 from kgtable.storage import append_file, storage_errors
 from kgtable.tables.discovery import TableFile, Walk, file_digest, walk

@@ -22,8 +22,7 @@ from kgtable.building.load import carry_over, change_store, fill_store
 from kgtable.errors import UsageError
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
-from kgtable.ontology.column_stats import by_name
-from kgtable.ontology.equivalents import Propose, propose
+from kgtable.ontology.column_stats import Propose, by_name, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header
 from kgtable.ontology.mapping import Key, UserMapping
 from kgtable.ontology.mapping_files import EditedMapping, is_saved, load_edits, save_mapping

@@ -181,7 +181,7 @@ def _csv(columns: tuple[str, ...], rows: Any, *, header: bool = True) -> str:
 
 
 def _table(retrieval: Retrieval) -> Iterator[str]:
-    from kgtable.answering.context import local_name, one_line
+    from kgtable.answering.prompting import local_name, one_line
 
     for triple in retrieval.triples:
         measure = " ".join(filter(None, (triple.scale, triple.unit)))
@@ -281,7 +281,7 @@ def _sparql(answer: Answer, graph: KnowledgeGraph) -> str | None:
 
 def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
     """What an answer was made from: its program, its prompt, its triples by score, or what found them."""
-    from kgtable.answering.context import local_name, one_line
+    from kgtable.answering.prompting import local_name, one_line
 
     if name in ("program", "sparql"):
         if answer.program is None:

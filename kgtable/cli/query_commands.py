@@ -18,7 +18,7 @@ from kgtable.values.text import delimited_text
 if TYPE_CHECKING:
     from kgtable.knowledge_graph import KnowledgeGraph
     from kgtable.programs.algebra import Program
-    from kgtable.programs.sql_tables import SqlRowsFound
+    from kgtable.programs.compiled.sql_tables import SqlRowsFound
 
 
 ENGINES = ("memory", "sparql", "sql")

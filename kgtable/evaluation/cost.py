@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from kgtable.answering.context import estimate_tokens
+from kgtable.answering.prompting import estimate_tokens
 from kgtable.config import Settings
 from kgtable.errors import LLMPendingError, LLMReplyError
 from kgtable.evaluation.benchmark import BenchmarkQuestion

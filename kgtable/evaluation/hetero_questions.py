@@ -47,7 +47,7 @@ from kgtable.programs.executor import run as run_program
 from kgtable.programs.relation import ColumnRole, MemberKind, Relation
 from kgtable.programs.syntax import program_to_json
 from kgtable.resources import PACKAGE
-from kgtable.text.sentences import sentence_spans
+from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_quantities
 
 SPLIT = "dev"

@@ -28,8 +28,7 @@ from kgtable.index.column_profiles import TableHead, profiles_of
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import AssembledCorpus, assemble
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
-from kgtable.index.name_inference import InferNames, infer_names
-from kgtable.index.name_statements import NAMED_BY, name_blocks
+from kgtable.index.name_inference import NAMED_BY, InferNames, infer_names, name_blocks
 from kgtable.index.passage_index import (
     IndexedPassage,
     PassageIndex,
@@ -40,12 +39,10 @@ from kgtable.index.passage_index import (
     write_passages,
 )
 from kgtable.index.postings import Integers
-from kgtable.index.relation_statements import STATED_BY, STATED_OF, relation_blocks
 from kgtable.index.relations import FILE as RELATIONS
-from kgtable.index.relations import find_relations, header_vectors
+from kgtable.index.relations import STATED_BY, STATED_OF, find_relations, header_vectors, relation_blocks
 from kgtable.index.substring import LexicalIndex, folded, write_grams
-from kgtable.ontology.column_stats import Summary, clean_text
-from kgtable.ontology.equivalents import Proposals, propose
+from kgtable.ontology.column_stats import Proposals, Summary, clean_text, propose
 from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title
 from kgtable.storage import link_tree, storage_errors, whole_file
 
@@ -434,7 +431,7 @@ class BuildEmbedding:
         return self._loaded
 
     def propose(self, summaries: Mapping[str, Summary]) -> Proposals:
-        """The column names that may mean the same, see `kgtable.ontology.equivalents.propose`."""
+        """The column names that may mean the same, see `kgtable.ontology.column_stats.propose`."""
         embedder = self._loaded
         return propose(summaries, None if embedder is None else embedder.embed_names)
 

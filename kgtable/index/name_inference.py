@@ -18,7 +18,10 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyoxigraph as ox
 
+from kgtable.graph.store import TripleStore
+from kgtable.graph.terms import KGT, XSD, Block, Namespaces, text_literal, typed
 from kgtable.index.column_profiles import (
     KEY_WORDS,
     ColumnProfile,
@@ -30,8 +33,14 @@ from kgtable.index.column_profiles import (
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Postings
 from kgtable.index.substring import folded
-from kgtable.ontology.inferred_names import USED_FROM, InferredName, is_missing_header, is_missing_title
-from kgtable.resources import PACKAGE
+from kgtable.ontology.inferred_names import (
+    USED_FROM,
+    InferredName,
+    InferredNames,
+    is_missing_header,
+    is_missing_title,
+)
+from kgtable.resources import PACKAGE, read_shipped
 
 Embed: TypeAlias = Callable[[Sequence[str]], Matrix]
 
@@ -430,3 +439,39 @@ def _size(number: float) -> str:
 
 def _pattern(text: str) -> str:
     return _LETTERS.sub("a", _DIGITS.sub("9", text))[:24]
+
+
+LABEL, CONFIDENCE, BASIS = f"{KGT}inferredLabel", f"{KGT}inferredConfidence", f"{KGT}inferredFrom"
+
+NAMED_BY = (LABEL, CONFIDENCE, BASIS)
+"""The predicates of columns and tables that state an inferred name."""
+
+
+def name_blocks(inferred: InferredNames, names: Namespaces) -> Iterator[Block]:
+    """What is stated of each column and table whose name was inferred."""
+    for name in inferred:
+        at = names.table_iri(name.table) if name.column is None else names.column_iri(name.table, name.column)
+        yield (
+            f"<{at}>",
+            [
+                (f"<{LABEL}>", text_literal(name.name)),
+                (f"<{CONFIDENCE}>", typed(f"{name.confidence:.2f}", f"{XSD}decimal")),
+                (f"<{BASIS}>", text_literal(name.basis)),
+            ],
+        )
+
+
+def stated_names(store: TripleStore, names: Namespaces) -> InferredNames:
+    """The inferred names that a graph states. Raises `QueryError`, `RemoteStoreError`."""
+    found = store.query(read_shipped("queries/inferred-names.rq"))
+    assert isinstance(found, ox.QuerySolutions)
+    return InferredNames(
+        InferredName(
+            names.parse_table_iri(row["table"].value) or "",
+            None if row["column"] is None else int(row["column"].value),
+            row["label"].value,
+            float(row["confidence"].value),
+            row["basis"].value,
+        )
+        for row in found
+    )

@@ -21,8 +21,7 @@ from kgtable.graph.document_statements import StoredDocument
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Floats, Integers
 from kgtable.index.words import asking_terms, terms
-from kgtable.text.passages import count_tokens
-from kgtable.text.sentences import sentence_spans
+from kgtable.text.passages import count_tokens, sentence_spans
 
 FILE = "passages.jsonl"
 PIECE = 110

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -19,17 +19,57 @@ from typing import Any
 from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.index.relations import TableRelations
 from kgtable.index.words import is_empty_word
-from kgtable.programs.algebra import ValueKind
+from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
-from kgtable.programs.candidates import candidates_of
+from kgtable.programs.comparisons import Comparisons
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.linking import Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.scalars import Datum, key_of, text_of
+from kgtable.programs.selections import Selections
 from kgtable.programs.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.resources import PACKAGE
+
+MOST_CANDIDATES = 420
+
+
+def candidates_of(source: ProgramSource) -> list[Candidate]:
+    """The candidate programs of a source, at most `MOST_CANDIDATES`, each program once."""
+    found: dict[Node, Candidate] = {}
+    for candidate in _All(source).all():
+        kept = found.get(candidate.program.root)
+        if kept is None or candidate.mask.bit_count() > kept.mask.bit_count():
+            found[candidate.program.root] = candidate
+        if len(found) >= MOST_CANDIDATES:
+            break
+    return list(found.values())
+
+
+class _All(Selections, Comparisons):
+    """Every operator."""
+
+    def all(self) -> Iterator[Candidate]:
+        """All candidates, the simplest operators first."""
+        for conditions in self.sets:
+            yield from self._basic(conditions)
+        for conditions in self.sets[:4]:
+            yield from self._extremes(conditions)
+            yield from self._grouped(conditions)
+            yield from self._by_columns(conditions)
+        if len(self.sets) > 4:
+            yield from self._extremes(self.sets[-1])  # of all rows
+        yield from self._pairs()
+        yield from self._shares()
+        yield from self._neighbours()
+        yield from self._rows_compared()
+        yield from self._truths()
+        if self.source.join is not None:
+            yield from self._never()
+        elif "negation" in self.cues:
+            yield from self._never_within()
+
 
 EXECUTED = 60
 """How many candidates are executed for a question."""

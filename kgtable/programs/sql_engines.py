@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from kgtable.errors import EvaluationError, MissingExtraError, QueryError
-from kgtable.programs.sql_tables import MOST_ROWS, SECONDS, SqlDatabase, SqlRowsFound
+from kgtable.programs.compiled.sql_tables import MOST_ROWS, SECONDS, SqlDatabase, SqlRowsFound
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -12,8 +12,8 @@ from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import TableSource
 from kgtable.retrieval import registry
 from kgtable.retrieval.registry import Method, Retrievers
-from kgtable.systems.dmral import dmral_method
-from kgtable.systems.documents import documents_method
+from kgtable.systems.dmral import stepwise_solver
+from kgtable.systems.documents import document_solver
 from kgtable.systems.tablerag import tablerag_method
 from kgtable.systems.trag import trag_method
 
@@ -22,17 +22,17 @@ SolverMaker = Callable[[Retrievers, TableSource, Hashable | None], Solver]
 METHODS: Mapping[str, Method] = {
     **registry.METHODS,
     **tablerag_method.METHODS,
-    **dmral_method.METHODS,
+    **stepwise_solver.METHODS,
     **trag_method.METHODS,
-    **documents_method.METHODS,
+    **document_solver.METHODS,
 }
 """Every method that ``retrieve``, ``ask`` and ``eval`` know."""
 
 SOLVERS: Mapping[str, SolverMaker] = {
     **tablerag_method.SOLVERS,
-    **dmral_method.SOLVERS,
+    **stepwise_solver.SOLVERS,
     **trag_method.SOLVERS,
-    **documents_method.SOLVERS,
+    **document_solver.SOLVERS,
 }
 """What makes the solver of a method; the others answer by kgtable's own rules and prompts."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from kgtable.text.sentences import sentence_spans
+from kgtable.text.passages import sentence_spans
 from kgtable.values.currencies import currency_prefix
 from kgtable.values.numbers import Number, parse_number, scaled
 from kgtable.values.periods import find_period

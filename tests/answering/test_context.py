@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.context import (
+from kgtable.answering.evidence import Evidence
+from kgtable.answering.prompting import (
     LONGEST_TEXT,
     ContextUnit,
     Kind,
@@ -21,7 +22,6 @@ from kgtable.answering.context import (
     titles,
     unit_word,
 )
-from kgtable.answering.evidence import Evidence
 from kgtable.answering.table_sources import MemoryTables
 from kgtable.errors import AnswerError
 from kgtable.retrieval.result import Retrieval, ScoredTable

@@ -9,9 +9,9 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.answer import Answer
-from kgtable.answering.context import make_context
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.presentations import presentation
+from kgtable.answering.prompting import make_context
 from kgtable.graph.store import EmbeddedStore
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM, ScriptedServer

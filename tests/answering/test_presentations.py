@@ -6,11 +6,10 @@ from itertools import pairwise
 import pytest
 from lxml import etree
 
-from kgtable.answering.context import estimate_tokens, make_context
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS, SubTable, presentation
-from kgtable.answering.prompting import PromptSetting
+from kgtable.answering.prompting import PromptSetting, estimate_tokens, make_context
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from tests.answering.sample import SOURCE, evidence, retrieval, triple

@@ -18,11 +18,10 @@ import pytest
 
 import kgtable
 from kgtable.answering.answer import Answer
-from kgtable.answering.context import make_context
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import REPAIR, Generator
 from kgtable.answering.presentations import PRESENTATIONS
-from kgtable.answering.prompting import PromptSetting, make_prompt
+from kgtable.answering.prompting import PromptSetting, make_context, make_prompt
 from kgtable.answering.table_sources import MemoryTables
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM

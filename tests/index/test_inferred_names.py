@@ -17,7 +17,7 @@ from kgtable.cli.main import main
 from kgtable.errors import ConfigError, VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.index.model_names import SampledTable, column_groups, propose_with_model
-from kgtable.index.name_statements import stated_names
+from kgtable.index.name_inference import stated_names
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.ontology.inferred_names import FILE, InferredNames, is_missing_header, is_missing_title

@@ -13,8 +13,7 @@ from kgtable.graph.terms import Namespaces
 from kgtable.index.column_profiles import header_words, key_of
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.joins import fuzzy_pairs
-from kgtable.index.relation_statements import stated_relations
-from kgtable.index.relations import FILE, TableRelations
+from kgtable.index.relations import FILE, TableRelations, stated_relations
 from tests.index.sample_graph import build, load_words
 
 TABLES = {

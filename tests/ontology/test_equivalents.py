@@ -5,8 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtable.ontology.column_stats import ColumnFact, Summary, by_name
-from kgtable.ontology.equivalents import MOST_PROPOSALS, between_predicates, propose
+from kgtable.ontology.column_stats import (
+    MOST_PROPOSALS,
+    ColumnFact,
+    Summary,
+    between_predicates,
+    by_name,
+    propose,
+)
 from kgtable.ontology.naming import predicate_name
 
 

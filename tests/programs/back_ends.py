@@ -12,12 +12,12 @@ from kgtable.graph.table_encoder import TableShape
 from kgtable.graph.terms import Namespaces
 from kgtable.ontology.annotate import annotate
 from kgtable.programs.algebra import Program
+from kgtable.programs.compiled.to_sparql import compile_sparql
+from kgtable.programs.compiled.to_sql import run_sql
 from kgtable.programs.dimensions import COUNTS, convert
 from kgtable.programs.executor import run
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import Datum, normal, text_of
-from kgtable.programs.to_sparql import compile_sparql
-from kgtable.programs.to_sql import run_sql
 from kgtable.tables.model import Table
 
 Plain: TypeAlias = float | str | bool | None

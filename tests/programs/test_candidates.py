@@ -7,8 +7,7 @@ import pytest
 from kgtable.errors import KgtableError
 from kgtable.index.relations import JoinableColumns, RelatedColumn, TableRelations
 from kgtable.programs.batch_execution import Session, texts
-from kgtable.programs.candidates import MOST_CANDIDATES, candidates_of
-from kgtable.programs.ranker import sources_of
+from kgtable.programs.ranker import MOST_CANDIDATES, candidates_of, sources_of
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from tests.programs.test_linking import GAMES, STAFF, relation

@@ -11,8 +11,8 @@ import pytest
 from kgtable.answering.table_sources import quantities_of
 from kgtable.errors import ProgramCompilationError
 from kgtable.programs import Relation, parse_program, relation_of, run
-from kgtable.programs.to_sparql import compile_sparql
-from kgtable.programs.to_sql import compile_sql, load_tables, run_sql
+from kgtable.programs.compiled.to_sparql import compile_sparql
+from kgtable.programs.compiled.to_sql import compile_sql, load_tables, run_sql
 from tests.programs.back_ends import in_memory, in_sparql, in_sql, store_of
 from tests.programs.conftest import table
 from tests.programs.writing import calc, compare, lookup, of, project, where

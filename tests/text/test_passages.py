@@ -3,8 +3,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.text.passages import DocumentText, Paragraph, TextPlace, count_tokens, split_passages
-from kgtable.text.sentences import sentence_spans
+from kgtable.text.passages import (
+    DocumentText,
+    Paragraph,
+    TextPlace,
+    count_tokens,
+    sentence_spans,
+    split_passages,
+)
 from kgtable.text.text_quantities import find_quantities
 
 SENTENCES = st.lists(

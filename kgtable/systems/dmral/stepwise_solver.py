@@ -9,17 +9,20 @@ answer everything else.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from string import Template
 from typing import Any
 
 from kgtable.answering.answer import Answer
-from kgtable.answering.evidence import Evidence
+from kgtable.answering.ask import Solver
+from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.program_answers import RULES, answer_by_rules, citations_of, relations_of
 from kgtable.answering.written_programs import read_program
-from kgtable.errors import KgtableError
+from kgtable.errors import KgtableError, RetrievalError
+from kgtable.graph.store import EmbeddedStore
+from kgtable.index.graph_index import GraphIndex
 from kgtable.index.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
 from kgtable.programs.algebra import Program, tables_of
@@ -29,7 +32,9 @@ from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal
 from kgtable.resources import PACKAGE
-from kgtable.systems.dmral.coverage_retrieval import DmralOptions
+from kgtable.retrieval.registry import Choice, Method, Retrievers
+from kgtable.retrieval.result import Retriever
+from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever, DmralOptions
 from kgtable.systems.dmral.joined_programs import ComposedProgram, JoinComposer, joins_between
 
 TABLES_JOINED = 3
@@ -265,3 +270,31 @@ SURE = 0.6
 
 def _as_text(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
+
+
+def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
+    """The retriever of ``dmral``. Raises `RetrievalError` for a graph behind an endpoint, which has no index."""
+    material = retrievers.material
+    if not isinstance(material.store, EmbeddedStore):
+        raise RetrievalError(
+            "The method dmral needs the index of a graph on disk.", hint="Take the method hybrid."
+        )
+    options = choice.options if isinstance(choice.options, DmralOptions) else DmralOptions()
+    return CoverageRetriever(
+        material.store,
+        material.names,
+        GraphIndex(material.index_path),
+        TableRelations.open(material.index_path),
+        options,
+        llm=material.llm,
+    )
+
+
+def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
+    """The solver of ``dmral``."""
+    chosen = options if isinstance(options, DmralOptions) else DmralOptions()
+    return StepwiseSolver(TableRelations.open(retrievers.material.index_path), chosen)
+
+
+METHODS = {"dmral": Method(make_retriever, DmralOptions)}
+SOLVERS = {"dmral": make_solver}

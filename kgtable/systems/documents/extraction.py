@@ -18,7 +18,7 @@ from kgtable.index.words import is_empty_word, stem, words
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredPassage
 from kgtable.systems.documents.asked_kinds import question_kind
-from kgtable.text.sentences import sentence_spans
+from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
 
 _PERCENT = re.compile(r"\b(?:percent|percentage|per cent|rate|%|proportion|share of)\b", re.IGNORECASE)

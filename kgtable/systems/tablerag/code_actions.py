@@ -28,7 +28,7 @@ from typing import IO, TYPE_CHECKING, Any
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import relations_of
 from kgtable.errors import KgtableError, MissingExtraError
-from kgtable.programs.arrow_columns import arrow
+from kgtable.programs.compiled.sql_values import arrow
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text
 from kgtable.systems.tablerag.plain_tables import PlainTable, result_datum

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from kgtable.programs.algebra import RowChoice, ValueKind
-from kgtable.programs.arrow_columns import arrow
+from kgtable.programs.compiled.sql_values import arrow
 from kgtable.programs.relation import ColumnRole, Relation
 from kgtable.programs.scalars import Datum, TimeSpan, quantity, text_of, time_in
 from kgtable.systems.tablerag.vocabulary import cut

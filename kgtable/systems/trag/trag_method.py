@@ -11,11 +11,11 @@ from string import Template
 
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Solver
-from kgtable.answering.context import ContextUnit, Kind, Presentation
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
+from kgtable.answering.prompting import ContextUnit, Kind, Presentation
 from kgtable.errors import RetrievalError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.llm.protocol import LLM, OnText

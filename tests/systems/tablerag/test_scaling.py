@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kgtable.answering.context import estimate_tokens
+from kgtable.answering.prompting import estimate_tokens
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.question_terms import plain_labels

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from kgtable.errors import EvaluationError, MissingExtraError, QueryError
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.arrow_columns import arrow
+from kgtable.programs.compiled.sql_values import MOST_DIGITS, arrow, quoted
+from kgtable.programs.compiled.to_sql import load_tables
 from kgtable.programs.relation import MemberKind, Relation
 from kgtable.programs.scalars import TimeSpan
-from kgtable.programs.sql_values import MOST_DIGITS, quoted
-from kgtable.programs.to_sql import load_tables
 from kgtable.values.text import sound_text
 
 if TYPE_CHECKING:

@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from kgtable.errors import ProgramCompilationError
+from kgtable.errors import MissingExtraError, ProgramCompilationError
 from kgtable.programs.algebra import (
     Function,
     RowChoice,
     ValueKind,
 )
-from kgtable.programs.arrow_columns import arrow
 from kgtable.programs.column_math import BareNumber, map_values
 from kgtable.programs.dimensions import (
     COUNTS,
@@ -576,3 +575,12 @@ def handed(value: SqlValue, hand_on: Callable[[Sequence[str], str], str]) -> Sql
         return handed_values([value], hand_on)
     assert isinstance(value, ComputedValue)
     return value.handed(hand_on)
+
+
+def arrow() -> Any:
+    """The module ``pyarrow``. Raises `MissingExtraError` where it is not installed."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtraError("SQL", "sql") from error
+    return pyarrow

@@ -54,8 +54,8 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
-from kgtable.programs.arrow_columns import arrow
 from kgtable.programs.column_math import settle
+from kgtable.programs.compiled.sql_values import arrow
 from kgtable.programs.dimensions import (
     COUNTS,
     NO_UNIT,
@@ -93,7 +93,7 @@ from kgtable.programs.types import (
 
 if TYPE_CHECKING:
     import duckdb
-from kgtable.programs.sql_values import (
+from kgtable.programs.compiled.sql_values import (
     MOST_DIGITS,
     BoundConstant,
     Cell,

@@ -23,6 +23,7 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.column_math import BareNumber
+from kgtable.programs.compiled.sparql_patterns import MOST_LISTED, GroupPattern, QueryContext, decimal_literal
 from kgtable.programs.dimensions import (
     COUNTS,
     NO_UNIT,
@@ -40,7 +41,6 @@ from kgtable.programs.scalars import (
     sort_key,
     text_of,
 )
-from kgtable.programs.sparql_patterns import MOST_LISTED, GroupPattern, QueryContext, decimal_literal
 
 _SHORT_LIST = 60
 

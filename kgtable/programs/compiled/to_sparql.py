@@ -59,6 +59,32 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.column_math import BareNumber, settle
+from kgtable.programs.compiled.sparql_patterns import (
+    MOST_LISTED,
+    BracedPattern,
+    GroupPattern,
+    QueryBlock,
+    QueryContext,
+    QueryLines,
+    SubSelect,
+    decimal_literal,
+    indented,
+    is_variable,
+    values_table,
+)
+from kgtable.programs.compiled.sparql_rows import ColumnReading, GraphRows, UnpivotedReading
+from kgtable.programs.compiled.sparql_values import (
+    SIGNS,
+    TEXT_TESTS,
+    CellReading,
+    ComputedTerm,
+    HandedReading,
+    ListedReading,
+    SparqlConstant,
+    SparqlValue,
+    comparison,
+    number_in_unit,
+)
 from kgtable.programs.dimensions import (
     COUNTS,
     NO_UNIT,
@@ -82,32 +108,6 @@ from kgtable.programs.scalars import (
     text_of,
     time_datum,
     time_in,
-)
-from kgtable.programs.sparql_patterns import (
-    MOST_LISTED,
-    BracedPattern,
-    GroupPattern,
-    QueryBlock,
-    QueryContext,
-    QueryLines,
-    SubSelect,
-    decimal_literal,
-    indented,
-    is_variable,
-    values_table,
-)
-from kgtable.programs.sparql_rows import ColumnReading, GraphRows, UnpivotedReading
-from kgtable.programs.sparql_values import (
-    SIGNS,
-    TEXT_TESTS,
-    CellReading,
-    ComputedTerm,
-    HandedReading,
-    ListedReading,
-    SparqlConstant,
-    SparqlValue,
-    comparison,
-    number_in_unit,
 )
 from kgtable.programs.types import (
     Scope,

@@ -8,7 +8,7 @@ answers are held against each other: they agree, one is silent, or they conflict
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -16,16 +16,28 @@ from string import Template
 from typing import Any
 
 from kgtable.answering.answer import Answer, Citation, PassageCitation
+from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.grounding import plain, stated_numbers
-from kgtable.answering.program_answers import answer_by_rules
-from kgtable.errors import EvaluationError, KgtableError, LLMReplyError, MissingExtraError, QueryError
+from kgtable.answering.program_answers import answer_by_rules, relations_of
+from kgtable.errors import (
+    EvaluationError,
+    KgtableError,
+    LLMReplyError,
+    MissingExtraError,
+    QueryError,
+    RetrievalError,
+)
+from kgtable.graph.store import EmbeddedStore
+from kgtable.index.graph_index import GraphIndex
+from kgtable.index.passage_index import PassageIndex
 from kgtable.llm.protocol import LLM, Message, OnText, Request
-from kgtable.programs.sql_tables import SqlDatabase, SqlRowsFound
+from kgtable.programs.compiled.sql_tables import SqlDatabase, SqlRowsFound
 from kgtable.resources import PACKAGE
+from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredPassage
 from kgtable.systems.documents.document_answers import answer_by_text_and_tables, cited_words
-from kgtable.systems.documents.passage_retrieval import DocumentOptions
+from kgtable.systems.documents.passage_retrieval import DocumentOptions, DocumentRetriever
 
 RELATIONS = {
     "agree": "text and table agree",
@@ -393,3 +405,28 @@ def _decimals(values: set[Any]) -> set[Decimal]:
         except InvalidOperation:
             continue
     return found
+
+
+def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
+    """The retriever of ``documents``. Raises `RetrievalError` for a graph behind an endpoint."""
+    material = retrievers.material
+    if not isinstance(material.store, EmbeddedStore):
+        raise RetrievalError(
+            "The method documents needs the index of a graph on disk.", hint="Use the method hybrid."
+        )
+    options = choice.options if isinstance(choice.options, DocumentOptions) else DocumentOptions()
+    index, passages = GraphIndex(material.index_path), PassageIndex(material.index_path)
+    return DocumentRetriever(retrievers.get("hybrid"), index, passages, options.recall, material.triples_of)
+
+
+def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
+    """The solver of ``documents``."""
+    chosen = options if isinstance(options, DocumentOptions) else DocumentOptions()
+    from kgtable.programs.compiled.sql_tables import SqlDatabase  # with packages of the extra sql
+
+    database = SqlDatabase(relations_of(source), list(retrievers.material.tables()))
+    return DocumentSolver(retrievers.get("documents"), source, database, chosen)
+
+
+METHODS = {"documents": Method(make_retriever, DocumentOptions)}
+SOLVERS = {"documents": make_solver}

@@ -11,6 +11,16 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
+from kgtable.programs.compiled.sparql_patterns import (
+    MOST_LISTED,
+    GraphPattern,
+    GroupPattern,
+    OptionalPattern,
+    QueryContext,
+    decimal_literal,
+    listed_meanings,
+)
+from kgtable.programs.compiled.sparql_values import CellReading
 from kgtable.programs.dimensions import (
     COUNTS,
     conversion,
@@ -20,16 +30,6 @@ from kgtable.programs.relation import Indices, Relation
 from kgtable.programs.scalars import (
     Datum,
 )
-from kgtable.programs.sparql_patterns import (
-    MOST_LISTED,
-    GraphPattern,
-    GroupPattern,
-    OptionalPattern,
-    QueryContext,
-    decimal_literal,
-    listed_meanings,
-)
-from kgtable.programs.sparql_values import CellReading
 from kgtable.tables.column_profile import CellKind, type_cell
 
 
