@@ -116,7 +116,12 @@ class CorpusAssembly:
         if not len(self._inferred):
             return content
         columns = tuple(
-            ((is_missing_header(name) and self._inferred.used(content.id, at)) or name, iri)
+            (
+                _beside_printed(name, self._inferred.used(content.id, at))
+                if is_missing_header(name)
+                else name,
+                iri,
+            )
             for at, (name, iri) in enumerate(content.columns)
         )
         title = content.title
@@ -313,3 +318,8 @@ def _write_sorted(numbers: dict[str, int], path: Path) -> Integers:
 def _by_text(texts: Integers, size: int) -> Postings:
     known = np.flatnonzero(texts != NONE)
     return Postings.build(texts[known], known, size)
+
+
+def _beside_printed(header: str, inferred: str) -> str:
+    """A header that says nothing, with the name that was inferred: what is printed is still found."""
+    return " ".join(filter(None, (header.strip(), inferred))) if inferred else header

@@ -8,15 +8,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-import numpy as np
 import Stemmer
-from numpy.typing import NDArray
 
 from kgtable.ontology.naming import base_name
 from kgtable.tables.model import Column
 from kgtable.values.periods import is_temporal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 QUANTITY: Final = "http://qudt.org/schema/qudt/QuantityValue"
 MISSING: Final = "https://w3id.org/kgtable#missing"
@@ -155,7 +157,7 @@ def _sorted(counts: dict[T, int]) -> dict[T, int]:
     return dict(sorted(sorted(counts.items()), key=lambda item: -item[1]))
 
 
-Embed: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
+Embed: TypeAlias = "Callable[[Sequence[str]], NDArray[np.float32]]"
 """Texts → float32 vectors of length one, a row for each."""
 
 Proposals: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -254,6 +256,8 @@ def _of_equal_words(names: Sequence[_Name]) -> Iterator[tuple[int, int]]:
 
 
 def _of_like_vectors(vectors: NDArray[np.float32]) -> Iterator[tuple[int, int, float]]:
+    import numpy as np  # the server imports this module to start, and needs no vectors
+
     for start in range(0, len(vectors), _BLOCK):
         cosines = vectors[start : start + _BLOCK] @ vectors.T
         rows, columns = np.nonzero(cosines >= SAYS_MORE)

@@ -19,8 +19,8 @@ SCALE_NAMES: Final = {"T": "thousand", "M": "million", "B": "billion", "TN": "tr
 POWER_NAMES: Final = {SCALE_POWERS[letters]: name for letters, name in SCALE_NAMES.items()}
 
 
-def scale_name(scale: str | None, unit: str | None = None) -> str:
-    """The word for a scale beside a unit (a QUDT local name); empty for none.
+def scale_name(scale: str | None, unit: str | None = None, *, plural: bool = False) -> str:
+    """The word for a scale beside a unit (a QUDT local name), or for so many of them; empty for none.
 
     >>> scale_name("M"), scale_name("C", "CCY_EUR"), scale_name("C", "CCY_GBP"), scale_name("C", "PERCENT")
     ('million', 'cents', 'pence', 'basis points')
@@ -29,4 +29,5 @@ def scale_name(scale: str | None, unit: str | None = None) -> str:
         if unit == "PERCENT":
             return "basis points"
         return "pence" if unit == "CCY_GBP" else "cents"
-    return SCALE_NAMES.get(scale or "", "")
+    name = SCALE_NAMES.get(scale or "", "")
+    return f"{name}s" if name and plural else name

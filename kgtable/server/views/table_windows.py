@@ -441,7 +441,7 @@ def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "unit_symbol": unit_symbol(unit) or None,
         "unit_from": unit_from,
         "scale": scale,
-        "scale_label": scale_name(scale, unit) or None,
+        "scale_label": scale_name(scale, unit, plural=True) or None,
         "scale_from": scale_from,
         "period": spoken_period(quantity.period) if quantity and quantity.period else None,
         "header": frame.table.columns[column].name,
