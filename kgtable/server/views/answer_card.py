@@ -217,9 +217,20 @@ def found_tables(retrieval: Retrieval, graph: KnowledgeGraph) -> dict[str, Any]:
     count = len(retrieval.addresses)
     return {
         "text": f"Found {count:,} cells in {len(ids):,} table{'' if len(ids) == 1 else 's'}",
-        "labels": [str(label) for label in (retrieval.trace.get("labels") or ())][:8],
+        "labels": labels_as_said(map(str, retrieval.trace.get("labels") or ()), retrieval.question)[:8],
         "tables": named_tables(ids[:NEAREST], graph),
     }
+
+
+def labels_as_said(labels: Iterable[str], question: str) -> list[str]:
+    """The labels that were looked for, a stem as the word of the question that it is of.
+
+    >>> labels_as_said(["electr", "arland", "2021"], "Which electricity price had Arland in 2021?")
+    ['electricity', 'Arland', '2021']
+    """
+    words = question.replace("?", " ").split()
+    said = (next((word for word in words if word.casefold().startswith(label)), label) for label in labels)
+    return list(dict.fromkeys(said))
 
 
 def nearest_tables(answer: Answer, graph: KnowledgeGraph) -> list[dict[str, Any]]:
