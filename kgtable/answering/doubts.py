@@ -193,9 +193,8 @@ def _another_column_named(found: Interpretation) -> str:
     if unread:
         return f"The question asks for {unread[0]}."
     head, link = found.question.head, source.link(target)
-    titled = (
-        head & source.title and not target.label and not link.exact and link.mask and not link.mask & head
-    )
+    measured = link.exact and (target.period or target.measure)
+    titled = head & source.title and not target.label and not measured and link.mask and not link.mask & head
     return f"The question asks for {found.question.words_of(head)}." if titled else ""
 
 
@@ -249,6 +248,33 @@ def _counts_a_value(found: Interpretation) -> str:
     return "The rows have a quantity of their own, which a count leaves out." if left_out else ""
 
 
+def _number_of_things(found: Interpretation) -> str:
+    """*Which three artists* asks for three, and *three* is not a cell."""
+    question = found.question
+    asked = [number.value for number in question.numbers if number.mask << 1 & question.head]
+    said = len(set(texts(found.best.denotation)))
+    wrong = "how_many" not in question.cues and any(value > 1 and value != said for value in asked)
+    return "The question asks for another number of things." if wrong else ""
+
+
+def _one_column_twice(found: Interpretation) -> str:
+    """Two conditions that hold together on the times of one column, as for *on 3 May and 7 May*."""
+    times = [condition.column for condition in found.best.candidate.conditions if condition.kind == "time"]
+    return "Two times cannot both be that of a row." if len(times) > len(set(times)) else ""
+
+
+def _counts_one_row(found: Interpretation) -> str:
+    """A count of the one row that a name chooses answers nothing that is asked of it."""
+    columns = found.source.columns
+    unique = any(
+        condition.kind == "exact"
+        and condition.column >= 0
+        and columns[condition.column].distinct == columns[condition.column].filled
+        for condition in found.best.candidate.conditions
+    )
+    return "Only the row that the question names is counted." if found.op == "count" and unique else ""
+
+
 def _other_words(found: Interpretation) -> str:
     partial = any(c.kind == "partial" and c.quality < 0.6 for c in found.best.candidate.conditions)
     return "A name of the question stands in the table in other words." if partial else ""
@@ -279,6 +305,9 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _asks_for_several,
     _goes_back,
     _counts_a_value,
+    _counts_one_row,
+    _number_of_things,
+    _one_column_twice,
     _other_words,
     _unsure,
 )

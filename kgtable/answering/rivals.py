@@ -76,6 +76,9 @@ def _is_near(other: Executed, best: Executed) -> bool:
 
 
 def _is_dominated(other: Executed, best: Executed) -> bool:
+    """Whether the best one answers the question more closely, from the same tables; of others neither is the closer."""
+    if not set(other.candidate.source.ids) & set(best.candidate.source.ids):
+        return False
     return (
         _guesses_the_measure(other, best)
         or _asks_for_something_else(other, best)
@@ -147,22 +150,10 @@ def columns_read(executed: Executed) -> frozenset[ColumnRef]:
 
 
 def table_alike(found: Interpretation) -> str:
-    """A table that has every word of the question that the answer's tables have; empty where there is none.
-
-    A word that is a cell or a whole header there must be one here, too.
-    """
+    """A table that has every word of the question that the answer's tables have; empty where there is none."""
     own = found.source
     words = own.touched & (found.question.content | own.values)
     for source in found.sources:
-        if len(source.ids) > 1 or set(source.ids) & set(own.ids) or words & ~source.touched:
-            continue
-        if not words & _said_in_full(own) & ~_said_in_full(source):
+        if len(source.ids) == 1 and not set(source.ids) & set(own.ids) and not words & ~source.touched:
             return source.ids[0]
     return ""
-
-
-def _said_in_full(source: ProgramSource) -> int:
-    """The tokens that are cells, whole headers or words of the title."""
-    return (
-        source.values | source.title | Question._all(link.mask for link in source.column_links if link.exact)
-    )
