@@ -233,7 +233,7 @@ class KnowledgeGraph:
         if sql_engine is None:
             found = self.sql_database.query(query)
         else:
-            from kgtable.programs.sql_engines import EngineTables
+            from kgtable.programs.compiled.sql_engines import EngineTables
 
             with closing(EngineTables(self.sql_database, sql_engine)) as tables:
                 found = tables.query(query)

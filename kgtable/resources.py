@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).parent
 
@@ -27,6 +29,12 @@ def shipped_path(name: str) -> Path:
 def read_shipped(name: str) -> str:
     """Read a shipped file; the text is cached."""
     return shipped_path(name).read_text(encoding="utf-8")
+
+
+@cache
+def read_packaged_json(name: str) -> Any:
+    """Read a JSON file of the package, such as ``programs/ranker.json``; what it holds is cached."""
+    return json.loads((PACKAGE / name).read_text(encoding="utf-8"))
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:

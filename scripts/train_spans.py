@@ -29,8 +29,8 @@ import kgtable
 from kgtable.answering.evidence import Evidence
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
-from kgtable.resources import PACKAGE
-from kgtable.systems.documents.asked_kinds import source_features, source_weights
+from kgtable.resources import PACKAGE, read_packaged_json
+from kgtable.systems.documents.asked_kinds import source_features
 from kgtable.systems.documents.document_answers import LEAST_FIT, TwoAnswers, two_answers
 from kgtable.systems.documents.extraction import (
     AskedText,
@@ -208,7 +208,7 @@ def train_sources(questions: Sequence[BenchmarkQuestion], *, write: bool) -> Non
     print(f"cross-validated: {right:,} of {len(items):,} questions told to be from a text or not")
     if write:
         written("source_weights", choice_weights([(features, text) for _, features, text in items]))
-        source_weights.cache_clear()
+        read_packaged_json.cache_clear()
 
 
 def written(name: str, weights: Weights) -> None:

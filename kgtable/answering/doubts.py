@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from kgtable.answering.coverage import TELLING, Coverage
-from kgtable.answering.rivals import Interpretation, table_alike
+from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.reading import consumed_cues, synonyms
@@ -95,7 +95,15 @@ def _name_in_the_answer(found: Interpretation) -> str:
 
 
 def _alike(found: Interpretation) -> str:
-    table = table_alike(found)
+    """Another table has every word of the question that the answer's tables have."""
+    own = found.source
+    words = own.touched & (found.question.content | own.values)
+    alike = (
+        source.ids[0]
+        for source in found.sources
+        if len(source.ids) == 1 and not set(source.ids) & set(own.ids) and not words & ~source.touched
+    )
+    table = next(alike, "")
     return f"The words of the question fit another table as well ({table})." if table else ""
 
 
@@ -251,15 +259,21 @@ def _counts_a_value(found: Interpretation) -> str:
 def _number_of_things(found: Interpretation) -> str:
     """*Which three artists* asks for three, and *three* is not a cell."""
     question = found.question
-    asked = [number.value for number in question.numbers if number.mask << 1 & question.head]
+    times = [time.mask for time in question.times]
+    asked = [
+        number.value
+        for number in question.numbers
+        if number.mask << 1 & question.head and not any(number.mask & mask for mask in times)
+    ]
     said = len(set(texts(found.best.denotation)))
     wrong = "how_many" not in question.cues and any(value > 1 and value != said for value in asked)
     return "The question asks for another number of things." if wrong else ""
 
 
 def _one_column_twice(found: Interpretation) -> str:
-    """Two conditions that hold together on the times of one column, as for *on 3 May and 7 May*."""
-    times = [condition.column for condition in found.best.candidate.conditions if condition.kind == "time"]
+    """A row's time cannot be two, as for *on 3 May and 7 May*; it can lie after one and before the other."""
+    conditions = found.best.candidate.conditions
+    times = [c.column for c in conditions if c.kind == "time" and c.relation == "in"]
     return "Two times cannot both be that of a row." if len(times) > len(set(times)) else ""
 
 
@@ -273,6 +287,13 @@ def _counts_one_row(found: Interpretation) -> str:
         for condition in found.best.candidate.conditions
     )
     return "Only the row that the question names is counted." if found.op == "count" and unique else ""
+
+
+def _share_of_itself(found: Interpretation) -> str:
+    """A part is less than the whole: else the two were taken the other way round, or for one another."""
+    numbers = [value.number for value in _said(found)] if found.op == "share" else []
+    wrong = any(number is not None and number >= 100 for number in numbers)
+    return "The part is not less than the whole." if wrong else ""
 
 
 def _other_words(found: Interpretation) -> str:
@@ -308,6 +329,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _counts_one_row,
     _number_of_things,
     _one_column_twice,
+    _share_of_itself,
     _other_words,
     _unsure,
 )

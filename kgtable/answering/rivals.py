@@ -79,12 +79,10 @@ def _is_dominated(other: Executed, best: Executed) -> bool:
     """Whether the best one answers the question more closely, from the same tables; of others neither is the closer."""
     if not set(other.candidate.source.ids) & set(best.candidate.source.ids):
         return False
-    return (
-        _guesses_the_measure(other, best)
-        or _asks_for_something_else(other, best)
-        or _matches_in_part(other, best)
-        or _says_more(other, best)
-        or (other.candidate.source is best.candidate.source and _leaves_a_named_column(other, best))
+    if _guesses_the_measure(other, best) or _asks_for_something_else(other, best):
+        return True
+    return other.candidate.source is best.candidate.source and (
+        _matches_in_part(other, best) or _says_more(other, best) or _leaves_a_named_column(other, best)
     )
 
 
@@ -106,7 +104,7 @@ def _asks_for_something_else(other: Executed, best: Executed) -> bool:
 
 def _matches_in_part(other: Executed, best: Executed) -> bool:
     """Whether it differs by a condition on cells that only hold a name, where the best one has the cell named so."""
-    if other.candidate.op != best.candidate.op or other.candidate.source is not best.candidate.source:
+    if other.candidate.op != best.candidate.op:
         return False
     mine, theirs = (_by_words(executed.candidate.conditions) for executed in (best, other))
     apart = [mask for mask in mine if mask in theirs and mine[mask].expression != theirs[mask].expression]
@@ -123,7 +121,7 @@ def _by_words(conditions: Sequence[Condition]) -> Mapping[int, Condition]:
 
 def _says_more(other: Executed, best: Executed) -> bool:
     """Whether its answer is that of the best one with further columns."""
-    if not other.candidate.op.endswith("/columns") or other.candidate.source is not best.candidate.source:
+    if not other.candidate.op.endswith("/columns"):
         return False
     mine, theirs = (
         {key_of(value) for row in executed.denotation.rows for value in row if value is not None}
@@ -147,13 +145,3 @@ def columns_read(executed: Executed) -> frozenset[ColumnRef]:
     """The columns that a program reads."""
     found = (node for node in walk(executed.candidate.program.root) if isinstance(node, ColumnRef))
     return frozenset(found)
-
-
-def table_alike(found: Interpretation) -> str:
-    """A table that has every word of the question that the answer's tables have; empty where there is none."""
-    own = found.source
-    words = own.touched & (found.question.content | own.values)
-    for source in found.sources:
-        if len(source.ids) == 1 and not set(source.ids) & set(own.ids) and not words & ~source.touched:
-            return source.ids[0]
-    return ""

@@ -143,7 +143,7 @@ def sql(
     query of - is read from standard input. With --engine, the tables that the query names are written into that
     engine, and the query is in its SQL. Needs the extra sql.
     """
-    from kgtable.programs.sql_engines import EngineTables
+    from kgtable.programs.compiled.sql_engines import EngineTables
 
     with kgtable.open(kg) as graph:
         if schema:

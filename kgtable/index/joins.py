@@ -9,13 +9,12 @@ whose weights ``scripts/train_joins.py`` learns, and a spelling that differs is 
 
 from __future__ import annotations
 
-import json
 import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 from rapidfuzz import fuzz, process
@@ -24,7 +23,7 @@ from kgtable.index.column_profiles import ColumnProfile, TableProfiles, ValueFor
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Flags, Integers, Postings, ranges
 from kgtable.ontology.inferred_names import is_missing_header, is_missing_title
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged_json
 
 UNIQUE = 0.95
 """The share of distinct values from which a column can be the key of a join."""
@@ -78,12 +77,9 @@ class JoinCandidate:
     score: float = 0.0
 
 
-@cache
 def join_weights() -> Mapping[str, float]:
     """The learned weights by feature."""
-    weights: dict[str, float] = json.loads(
-        (PACKAGE / "index" / "join_weights.json").read_text(encoding="utf-8")
-    )["weights"]
+    weights: dict[str, float] = read_packaged_json("index/join_weights.json")["weights"]
     return weights
 
 

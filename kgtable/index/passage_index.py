@@ -20,7 +20,7 @@ from kgtable.errors import VocabularyIndexError
 from kgtable.graph.document_statements import StoredDocument
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Floats, Integers
-from kgtable.index.words import asking_terms, terms
+from kgtable.index.words import terms, terms_asked
 from kgtable.text.passages import count_tokens, sentence_spans
 
 FILE = "passages.jsonl"
@@ -230,10 +230,9 @@ class Okapi:
     def scores(self, question: str) -> Scores:
         """The score of every text for the words of a question; words that only ask count a third."""
         scores = np.zeros(self.size, dtype=np.float32)
-        asking = asking_terms()
-        for term in dict.fromkeys(terms(question)):
+        for term, asks in dict(terms_asked(question)).items():
             number = self._numbers.get(term)
             if number is not None:
                 place = slice(self._starts[number], self._starts[number + 1])
-                scores[self._texts[place]] += self._values[place] * (0.33 if term in asking else 1.0)
+                scores[self._texts[place]] += self._values[place] * (0.33 if asks else 1.0)
         return scores

@@ -8,7 +8,6 @@ Tables*, 2015, section 5). The weights lie in ``ranker.json``, made by ``scripts
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.programs.selections import Selections
 from kgtable.programs.sources import ProgramSource, Rarity, joins_of, references_of
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged_json
 
 MOST_CANDIDATES = 420
 
@@ -105,7 +104,7 @@ class RankerWeights:
 @cache
 def weights() -> RankerWeights:
     """The weights that kgtable ships."""
-    data: dict[str, Any] = json.loads((PACKAGE / "programs" / "ranker.json").read_text(encoding="utf-8"))
+    data: dict[str, Any] = read_packaged_json("programs/ranker.json")
     return RankerWeights(data["weights"], data["confidence"])
 
 

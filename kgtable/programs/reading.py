@@ -21,6 +21,7 @@ from kgtable.programs.algebra import Relator
 from kgtable.resources import PACKAGE
 from kgtable.values.currencies import SCALE_WORDS
 from kgtable.values.dates import parse_date
+from kgtable.values.scales import SCALE_LETTERS
 from kgtable.values.unit_phrases import parse_unit_phrase
 from kgtable.values.units import find_unit
 
@@ -521,7 +522,7 @@ class Question:
             and self.tokens[place].word in SCALE_WORDS
             and len(self.tokens[place].word) > 2
         ):
-            scale = {3: "T", 6: "M", 9: "B", 12: "TN"}.get(SCALE_WORDS[self.tokens[place].word])
+            scale = SCALE_LETTERS.get(SCALE_WORDS[self.tokens[place].word])
             mask |= 1 << place
             place += 1
         for length in (2, 1):

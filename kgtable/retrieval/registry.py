@@ -51,6 +51,15 @@ class Material:
     llm: LLM | None = None
     """What writes the schemas of `WRITTEN_SCHEMA`, and guides `hybrid`."""
 
+    def on_disk(self, method: str) -> EmbeddedStore:
+        """The store of a graph that has an index. Raises `RetrievalError` for a graph behind an endpoint."""
+        if not isinstance(self.store, EmbeddedStore):
+            raise RetrievalError(
+                f"The method {method} needs the index of a graph on disk.",
+                hint="Build the tables into a directory, or use the method hybrid.",
+            )
+        return self.store
+
     @cached_property
     def reader(self) -> TableReader:
         """Tables out of the store."""

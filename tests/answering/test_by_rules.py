@@ -173,6 +173,36 @@ def test_what_is_asked_for_by_another_name_is_not_verified() -> None:
     assert not ask("Which sunken u-boat had the most casualties?", boats).verified
 
 
+def test_a_time_between_two_is_no_contradiction() -> None:
+    head = ("Trip", "Date", "Price (EUR)")
+    trips = relation("trips", head, ("Lake", "2024-03-03", "40"), ("Peak", "2024-05-06", "55"),
+                     ("Cave", "2024-07-01", "35"), ("Fjord", "2024-09-09", "90"))  # fmt: skip
+    answer = ask("Which trips were after 1 April 2024 and before 1 August 2024?", trips)
+    assert (answer.text, answer.verified) == ("Peak; Cave", True)
+    assert not ask("Which trips were on 6 May 2024 and on 1 July 2024?", trips).verified
+
+
+def test_a_year_before_a_name_is_no_number_of_things() -> None:
+    cargo = relation(
+        "cargo",
+        ("Port", "Weight 2023", "Weight 2024"),
+        ("Norrvik", "1795", "1820"),
+        ("Tern Bay", "905", "920"),
+    )
+    answer = ask("What was the 2024 weight of Tern Bay?", cargo)
+    assert (answer.value, answer.verified) == ("920", True)
+
+
+def test_a_share_of_more_than_the_whole_is_not_verified() -> None:
+    lent = relation(
+        "commitments", ("Item", "2018"), ("Home equity", "10"), ("Cards", "80"), ("Other lending", "107")
+    )
+    answer = ask("What share of home equity was other lending in 2018?", lent)
+    assert answer.value == "1070"
+    assert not answer.verified
+    assert "The part is not less than the whole." in answer.reasons
+
+
 def test_an_attribute_that_no_column_has_gets_no_answer() -> None:
     assert not ask("What is the colour of the song Home?", SONGS).text
 

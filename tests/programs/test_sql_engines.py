@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import kgtable
 from kgtable.cli.main import main
 from kgtable.errors import EvaluationError, QueryError
-from kgtable.programs.sql_engines import EngineTables
+from kgtable.programs.compiled.sql_engines import EngineTables
 
 SALES = (
     "Shop,Rent ($),Staff,select,Opened\n"

@@ -20,7 +20,7 @@ from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Integers
 from kgtable.index.substring import folded
-from kgtable.index.words import asking_terms, is_empty_word, terms
+from kgtable.index.words import is_empty_word, terms_asked
 
 MOST_NEEDS = 12
 LONGEST_RUN = 5
@@ -96,7 +96,7 @@ def information_needs(question: str, index: GraphIndex) -> tuple[InformationNeed
 
 
 def _need(text: str, start: int, index: GraphIndex, *, is_value: bool) -> InformationNeed:
-    stems = tuple(stem for stem in dict.fromkeys(terms(text)) if stem not in asking_terms())
+    stems = tuple(dict.fromkeys(stem for stem, asks in terms_asked(text) if not asks))
     weights = index.corpus.statistics.term_weight
     known = [number for stem in stems if (number := index.corpus.terms.find(stem)) is not None]
     telling = float(np.mean(weights[known])) if known else float(np.log(index.corpus.places.tables + 1))

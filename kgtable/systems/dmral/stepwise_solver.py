@@ -20,8 +20,7 @@ from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.program_answers import RULES, answer_by_rules, citations_of, relations_of
 from kgtable.answering.written_programs import read_program
-from kgtable.errors import KgtableError, RetrievalError
-from kgtable.graph.store import EmbeddedStore
+from kgtable.errors import KgtableError
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
@@ -275,13 +274,9 @@ def _as_text(messages: Sequence[Message]) -> str:
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The retriever of ``dmral``. Raises `RetrievalError` for a graph behind an endpoint, which has no index."""
     material = retrievers.material
-    if not isinstance(material.store, EmbeddedStore):
-        raise RetrievalError(
-            "The method dmral needs the index of a graph on disk.", hint="Take the method hybrid."
-        )
     options = choice.options if isinstance(choice.options, DmralOptions) else DmralOptions()
     return CoverageRetriever(
-        material.store,
+        material.on_disk("dmral"),
         material.names,
         GraphIndex(material.index_path),
         TableRelations.open(material.index_path),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from math import exp
 
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged_json
 
 _AMOUNT = re.compile(
     r"\bhow (?:much|many|large|long|old|high)\b"
@@ -64,11 +62,9 @@ def question_kind(question: str) -> str:
     return next((kind for kind, pattern in _KINDS if pattern.search(question)), "what")
 
 
-@cache
 def source_weights() -> dict[str, float]:
     """The learned weight of each feature of a question, see ``scripts/train_spans.py``."""
-    path = PACKAGE / "systems" / "documents" / "source_weights.json"
-    weights: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+    weights: dict[str, float] = read_packaged_json("systems/documents/source_weights.json")
     return weights
 
 

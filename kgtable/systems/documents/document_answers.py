@@ -6,12 +6,10 @@ place, and stays unverified.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from functools import cache
 from math import log
 
 from kgtable.answering.answer import Answer, PassageCitation
@@ -22,7 +20,7 @@ from kgtable.index.words import stem, words
 from kgtable.programs.algebra import Arithmetic, Constant, Expression, Operator, Program, ValueKind
 from kgtable.programs.executor import run
 from kgtable.programs.scalars import Datum, text_of
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import Retrieval, ScoredPassage
 from kgtable.systems.documents.asked_kinds import COMPUTED, SEVERAL, YEARS, question_kind
 from kgtable.systems.documents.extraction import AskedText, Extract, PassageSentence, extract
@@ -182,11 +180,9 @@ def answer_by_text_and_tables(evidence: Evidence, keep: int) -> Answer:
     return _from_text(both.by_text, both.by_table, evidence.retrieval)
 
 
-@cache
 def composition_weights() -> dict[str, float]:
     """The learned weight of each feature of two answers, see ``scripts/train_spans.py``."""
-    path = PACKAGE / "systems" / "documents" / "composition_weights.json"
-    weights: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+    weights: dict[str, float] = read_packaged_json("systems/documents/composition_weights.json")
     return weights
 
 

@@ -26,9 +26,7 @@ from kgtable.errors import (
     LLMReplyError,
     MissingExtraError,
     QueryError,
-    RetrievalError,
 )
-from kgtable.graph.store import EmbeddedStore
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.passage_index import PassageIndex
 from kgtable.llm.protocol import LLM, Message, OnText, Request
@@ -410,10 +408,7 @@ def _decimals(values: set[Any]) -> set[Decimal]:
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The retriever of ``documents``. Raises `RetrievalError` for a graph behind an endpoint."""
     material = retrievers.material
-    if not isinstance(material.store, EmbeddedStore):
-        raise RetrievalError(
-            "The method documents needs the index of a graph on disk.", hint="Use the method hybrid."
-        )
+    material.on_disk("documents")
     options = choice.options if isinstance(choice.options, DocumentOptions) else DocumentOptions()
     index, passages = GraphIndex(material.index_path), PassageIndex(material.index_path)
     return DocumentRetriever(retrievers.get("hybrid"), index, passages, options.recall, material.triples_of)

@@ -6,16 +6,15 @@ period that the question asks for, or else the longest part that says none of th
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate
 from math import exp, log
 
 from kgtable.index.words import is_empty_word, stem, words
-from kgtable.resources import PACKAGE
+from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
 from kgtable.systems.documents.asked_kinds import question_kind
 from kgtable.text.passages import sentence_spans
@@ -196,11 +195,9 @@ class CandidateSpan:
         )
 
 
-@cache
 def span_weights() -> dict[str, float]:
     """The learned weight of each feature of a span, see ``scripts/train_spans.py``."""
-    path = PACKAGE / "systems" / "documents" / "span_weights.json"
-    weights: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+    weights: dict[str, float] = read_packaged_json("systems/documents/span_weights.json")
     return weights
 
 

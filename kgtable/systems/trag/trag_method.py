@@ -16,8 +16,6 @@ from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import ContextUnit, Kind, Presentation
-from kgtable.errors import RetrievalError
-from kgtable.graph.store import EmbeddedStore
 from kgtable.llm.protocol import LLM, OnText
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.hybrid import HybridRetriever
@@ -93,10 +91,8 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
 
     material = retrievers.material
     hybrid = retrievers.get("hybrid")
-    if not isinstance(material.store, EmbeddedStore) or not isinstance(hybrid, HybridRetriever):
-        raise RetrievalError(
-            "The method trag needs the index of a graph on disk.", hint="Build the tables into a directory."
-        )
+    material.on_disk("trag")
+    assert isinstance(hybrid, HybridRetriever)
     options = choice.options if isinstance(choice.options, TragOptions) else TragOptions()
     made = next((other.hypergraph for other in retrievers.made() if isinstance(other, TragRetriever)), None)
     hypergraph = made or open_hypergraph(hybrid.index, material.names)
