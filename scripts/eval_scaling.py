@@ -2,10 +2,12 @@
 
 A small table of orders is grown to N × N cells by further columns and rows from a seeded generator; the questions
 and the cells that answer them stay. For each size and method: tokens of the solver's first prompt, texts encoded,
-recall of gold columns and values, seconds until the first question is answered from and for each further one.
+recall of gold columns and values, and the processor time until the first question can be answered and for each
+further one.
 
     python scripts/eval_scaling.py                       sizes 50 to 1000, a report in HTML and JSON
     python scripts/eval_scaling.py --sizes 50,100 --out /tmp/scaling
+    python scripts/eval_scaling.py --draw one/scaling.json other/scaling.json --out both
 
 The graphs are built without vectors of tables; columns are compared by words and vectors all the same.
 """
@@ -22,6 +24,7 @@ import shutil
 import tempfile
 import time
 from dataclasses import asdict, dataclass
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -156,9 +159,9 @@ def measure(graph: kgtable.KnowledgeGraph, size: int, method: str, table: list[l
     times: list[float] = []
     encoded, distinct, refused = 0, 0, False
     for question, named, cells in QUESTIONS:
-        started = time.perf_counter()
+        started = time.process_time()
         found = graph.retrieve(question, 50, method, embedding="minilm")
-        times.append(time.perf_counter() - started)
+        times.append(time.process_time() - started)
         assert isinstance(found, ShownRetrieval)
         encoded += found.encoded
         refused = refused or not found.shown
@@ -184,74 +187,94 @@ def _mean(numbers: list[float]) -> float:
     return round(sum(numbers) / len(numbers), 4) if numbers else 0.0
 
 
-def plot(results: list[Measured], what: str, title: str) -> str:
-    """A plot with logarithmic axes as SVG."""
-    width, height, left, bottom = 560, 300, 60, 40
-    shown = [r for r in results if not r.refused and getattr(r, what) > 0]
-    if not shown:
-        return ""
-    from math import log10
+PANELS = (
+    ("tokens", "tokens of the first prompt"),
+    ("encoded", "texts encoded"),
+    ("first_s", "processor time for the first question (s)"),
+    ("column_recall", "recall of gold columns"),
+)
+COLOURS = dict(zip(METHODS, ("#1b6ca8", "#5aa9d6", "#b0281c", "#2b8a3e", "#c0761b", "#7a4fa3"), strict=True))
 
-    xs = [log10(r.cells) for r in shown]
-    ys = [log10(getattr(r, what)) for r in shown]
-    x0, x1, y0, y1 = min(xs), max(xs), min(ys) - 0.05, max(ys) + 0.05
+
+def drawing(results: list[Measured]) -> str:
+    """All figures over the size of the table as one SVG document."""
+    sizes = sorted({r.size for r in results})
+    parts = [
+        _panel(results, sizes, what, title, 30 + 370 * (place % 2), 40 + 250 * (place // 2))
+        for place, (what, title) in enumerate(PANELS)
+    ]
+    for place, method in enumerate(METHODS):
+        x, y = 40 + 250 * (place % 3), 545 + 20 * (place // 3)
+        name = method.replace("tables=1", "").replace(":,", ":").rstrip(":")
+        parts.append(
+            f'<circle cx="{x}" cy="{y - 4}" r="4" fill="{COLOURS[method]}"/>'
+            f'<text x="{x + 10}" y="{y}">{html.escape(name)}</text>'
+        )
+    style = (
+        "text{font:12px sans-serif;fill:#222}.a{fill:#555}line{stroke:#bbb}polyline{fill:none;stroke-width:2}"
+    )
+    return "\n".join(
+        (
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 580" role="img">',
+            "<title>What TableRAG and its baselines show of a table, by its size</title>",
+            f'<style>{style}</style>\n<rect width="760" height="580" fill="#fff"/>',
+            *parts,
+            "</svg>\n",
+        )
+    )
+
+
+def _panel(results: list[Measured], sizes: list[int], what: str, title: str, left: int, top: int) -> str:
+    """One diagram; both axes are logarithmic but for shares. What was refused is left out."""
+    width, height = 300, 170
+    shown = [r for r in results if not r.refused and getattr(r, what) > 0]
+    share = what.endswith("recall")
+    values = [getattr(r, what) for r in shown] or [1.0]
+    low, high = (0.0, 1.0) if share else (min(values) / 1.5, max(values) * 1.5)
+    first, last = sizes[0] / 1.2, sizes[-1] * 1.2
 
     def at(r: Measured) -> tuple[float, float]:
-        x = left + (log10(r.cells) - x0) / max(x1 - x0, 1e-9) * (width - left - 150)
-        return x, height - bottom - (log10(getattr(r, what)) - y0) / max(y1 - y0, 1e-9) * (
-            height - bottom - 30
-        )
+        value = getattr(r, what)
+        across = log(r.size / first) / log(last / first)
+        up = (value - low) / (high - low) if share else log(value / low) / log(high / low)
+        return round(left + 40 + width * across, 1), round(top + 20 + height * (1 - up), 1)
 
+    base = top + 20 + height
     parts = [
-        f'<svg viewBox="0 0 {width} {height}" width="{width}"><text x="{left}" y="16">{html.escape(title)}</text>'
+        f'<text x="{left}" y="{top}">{html.escape(title)}</text>',
+        f'<line x1="{left + 40}" y1="{base}" x2="{left + 40 + width}" y2="{base}"/>',
+        f'<line x1="{left + 40}" y1="{top + 20}" x2="{left + 40}" y2="{base}"/>',
     ]
-    colours = ("#1f77b4", "#17becf", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd")
-    for colour, method in zip(colours, METHODS, strict=True):
-        line = [r for r in shown if r.method == method]
-        if not line:
-            continue
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, line))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+    for size in sizes:
+        x = left + 40 + width * log(size / first) / log(last / first)
+        parts.append(f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle" class="a">{size}²</text>')
+    for value in (0.0, 1.0) if share else (min(values), max(values)):
+        y = base - height * ((value - low) / (high - low) if share else log(value / low) / log(high / low))
+        parts.append(f'<text x="{left + 36}" y="{y + 4:.1f}" text-anchor="end" class="a">{value:,.4g}</text>')
+    for method, colour in COLOURS.items():
+        line = sorted((r for r in shown if r.method == method), key=lambda r: r.size)
+        points = " ".join(f"{x},{y}" for x, y in map(at, line))
+        if line:
+            parts.append(f'<polyline points="{points}" stroke="{colour}"/>')
         for r in line:
             x, y = at(r)
-            told = f"{r.method}, {r.cells:,} cells: {getattr(r, what):,}"
-            parts.append(
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"><title>{told}</title></circle>'
-            )
-        x, y = at(line[-1])
-        name = html.escape(method.replace("tables=1", "").replace(":,", ":").rstrip(":"))
-        parts.append(f'<text x="{x + 6:.1f}" y="{y + 4:.1f}" font-size="11" fill="{colour}">{name}</text>')
-    for size in sorted({r.size for r in shown}):
-        x = left + (log10(size * size) - x0) / max(x1 - x0, 1e-9) * (width - left - 150)
-        parts.append(
-            f'<text x="{x:.1f}" y="{height - 20}" font-size="11" text-anchor="middle">{size}²</text>'
-        )
-    ends = (min(shown, key=lambda r: getattr(r, what)), max(shown, key=lambda r: getattr(r, what)))
-    parts += (f'<text x="4" y="{at(r)[1]:.1f}" font-size="11">{getattr(r, what):,.6g}</text>' for r in ends)
-    return "".join((*parts, "</svg>"))
+            told = html.escape(f"{r.method}, {r.size}²: {getattr(r, what):,.4g}")
+            parts.append(f'<circle cx="{x}" cy="{y}" r="4" fill="{colour}"><title>{told}</title></circle>')
+    return "\n".join(parts)
 
 
 def page(results: list[Measured]) -> str:
-    """The report: plots, and a table of all figures."""
+    """The report: the drawing, and a table of all figures."""
     names = list(asdict(results[0]))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(_figure(value))}</td>" for value in asdict(r).values()) + "</tr>"
         for r in results
     )
-    plots = "".join(
-        plot(results, what, title)
-        for what, title in (
-            ("tokens", "Tokens of the first prompt"),
-            ("encoded", "Texts encoded"),
-            ("first_s", "Seconds, first question"),
-            ("further_s", "Seconds, further questions"),
-        )
-    )
     style = "body{font:14px sans-serif}td,th{padding:2px 8px;text-align:right}"
     return (
         f"<!doctype html><meta charset=utf-8><title>Scaling</title><style>{style}</style>"
-        f"<h1>TableRAG and its baselines on growing tables</h1>{plots}<table><tr>{head}</tr>{rows}</table>"
+        f"<h1>TableRAG and its baselines on growing tables</h1>{drawing(results)}<table><tr>{head}</tr>{rows}</table>"
     )
 
 
@@ -269,10 +292,20 @@ def main() -> None:
         "--methods", default="", help="those whose names contain one of these, apart by spaces"
     )
     parser.add_argument("--out", type=Path, default=Path("scaling"), help="folder of the report")
+    parser.add_argument(
+        "--draw",
+        type=Path,
+        nargs="+",
+        help="JSON files of earlier runs to draw together, instead of measuring",
+    )
     given = parser.parse_args()
+    if given.draw:
+        earlier = [Measured(**found) for path in given.draw for found in json.loads(path.read_text("utf-8"))]
+        latest = {(found.size, METHODS.index(found.method)): found for found in earlier}
+        write(given.out, [latest[key] for key in sorted(latest)])
+        return
     methods = [m for m in METHODS if any(part in m for part in given.methods.split())] or list(METHODS)
     results: list[Measured] = []
-    given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="kgtable-scaling-") as folder:
         os.environ["KGTABLE_CACHE"] = str(Path(folder) / "cache")
         embedder = load_embedder("minilm")
@@ -293,11 +326,16 @@ def main() -> None:
                     found = measure(graph, size, method, table)
                     results.append(found)
                     print("  " + json.dumps(asdict(found)), flush=True)
-    (given.out / "scaling.json").write_text(
-        json.dumps([asdict(r) for r in results], indent=1), encoding="utf-8"
-    )
-    (given.out / "scaling.html").write_text(page(results), encoding="utf-8")
-    print(f"{given.out / 'scaling.html'}")
+    write(given.out, results)
+
+
+def write(out: Path, results: list[Measured]) -> None:
+    """Write ``scaling.json``, ``scaling.svg`` and ``scaling.html`` into a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    content = json.dumps([asdict(r) for r in results], indent=1)
+    for name, text in (("json", content), ("svg", drawing(results)), ("html", page(results))):
+        (out / f"scaling.{name}").write_text(text, encoding="utf-8")
+    print(out / "scaling.html")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from threading import Lock
+from typing import Any
 
 from kgtable.errors import MissingExtraError
 from kgtable.evaluation.answer_metrics import contained, exact_match, number_of, numbers_match, token_f1
@@ -258,11 +259,15 @@ class ShownGold:
         self._lock = Lock()
 
     def columns(self, question: BenchmarkQuestion) -> set[Column]:
-        """The columns that the gold query reads; none where they are not known."""
-        named = {(str(table), int(column)) for table, column in question.extra.get("columns") or ()}
-        if named:
+        """The columns that the gold query reads; none where they are not known.
+
+        Those of the gold cells, and those that are ordered or grouped over more rows (``scan_cols``).
+        """
+        named = _columns(question.extra.get("columns"))
+        if named or not traced(question):
             return named
-        return {(table, column) for table, _, column in question.cells} if traced(question) else set()
+        read = {(table, column) for table, _, column in question.cells}
+        return read | _columns(question.extra.get("scan_cols")) if read else set()
 
     def values(self, question: BenchmarkQuestion) -> set[Value]:
         """The values in the gold tables that the gold SQL names in quotes."""
@@ -298,6 +303,10 @@ class ShownGold:
                 if len(self._tables) > _KEPT:
                     self._tables.popitem(last=False)
             return self._tables[table]
+
+
+def _columns(given: Any) -> set[Column]:
+    return {(str(table), int(column)) for table, column in given or ()}
 
 
 def _plain(text: str) -> str:

@@ -32,6 +32,7 @@ def _ref(name: str) -> dict[str, str]:
 
 _NUMBER = {"type": "number"}
 _NAMES = {"type": "object", "additionalProperties": _TEXT}
+_INFERRED = {"anyOf": [_object(name=_TEXT, confidence=_NUMBER, basis=_TEXT), {"type": "null"}]}
 _JOINED = _object(table=_TEXT, column=_WHOLE, name=_TEXT)
 _CITATIONS = _array(
     _object(
@@ -167,7 +168,8 @@ SCHEMAS: dict[str, Any] = {
         head=_WHOLE,
         direction={"enum": ["ltr", "rtl"]},
         notes=_array(_object(mark=_TEXT, text=_TEXT)),
-        columns=_array(_object(index=_WHOLE, title=_TEXT, predicate=_TEXT, unit=_TEXT)),
+        inferred=_INFERRED,
+        columns=_array(_object(index=_WHOLE, title=_TEXT, inferred=_INFERRED, predicate=_TEXT, unit=_TEXT)),
         rows=_array(_object(index=_WHOLE, kind=_TEXT, depth=_WHOLE, cells=_TEXTS)),
     ),
     "Term": {"type": "object", "required": ["type", "value"], "properties": {"type": _TEXT, "value": _TEXT}},

@@ -21,6 +21,10 @@ in_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSI
 UUID = "001e29d7-77e9-4434-9a3d-f72ef640fa79"
 LONG_ROWS, WIDE_COLUMNS = 1_200, 160
 WIDTHS = [(1400, False), (390, True)]
+CLUBS = (
+    (1, "Rovers", "Hull"), (2, "Harriers", "York"), (3, "Swifts", "Ely"), (4, "Albion", "Hull"),
+    (5, "Wanderers", "York"), (6, "Athletic", "Ely"), (7, "Victoria", "Hull"), (8, "Argyle", "Leeds"),
+)  # fmt: skip
 EU10 = "9,150"
 """Row and column of the cell EU10."""
 
@@ -47,6 +51,9 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     sidecar = '{"paragraphs": ["7. Ships and docks"]}'
     (folder / "reports" / f"{UUID}.json").write_text(sidecar, encoding="utf-8")
+    clubs = [f"C{number},{name},{town}" for number, name, town in CLUBS]
+    (folder / "clubs.csv").write_text("\n".join(["Club ID,Club,Town", *clubs[:6]]), encoding="utf-8")
+    (folder / "table_2.csv").write_text("\n".join(["Column 1,,Unnamed: 2", *clubs[3:]]), encoding="utf-8")
     kgtable.build(folder, folder / "kg", embedding="none").close()
     return folder / "kg"
 
@@ -117,7 +124,7 @@ def test_tables_that_are_not_there(server: Running, path: str) -> None:
 
 def test_titles_come_from_the_context_rather_than_from_uuids(server: Running) -> None:
     titles = {table["title"] for table in server.client.get("/api/tables").json()["tables"]}
-    assert titles == {"Long", "Wide", "Cities", "Ships and docks"}
+    assert titles == {"Long", "Wide", "Cities", "Ships and docks", "Clubs", "Table 2"}
 
 
 def test_folders_are_a_facet(server: Running) -> None:
@@ -216,6 +223,33 @@ def test_columns_sort_by_value_and_rows_are_found(browser: Browser) -> None:
     assert browser.find(".match").text == "Station 1199"
 
 
+def test_windows_tell_inferred_names_apart_from_printed_ones(server: Running) -> None:
+    found = server.client.get("/api/tables/table_2").json()
+    assert [column["inferred"]["name"] for column in found["columns"]] == ["Club ID", "Club", "Town"]
+    assert all(0 < column["inferred"]["confidence"] <= 1 for column in found["columns"])
+    assert found["title"] == "Table 2"
+    assert found["inferred"]["basis"] in ("tables", "headers")
+    assert found["rows"][0]["cells"] == ["Column 1", "", "Unnamed: 2"]
+    named = server.client.get("/api/tables/clubs").json()
+    assert [named["inferred"], *(column["inferred"] for column in named["columns"])] == [None] * 4
+    untitled = server.client.get(f"/api/tables/{id_of(server, 'ships')}").json()
+    assert (untitled["title"], untitled["inferred"]) == ("Ships and docks", None)
+
+
+@in_browser
+@pytest.mark.browser
+def test_inferred_names_stand_over_their_columns(browser: Browser) -> None:
+    browser.open("/tables/table_2")
+    browser.find("thead .inferred")
+    assert texts(browser, "thead .inferred") == ["probably Club ID", "probably Club", "probably Town"]
+    button = browser.find('[data-column="0"] button')
+    assert button.get_attribute("aria-label") == "A. Sort by column A, probably Club ID"
+    told = browser.find("thead .inferred").get_attribute("title")
+    assert told.startswith("Club ID: inferred from ")
+    assert told.endswith(" %")
+    assert texts(browser, "h1 .inferred")
+
+
 @in_browser
 @pytest.mark.browser
 def test_a_table_of_a_script_from_right_to_left_runs_so(browser: Browser) -> None:
@@ -252,7 +286,7 @@ def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> 
     browser.wait(lambda: texts(browser, "table.list tbody a") == ["Long"])
     assert "unit=KiloM" in browser.driver.current_url
     Select(browser.find("#facet-unit")).select_by_value("")
-    browser.wait(lambda: len(browser.all("table.list tbody tr")) == 4)
+    browser.wait(lambda: len(browser.all("table.list tbody tr")) == 6)
     browser.find('[data-sort="rows"]').click()
     browser.wait(lambda: browser.all('th[aria-sort="ascending"]'))
     assert texts(browser, "table.list tbody a")[-1] == "Long"
@@ -272,6 +306,7 @@ def test_the_list_is_narrowed_sorted_and_searched_in_cells(browser: Browser) -> 
         ("/tables/long?sort=1", ".cell.number"),
         (f"/tables/wide?cell={EU10}", "#cell dl"),
         ("/tables/cities", ".cell.number"),
+        ("/tables/table_2", "thead .inferred"),
         ("/tables/nowhere", "main .note"),
     ],
 )

@@ -83,12 +83,28 @@ function ruler(part, table, onSort, sorted) {
   const mark = order ? h("span", { "aria-hidden": "true" }, order === "ascending" ? "↑" : "↓") : null;
   const unit = part.unit ? h("span", { class: "unit" }, part.unit) : null;
   const name = letters(part.index);
-  const words = `Sort by ${part.title || `column ${name}`}`;
+  const guess = part.inferred ? inferredName(part.inferred) : null;
+  const called = part.inferred ? `column ${name}, probably ${part.inferred.name}` : part.title || `column ${name}`;
+  const words = `Sort by ${called}`;
   const content = onSort
-    ? h("button", { type: "button", class: "plain sort", title: words, "aria-label": `${name}. ${words}`, onclick: () => onSort(part.index) }, name, mark, unit)
-    : [name, unit];
+    ? h("button", { type: "button", class: "plain sort", title: words, "aria-label": `${name}. ${words}`, onclick: () => onSort(part.index) }, name, mark, guess, unit)
+    : [name, guess, unit];
   const frozen = part.index === table.label_column ? "ruler frozen" : "ruler";
   return h("th", { class: frozen, scope: "col", "aria-sort": order, "data-column": part.index }, content);
+}
+
+const BASES = {
+  columns: "like columns of other tables",
+  values: "its values",
+  tables: "like tables",
+  headers: "its headers",
+  model: "a language model",
+};
+
+/** A name that is not printed but inferred, marked as such, with its probability and what it was inferred from. */
+export function inferredName({ name, confidence, basis }) {
+  const source = basis === "user" ? "named in the mapping" : `inferred from ${BASES[basis] ?? basis}, probability ${Math.round(100 * confidence)} %`;
+  return h("span", { class: "inferred", dir: "auto", title: `${name}: ${source}` }, h("span", { class: "only-read" }, "probably "), name);
 }
 
 /** One row of the table as an element. */

@@ -3,7 +3,7 @@
 
 import { count, empty, failure, fetchJson, fill, h, later, letters, parameters, remember } from "./shell.js";
 import { showCell } from "./cell-panel.js";
-import { bringIntoSight, focusFirst, rowView, tableFrame } from "./table-view.js";
+import { bringIntoSight, focusFirst, inferredName, rowView, tableFrame } from "./table-view.js";
 
 const CHUNK = 100;
 const KEPT = 12;
@@ -198,7 +198,7 @@ function heading(table) {
   const context = table.caption && table.caption !== table.title ? [table.caption] : [];
   const path = [table.file, table.sheet ? `sheet ${table.sheet}` : null].filter(Boolean).join(" · ");
   return [
-    h("h1", { dir: "auto" }, table.title),
+    h("h1", { dir: "auto" }, table.title, table.inferred ? [" ", inferredName(table.inferred)] : null),
     h("p", { class: "quiet" }, table.subtitle ? h("span", { dir: "auto" }, `${table.subtitle} · `) : null, path),
     [...context, ...table.before].filter((text) => text !== table.title).map((text) => h("p", { dir: "auto", class: "beside" }, text)),
   ];

@@ -25,6 +25,7 @@ from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.column_stats import ColumnFact
+from kgtable.ontology.inferred_names import is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
 from kgtable.server.messages import Head
@@ -238,7 +239,7 @@ def table(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "rows_total": record.rows,
         "rows_shown": record.rows - head if order is None else len(order),
         "width": record.width,
-        "columns": [_column(frame, record, index) for index in columns],
+        "columns": [_column(graph, frame, record, index) for index in columns],
         "rows": [_row(frame, index, rows.get(index, TableRow(())), columns) for index in numbers],
     }
 
@@ -268,16 +269,26 @@ def _named(graph: KnowledgeGraph, id: str, record: TableRecord) -> dict[str, Any
         "iri": graph.names.table_iri(id),
         "title": name.title,
         "subtitle": name.subtitle,
+        "inferred": _inferred(graph, id, None) if is_missing_title(name.title, "") else None,
         "file": record.path,
         "sheet": record.sheet,
     }
 
 
-def _column(frame: TableFrame, record: TableRecord, index: int) -> dict[str, Any]:
+def _inferred(graph: KnowledgeGraph, id: str, column: int | None) -> dict[str, Any] | None:
+    """The name proposed for a column without a header, or for a table without a title; None where there is none."""
+    found = graph.inferred_names.at(id, column)
+    if found is None:
+        return None
+    return {"name": found.name, "confidence": found.confidence, "basis": found.basis}
+
+
+def _column(graph: KnowledgeGraph, frame: TableFrame, record: TableRecord, index: int) -> dict[str, Any]:
     fact = next((fact for fact in record.facts if fact.index == index), None)
     return {
         "index": index,
         "title": frame.table.columns[index].name,
+        "inferred": _inferred(graph, record.id, index),
         "predicate": frame.predicates[index],
         "unit": "" if fact is None else unit_chip(fact),
     }
@@ -368,7 +379,7 @@ def whole(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     everything = range(record.width)
     return {
         **_named(graph, id, record),
-        "columns": [_column(frame, record, index) for index in everything],
+        "columns": [_column(graph, frame, record, index) for index in everything],
         "rows": [
             {**_row(frame, index, row, everything), "values": _values(row)} for index, row in rows.items()
         ],

@@ -130,3 +130,20 @@ def test_gold_columns_and_values_are_measured(graph: KnowledgeGraph) -> None:
     found = ShownGold(graph.reader.content).scores(question, shown(graph, "tablerag:tables=1"))
     assert found["value_recall"] == 1.0
     assert ShownGold(graph.reader.content).scores(BenchmarkQuestion("q", "?"), shown(graph, "tablerag")) == {}
+
+
+def test_columns_that_are_ordered_or_grouped_are_gold_beside_those_of_traced_cells(
+    graph: KnowledgeGraph,
+) -> None:
+    cells = (("orders", 1, PRODUCT), ("orders", 2, PRODUCT))
+    extra = {"cells_from": "squall", "scan_cols": [["orders", AMOUNT]]}
+    gold = ShownGold(graph.reader.content)
+    assert gold.columns(BenchmarkQuestion("q", "?", cells=cells, extra=extra)) == {
+        ("orders", PRODUCT),
+        ("orders", AMOUNT),
+    }
+    assert (
+        gold.columns(BenchmarkQuestion("q", "?", cells=cells, extra=extra | {"cells_from": "answer"}))
+        == set()
+    )
+    assert gold.columns(BenchmarkQuestion("q", "?", extra=extra)) == set()
