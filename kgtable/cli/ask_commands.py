@@ -105,7 +105,7 @@ def retrieve(
         with text_output(output) as write:
             write(printed(retrieval, format or "table", graph, explain=explain))
     if not retrieval.triples:
-        note("Nothing in the graph fits the question.")
+        note(str(retrieval.trace.get("refused") or "Nothing in the graph fits the question."))
         sys.exit(NOTHING_FOUND)
 
 

@@ -6,10 +6,11 @@ A method is named with its options, if it has any: ``hybrid``, ``trag:clusters=5
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cached_property, lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -192,6 +193,14 @@ def read_method(text: str, methods: Mapping[str, Method] = METHODS) -> tuple[str
         values[option] = _value_of(f"{name}:{option}", value, types[option])
     options: Hashable = kind(**values)
     return name, options
+
+
+def require_range(options: object, names: Sequence[str], least: float = 1, most: float = inf) -> None:
+    """Refuse options that are out of range, both ends included. Raises `RetrievalError`."""
+    for name in names:
+        if not least <= getattr(options, name) <= most:
+            limits = f"is at least {least}" if most == inf else f"lies between {least} and {most}"
+            raise RetrievalError(f"The option {name} {limits}.")
 
 
 _TRUTHS = {

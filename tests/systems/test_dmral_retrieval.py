@@ -103,6 +103,14 @@ def test_options_turn_steps_off(graph: kgtable.KnowledgeGraph) -> None:
     assert DmralOptions().gaps
 
 
+@pytest.mark.parametrize(
+    "option", ["candidates=0", "seeds=0", "per_subquestion=-1", "residual=0", "steps=-1", "gap=nan", "gap=2"]
+)
+def test_options_out_of_range_are_refused(graph: kgtable.KnowledgeGraph, option: str) -> None:
+    with pytest.raises(RetrievalError, match=f"The option {option.partition('=')[0]} "):
+        graph.retrieve("Which club has most players?", 5, f"dmral:{option}")
+
+
 def test_a_model_words_subquestions_and_names_the_gap(
     graph: kgtable.KnowledgeGraph, index: GraphIndex
 ) -> None:

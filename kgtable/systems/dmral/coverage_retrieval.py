@@ -22,6 +22,7 @@ from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
 from kgtable.retrieval.question_terms import Query
 from kgtable.retrieval.ranking import Scored, table_scores
+from kgtable.retrieval.registry import require_range
 from kgtable.systems.dmral.connected_groups import GroupFinder, RelationGraph, TableGroup
 from kgtable.systems.dmral.decomposition import (
     Decomposition,
@@ -55,7 +56,7 @@ class DmralOptions:
     `candidates` tables of the question and `per_subquestion` of each sub-question are looked at, groups are
     built around the best `seeds`. A group that covers less than `gap` of the question has a gap, for
     which `residual` tables are looked for. Without `subquestions` or `gaps` these steps are left out.
-    `steps` is how often a program may be repaired.
+    `steps` is how often a program may be repaired. Raises `RetrievalError` for numbers out of range.
     """
 
     candidates: int = 30
@@ -67,6 +68,11 @@ class DmralOptions:
     residual: int = 3
     unions: bool = True
     steps: int = 2
+
+    def __post_init__(self) -> None:
+        require_range(self, ("candidates", "seeds", "per_subquestion", "residual"))
+        require_range(self, ("steps",), 0)
+        require_range(self, ("gap",), 0, 1)
 
 
 class CoverageRetriever(HybridRetriever):

@@ -90,7 +90,7 @@ class RandomRowsView:
                 drawn = random.Random(f"{self._seed} {id}")  # noqa: S311
                 places = sorted(drawn.sample(range(len(body)), min(self._rows, len(body))))
                 self._drawn[id] = [body[place] for place in places]
-                if len(self._drawn) * self._rows > KEPT_ROWS:
+                while len(self._drawn) > 1 and sum(map(len, self._drawn.values())) > KEPT_ROWS:
                     self._drawn.popitem(last=False)
             return self._drawn[id]
 

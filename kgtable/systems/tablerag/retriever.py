@@ -274,6 +274,8 @@ class ShowingRetriever:
                     continue
                 shown.append(table)
                 addresses += islice(places, max(k - len(addresses), 0))
+        if refused and not shown:
+            trace["refused"] = refused
         trace["columns_shown"] = sum(len(table.columns) for table in shown)
         trace["cells_shown"] = sum(len(table.cells) for table in shown)
         scores = {table.table: table.score for table in tables}

@@ -19,7 +19,7 @@ from kgtable.index.embedding import DEFAULT, Embedder, embedder_or_lexical
 from kgtable.index.graph_index import GraphIndex
 from kgtable.resources import cache_folder
 from kgtable.retrieval.question_terms import extract_labels, plain_labels
-from kgtable.retrieval.registry import Choice, Material, Method, Retrievers
+from kgtable.retrieval.registry import Choice, Material, Method, Retrievers, require_range
 from kgtable.retrieval.result import Retriever
 from kgtable.systems.tablerag.baselines import (
     RandomRowsView,
@@ -34,6 +34,10 @@ from kgtable.systems.tablerag.vocabulary import BUDGET
 
 PAPER_ROWS = 30
 """Rows (and columns) of the paper's baselines."""
+
+
+HOTTEST = 2
+"""The highest temperature that model interfaces take."""
 
 
 class ActionLanguage(StrEnum):
@@ -85,7 +89,7 @@ class BaselineOptions(SolverOptions):
 def make_tablerag(retrievers: Retrievers, choice: Choice) -> Retriever:
     """Schema and cell retrieval. Raises `RetrievalError` for options that make no sense."""
     options = choice.options if isinstance(choice.options, TableRagOptions) else TableRagOptions()
-    _positive(options, "tables", "steps", "votes", "top_k", "budget")
+    _check(options, "top_k", "budget")
     shelf = make_shelf(retrievers.material, options.budget, options.columns, options.cells, choice.embedding)
     return _retriever(retrievers, options, shelf, SchemaCellView(options.top_k))
 
@@ -95,7 +99,7 @@ def make_baseline(
 ) -> Retriever:
     """A baseline's retriever."""
     options = choice.options if isinstance(choice.options, BaselineOptions) else BaselineOptions()
-    _positive(options, "tables", "steps", "votes", "rows", "budget", "context")
+    _check(options, "rows", "budget", "context")
     material = retrievers.material
     shelf = make_shelf(material, options.budget, SearchMode.LEXICAL, SearchMode.LEXICAL, choice.embedding)
     return _retriever(retrievers, options, shelf, make(shelf, options))
@@ -205,10 +209,10 @@ def _table_keys(material: Material) -> Callable[[str], str | None]:
     return key
 
 
-def _positive(options: SolverOptions, *names: str) -> None:
-    for name in names:
-        if getattr(options, name) < 1:
-            raise RetrievalError(f"The option {name} is at least 1.")
+def _check(options: SolverOptions, *names: str) -> None:
+    """Raise `RetrievalError` for options that make no sense."""
+    require_range(options, ("tables", "steps", "votes", *names))
+    require_range(options, ("temperature",), 0, HOTTEST)
 
 
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> ReactSolver:

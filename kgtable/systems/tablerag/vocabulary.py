@@ -276,8 +276,7 @@ class ShownTable:
     """What is shown of one table.
 
     `text` is what stands in the prompt. `columns` are the columns whose names stand in it, `cells` the
-    values, by column, `rows` the grid rows that are shown with all of these columns. `scored` are the
-    places of cells for the result of retrieval, the best first.
+    values, by column, `rows` the grid rows that are shown with all of these columns.
     """
 
     table: str

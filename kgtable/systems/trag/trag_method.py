@@ -100,8 +100,10 @@ def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
 
 
 def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable | None) -> Solver:
-    """The solver of both methods."""
+    """The solver of both methods. Raises `ConfigError` for a presentation that does not exist."""
     del source
+    chosen = options if isinstance(options, TragOptions) else TragOptions()
+    presentation(chosen.shown)
 
     def related(tables: Sequence[str]) -> Sequence[tuple[str, str, TableRelation, float]]:
         from kgtable.systems.trag.coarse_to_fine import TragRetriever
@@ -109,7 +111,7 @@ def make_solver(retrievers: Retrievers, source: TableSource, options: Hashable |
         retriever = retrievers.get("trag")
         return retriever.relations_among(tables) if isinstance(retriever, TragRetriever) else ()
 
-    return GraphAwareSolver(related, options if isinstance(options, TragOptions) else TragOptions())
+    return GraphAwareSolver(related, chosen)
 
 
 METHODS = {

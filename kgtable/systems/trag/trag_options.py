@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kgtable.errors import RetrievalError
+from kgtable.retrieval.registry import require_range
 
 CLUSTERS, TYPICAL = 10, 100
 """K and k of the paper (appendix D.3)."""
@@ -75,10 +76,14 @@ class TragOptions:
     shown: str = "subtable"
 
     def __post_init__(self) -> None:
-        wholes = (self.clusters, self.typical, self.candidates, self.neighbours, self.rounds, self.kept)
-        if min(wholes) < 1 or not 0 <= self.alpha < 1:
+        require_range(self, ("clusters", "typical", "candidates", "neighbours", "rounds", "kept"))
+        require_range(self, ("threshold",), 0, 1)
+        if not 0 <= self.alpha < 1:
+            raise RetrievalError("The option alpha lies between 0 and 1, and is less than 1.")
+        if not self.features and self.start is Start.SIMILARITY:
             raise RetrievalError(
-                "An option of trag is out of range.", hint="Numbers from 1 on, and alpha from 0 to below 1."
+                "Without a feature no table is found.",
+                hint="Leave one of semantic, structural and heuristic on, or take start=hybrid.",
             )
 
     @property

@@ -113,9 +113,30 @@ def test_all_methods_answer_by_rules(graph: KnowledgeGraph, method: str) -> None
 
 
 def test_options_that_make_no_sense_are_refused(graph: KnowledgeGraph) -> None:
-    for method in ("tablerag:top_k=0", "tablerag:base=tablerag", "read-table:tables=0"):
+    for method in (
+        "top_k=0",
+        "base=tablerag",
+        "tables=0",
+        "temperature=-1",
+        "temperature=nan",
+        "temperature=99",
+    ):
         with pytest.raises(RetrievalError):
-            graph.retrieve(QUESTION, 5, method)
+            graph.retrieve(QUESTION, 5, f"tablerag:{method}")
+
+
+def test_more_rows_than_there_are_may_be_drawn(graph: KnowledgeGraph) -> None:
+    few, all_rows = (shown(graph, f"rand-row-sampling:tables=1,rows={rows}") for rows in (2, 10**8))
+    assert len(few.shown[0].rows) == 2
+    assert len(all_rows.shown[0].rows) > 2
+    again = shown(graph, f"rand-row-sampling:tables=1,rows={10**8}")
+    assert again.shown == all_rows.shown
+
+
+def test_a_retrieval_without_a_table_says_why(graph: KnowledgeGraph) -> None:
+    found = shown(graph, "read-table:context=1")
+    assert not found.triples
+    assert "too many for a context of 1 tokens" in found.trace["refused"]
 
 
 def test_gold_columns_and_values_are_measured(graph: KnowledgeGraph) -> None:

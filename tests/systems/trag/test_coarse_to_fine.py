@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kgtable
-from kgtable.errors import RetrievalError
+from kgtable.errors import ConfigError, RetrievalError
 from kgtable.retrieval.registry import read_method
 from kgtable.systems.methods import METHODS
 from kgtable.systems.trag.coarse_to_fine import TragRetriever
@@ -138,7 +138,13 @@ def test_options_are_preset_as_published() -> None:
 
 
 def test_options_out_of_range_are_refused(graph: kgtable.KnowledgeGraph) -> None:
-    with pytest.raises(RetrievalError, match="out of range"):
+    with pytest.raises(RetrievalError, match="alpha lies between 0 and 1"):
         replace(TragOptions(), alpha=1.0)
-    with pytest.raises(RetrievalError, match="out of range"):
+    with pytest.raises(RetrievalError, match="clusters is at least 1"):
         graph.retrieve(QUESTION, 5, "trag:clusters=0")
+    with pytest.raises(RetrievalError, match="threshold lies between 0 and 1"):
+        graph.retrieve(QUESTION, 5, "trag:threshold=nan")
+    with pytest.raises(RetrievalError, match="Without a feature"):
+        graph.retrieve(QUESTION, 5, "trag-paper:semantic=no,structural=no,heuristic=no")
+    with pytest.raises(ConfigError, match="no presentation 'nothing'"):
+        graph.ask(QUESTION, method="trag:shown=nothing", model="none")
