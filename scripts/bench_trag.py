@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -28,10 +29,10 @@ from kgtable.index.embedding import normalise
 from kgtable.index.postings import Floats
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
 from kgtable.systems.trag.coarse_to_fine import TableHypergraph, TragRetriever
-from kgtable.systems.trag.hypergraph import Hypergraph
+from kgtable.systems.trag.hypergraph import Hypergraph, spread
 from kgtable.systems.trag.table_features import FeatureSpace, similarities
 from kgtable.systems.trag.table_graph import nearest_tables, personalised_pagerank, within
-from kgtable.systems.trag.trag_options import Feature, PublishedOptions, Start, TragOptions
+from kgtable.systems.trag.trag_options import Feature, PublishedOptions, Start, TableRelation, TragOptions
 
 CUTOFFS = [10, 20, 50]
 TRIPLES = 1_000
@@ -71,7 +72,14 @@ PARAMETERS: Mapping[str, TragOptions] = {
     "semantic alone": replace(PAPER, structural=False, heuristic=False),
     "structural alone": replace(PAPER, semantic=False, heuristic=False),
     "heuristic alone": replace(PAPER, semantic=False, structural=False),
-    "without structural": replace(PAPER, structural=False),
+    "semantic and heuristic": replace(PAPER, structural=False),
+    "semantic and structural": replace(PAPER, heuristic=False),
+    "structural and heuristic": replace(PAPER, semantic=False),
+    **{
+        f"K = {clusters}, k = {typical}": replace(PAPER, clusters=clusters, typical=typical)
+        for clusters in (3, 5, 20)
+        for typical in (50, 150)
+    },
     "without PageRank": replace(PAPER, pagerank=False),
     "all tables, without PageRank (cosine)": replace(PAPER, pagerank=False, clusters=1),
     "all tables, PageRank": replace(PAPER, clusters=1),
@@ -94,15 +102,27 @@ class Bench:
         self.kg = api.open(graph)
         self.hybrid = cast(HybridRetriever, self.kg.retrievers.get("hybrid"))
         self.tables = self.hybrid.index.corpus.table_ids
-        started = time.perf_counter()
         made = cast(TragRetriever, self.kg.retrievers.get("trag-paper"))
         self.hypergraph: TableHypergraph = made.hypergraph
+        self.spent: dict[str, float] = {}
+        with self._watched("features"):
+            space = self.hypergraph.space
+        with self._watched("hyperedges"):
+            self.hyperedges = Hypergraph.build(
+                self.tables, self.hypergraph.texts, space, PAPER.clusters, PAPER.typical
+            )
         self.hypergraph.hyperedges(PAPER.clusters, PAPER.typical)
-        for options in (PAPER, OURS):
-            for relation in options.relations:
-                self.hypergraph.edges(relation, options.threshold, options.neighbours)
-        self.made_in = time.perf_counter() - started
+        for relation in TableRelation:  # parts come last: they are made from the others
+            with self._watched(f"edges by {relation}"):
+                self.hypergraph.edges(relation, PAPER.threshold, PAPER.neighbours)
         self._scores: dict[str, Floats | None] = {}
+
+    @contextmanager
+    def _watched(self, step: str) -> Iterator[None]:
+        """Keep the processor time of a step."""
+        started = time.process_time()
+        yield
+        self.spent[step] = time.process_time() - started
 
     def hybrid_scores(self, question: BenchmarkQuestion) -> Floats | None:
         """The table scores of `hybrid`, remembered for the next system."""
@@ -194,6 +214,49 @@ def scale(bench: Bench, count: int, questions: Sequence[BenchmarkQuestion]) -> s
     )
 
 
+def drift(bench: Bench, shares: Sequence[float]) -> Iterator[str]:
+    """What bringing the hyperedges up to date costs, and what it gives, when a share of the tables changes.
+
+    So many tables, drawn by a seeded generator, get text and vector of another one. The update is compared with a
+    clustering made anew: the mean squared distance of tables from the centre of their hyperedge by feature, as a
+    multiple of that of the new clustering.
+    """
+    before, texts = bench.hyperedges, list(bench.hypergraph.texts)
+    vectors = bench.hypergraph.index.vectors
+    for share in shares:
+        chance = np.random.default_rng(14)
+        count = max(1, round(share * len(texts)))
+        changed = chance.choice(len(texts), size=count, replace=False)
+        taken = chance.integers(len(texts), size=count)
+        now = list(texts)
+        for place, source in zip(changed.tolist(), taken.tolist(), strict=True):
+            now[place] = f"{texts[source]} [Header] Revision {place}"
+        rows = None if vectors is None else np.array(vectors.tables)
+        if rows is not None:
+            rows[changed] = rows[taken]
+        space = FeatureSpace.of(now, rows)
+        started = time.process_time()
+        updated = before.updated(bench.tables, now, space)
+        ended = time.process_time()
+        anew = Hypergraph.build(bench.tables, now, space, before.clusters, before.typical)
+        built = time.process_time() - ended
+        fresh = {feature: made.spread for feature, made in anew.clusterings.items()}
+        kept = {
+            feature: spread(of_feature, updated.clusterings[feature].labels)
+            for feature, of_feature in space.rows.items()
+        }
+        distances = ", ".join(f"{name} {kept[name] / max(fresh[name], 1e-9):.3f}" for name in kept)
+        how = (
+            "clustered anew"
+            if updated.moved == 0
+            else f"{updated.moved:,} tables moved, drift {updated.drift:.3f}"
+        )
+        yield (
+            f"{share:.1%} changed: {how}, {ended - started:.1f} s (anew {built:.1f} s), processor time; "
+            f"distance beside a new clustering: {distances}"
+        )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("benchmark", type=Path, help="folder of the benchmark")
@@ -203,12 +266,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--latency", action="store_true", help="time whole retrievals of trag and trag-paper")
     parser.add_argument("--without", nargs="*", default=[], choices=["bm25", "dense"], help="leave these out")
     parser.add_argument("--scale", nargs="*", type=int, default=[], help="time so many tables instead")
+    parser.add_argument("--drift", nargs="*", type=float, default=[], help="change such shares of the tables")
     parser.add_argument("--cutoffs", nargs=3, type=int, help="first so many tables")
     parser.add_argument("--every", type=int, default=1, help="use every n-th question")
     chosen = parser.parse_args(arguments)
     CUTOFFS[:] = chosen.cutoffs or CUTOFFS
     bench = Bench(chosen.graph)
-    print(f"{len(bench.tables):,} tables; features, hyperedges and edges in {bench.made_in:.1f} s")
+    spent = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in bench.spent.items())
+    print(f"{len(bench.tables):,} tables; processor time: {spent}; peak memory {peak_memory():.0f} MiB")
+    if chosen.drift:
+        for line_of in drift(bench, chosen.drift):
+            print(line_of, flush=True)
+        return
     for count in chosen.scale:
         print(scale(bench, count, Benchmark(chosen.benchmark).questions(chosen.splits[0])), flush=True)
     for split in [] if chosen.scale else chosen.splits:
@@ -235,8 +304,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(
                 f"{name}: {np.median(times):.0f} ms a question, 95th percentile {np.percentile(times, 95):.0f} ms"
             )
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"\npeak memory {memory:.0f} MiB")
+    print(f"\npeak memory {peak_memory():.0f} MiB")
+
+
+def peak_memory() -> float:
+    """MiB that this process has held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

@@ -5,15 +5,23 @@
 FOLDER is a benchmark folder, DIR its graph. Foreign keys are those in the sidecars of the tables (spider);
 parts are known from ``source_table`` and ``split`` in the sidecars (multitable). The relations are found
 anew from the graph's index, and timed.
+
+    python scripts/eval_relations.py FOLDER --kg DIR --growth 5000 10000 20000
+
+measures instead what finding them costs over so many tables of the graph, drawn by a seeded generator: the pairs of
+columns looked at beside all that there are, processor time, and memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
+import resource
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -22,8 +30,10 @@ from kgtable.building.contents import read_contents
 from kgtable.building.generations import GraphDirectory
 from kgtable.index.column_profiles import TableHead, TableProfiles, profiles_of
 from kgtable.index.corpus import Corpus
-from kgtable.index.joins import JoinFinder
+from kgtable.index.embedding import Matrix
+from kgtable.index.joins import KEPT_FROM, JoinFinder
 from kgtable.index.relations import header_vectors
+from kgtable.index.unions import UnionFinder, clusters_of
 
 Column = tuple[str, str]
 
@@ -77,6 +87,43 @@ def precision_recall(
     )
 
 
+def drawn_tables(profiles: TableProfiles, rows: Sequence[int], count: int) -> tuple[TableProfiles, list[int]]:
+    """The profiles of so many tables, drawn by a seeded generator, and the vector of each of their columns."""
+    chosen = sorted(random.Random(15).sample(range(len(profiles.heads)), min(count, len(profiles.heads))))
+    columns, vector_of = [], []
+    for table, number in enumerate(chosen):
+        for column in profiles.of_table[number]:
+            columns.append(replace(column, number=len(columns), table=table))
+            vector_of.append(rows[column.number] if rows else -1)
+    heads = tuple(profiles.heads[number] for number in chosen)
+    return TableProfiles(heads, tuple(columns), profiles.keys), vector_of
+
+
+def growth(
+    profiles: TableProfiles, vectors: Matrix | None, rows: Sequence[int], sizes: Sequence[int]
+) -> None:
+    """Print what finding joins and unions costs over so many tables."""
+    for size in sizes:
+        some, vector_of = drawn_tables(profiles, rows, size)
+        began = time.process_time()
+        finder = UnionFinder(some, vectors, vector_of)
+        pairs = list(finder.pairs())
+        clusters = clusters_of(pairs, len(some.heads))
+        joined = time.process_time()
+        joins = JoinFinder(some, vectors, vector_of, clusters)
+        kept = sum(found.score >= KEPT_FROM for found in joins.candidates())
+        ended = time.process_time()
+        count = len(some.columns)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(
+            f"{len(some.heads):,} tables, {count:,} columns: "
+            f"unions {joined - began:.1f} s ({len(pairs):,} pairs kept), joins {ended - joined:.1f} s "
+            f"({joins.looked_at:,} of {count * (count - 1):,} pairs looked at, {kept:,} kept), "
+            f"processor time; peak memory {memory:,.0f} MiB",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Find the relations and compare them with what is known."""
     parser = argparse.ArgumentParser(
@@ -85,10 +132,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kg", type=Path, required=True)
     parser.add_argument("--show", type=int, default=0, help="how many wrong and missed pairs to print")
+    parser.add_argument(
+        "--growth", type=int, nargs="+", help="so many tables, instead of all with their gold"
+    )
     options = parser.parse_args()
     from kgtable.index.relations import find_relations
 
     profiles, vectors, rows = open_profiles(options.kg)
+    if options.growth:
+        held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"profiles of {len(profiles.heads):,} tables: peak memory {held:,.0f} MiB")
+        growth(profiles, vectors, rows, sorted(options.growth))
+        return
     began = time.perf_counter()
     relations = find_relations(profiles, vectors, rows)
     spent = time.perf_counter() - began

@@ -104,6 +104,8 @@ class JoinFinder:
         vector_of: Sequence[int] = (),
         clusters: Sequence[Sequence[int]] = (),
     ) -> None:
+        self.looked_at = 0
+        """Pairs of columns that the last call of `candidates` looked at."""
         self._profiles = profiles
         self._vectors, self._vector_of = vectors, vector_of
         self._cluster = np.arange(-1, -1 - len(profiles.heads), -1)
@@ -132,6 +134,7 @@ class JoinFinder:
             codes = array("q", (left * count + right for left, right in pairs))
             brought.append(np.unique(np.frombuffer(codes, dtype=np.int64)))
         found = np.unique(np.concatenate(brought))
+        self.looked_at = len(found)
         for start in range(0, len(found), PAIRS_COMPARED):
             left, right = np.divmod(found[start : start + PAIRS_COMPARED], count)
             for one, other, common in zip(*map(np.ndarray.tolist, self._likely(left, right)), strict=True):

@@ -15,6 +15,9 @@ from kgtable.index.vectors import one_thread
 from kgtable.systems.trag.table_features import Rows
 from kgtable.systems.trag.trag_options import DAMPING, NEIGHBOURS
 
+ROWS_AT_ONCE = 1_000
+"""Rows of sparse features that are compared with all others at a time."""
+
 COMMONEST = 100
 """Tables that share a subject or predicate beyond which it tells nothing."""
 
@@ -27,7 +30,15 @@ def nearest_tables(rows: Rows, threshold: float, neighbours: int = NEIGHBOURS) -
     """
     count = rows.shape[0]
     if not isinstance(rows, np.ndarray):
-        return heaviest(sp.csr_matrix(rows @ rows.T), neighbours, threshold)
+        # a part of the rows at a time: common words would fill the matrix of all pairs
+        columns = sp.csr_matrix(rows.T)
+        parts = [
+            _strongest(
+                sp.csr_matrix(rows[start : start + ROWS_AT_ONCE] @ columns), neighbours, threshold, start
+            )
+            for start in range(0, count, ROWS_AT_ONCE)
+        ]
+        return _both_ways(sp.csr_matrix(sp.vstack(parts)) if parts else sp.csr_matrix((0, 0)))
     index = faiss.IndexFlatIP(rows.shape[1])
     dense = np.ascontiguousarray(rows, dtype=np.float32)
     index.add(dense)
@@ -36,21 +47,31 @@ def nearest_tables(rows: Rows, threshold: float, neighbours: int = NEIGHBOURS) -
     owner = np.repeat(np.arange(count), places.shape[1])
     places, cosines = places.ravel(), cosines.ravel()
     kept = (cosines >= threshold) & (places != owner) & (cosines > 0)
-    edges = sp.csr_matrix((cosines[kept], (owner[kept], places[kept])), shape=(count, count))
+    return _both_ways(sp.csr_matrix((cosines[kept], (owner[kept], places[kept])), shape=(count, count)))
+
+
+def _both_ways(edges: sp.csr_matrix) -> sp.csr_matrix:
+    """The symmetric graph with the edges of either direction."""
     return sp.csr_matrix(edges.maximum(edges.T))
 
 
 def heaviest(weights: sp.csr_matrix, neighbours: int, least: float = 0.0) -> sp.csr_matrix:
     """The graph with the heaviest edges of each node alone, without loops, symmetric."""
+    return _both_ways(_strongest(weights, neighbours, least))
+
+
+def _strongest(
+    weights: sp.csr_matrix, neighbours: int, least: float = 0.0, first_node: int = 0
+) -> sp.csr_matrix:
+    """The heaviest entries of each row without loops; row 0 is the node `first_node`."""
     entries = sp.coo_matrix(weights)
-    kept = (entries.row != entries.col) & (entries.data > 0) & (entries.data >= least)
+    kept = (entries.row + first_node != entries.col) & (entries.data > 0) & (entries.data >= least)
     row, column, weight = entries.row[kept], entries.col[kept], entries.data[kept]
     order = np.lexsort((column, -weight, row))
     row, column, weight = row[order], column[order], weight[order]
     first = np.searchsorted(row, row, side="left")
     kept = np.arange(len(row)) - first < neighbours
-    edges = sp.csr_matrix((weight[kept], (row[kept], column[kept])), shape=weights.shape)
-    return sp.csr_matrix(edges.maximum(edges.T))
+    return sp.csr_matrix((weight[kept], (row[kept], column[kept])), shape=weights.shape)
 
 
 def sharing_terms(

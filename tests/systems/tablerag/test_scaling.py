@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 from kgtable.answering.prompting import estimate_tokens
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
@@ -77,3 +78,18 @@ def test_the_generator_is_seeded_and_keeps_the_questions_columns() -> None:
     for name in eval_scaling.KEY_COLUMNS:
         columns = [[row[table[0].index(name)] for row in table[1:21]] for table in (small, large)]
         assert columns[0] == columns[1]
+
+
+def test_figures_are_drawn_without_what_was_refused() -> None:
+    measured = [
+        eval_scaling.Measured(
+            size, size**2, 10, method, refused, 100.0 * size, size, 1.0, 0.5, 1.0, 0.1, 0.01
+        )
+        for size in (50, 100)
+        for method, refused in (("tablerag:tables=1", False), ("read-table:tables=1", size == 100))
+    ]
+    drawn = ElementTree.fromstring(eval_scaling.drawing(measured))
+    told = [title.text or "" for title in drawn.iter("{http://www.w3.org/2000/svg}title")]
+    assert "tablerag:tables=1, 100²: 1e+04" in told
+    assert any(text.startswith("read-table:tables=1, 50²") for text in told)
+    assert not any(text.startswith("read-table:tables=1, 100²") for text in told)

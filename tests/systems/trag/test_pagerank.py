@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from kgtable.index.embedding import normalise
+from kgtable.systems.trag import table_graph
 from kgtable.systems.trag.table_graph import (
     heaviest,
     nearest_tables,
@@ -75,6 +76,16 @@ def test_near_tables_are_joined_from_the_threshold_on() -> None:
     assert nearest_tables(rows, 0.5).toarray() == pytest.approx(expected, abs=1e-6)
     sparse = nearest_tables(sp.csr_matrix(rows), 0.5).toarray()
     assert sparse == pytest.approx(expected, abs=1e-6)
+
+
+def test_sparse_rows_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = np.random.default_rng(3).random((11, 6)) * (np.random.default_rng(4).random((11, 6)) < 0.5)
+    rows = sp.csr_matrix(drawn.astype(np.float32))
+    whole = nearest_tables(rows, 0.3, 4).toarray()
+    monkeypatch.setattr(table_graph, "ROWS_AT_ONCE", 3)
+    assert nearest_tables(rows, 0.3, 4).toarray() == pytest.approx(whole)
+    assert np.count_nonzero(whole.diagonal()) == 0
+    assert nearest_tables(sp.csr_matrix((0, 6), dtype=np.float32), 0.3).shape == (0, 0)
 
 
 def test_rare_terms_join_tables_more_than_common_ones() -> None:
