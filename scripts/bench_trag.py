@@ -11,6 +11,7 @@ the first recall to hybrid, question by question, with its interval. The gold is
 from __future__ import annotations
 
 import argparse
+import re
 import resource
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -214,6 +215,45 @@ def scale(bench: Bench, count: int, questions: Sequence[BenchmarkQuestion]) -> s
     )
 
 
+def tagged_shape(model: str) -> Callable[[str], Sequence[float]]:
+    """The structural feature with spaCy: tokens, their length, shares of parts of speech, punctuation."""
+    import spacy
+
+    tagger = spacy.load(model, exclude=["parser", "ner", "lemmatizer"])
+
+    def shape(text: str) -> Sequence[float]:
+        tokens = tagger(re.sub(r"\[(?:Table|Caption|Header)\]", " ", text))
+        count = max(len(tokens), 1)
+        shares = [
+            sum(token.pos_ in kinds for token in tokens) / count
+            for kinds in ({"NOUN", "PROPN"}, {"VERB", "AUX"}, {"ADJ"}, {"PUNCT", "SYM"})
+        ]
+        return [float(np.log1p(len(tokens))), sum(map(len, tokens)) / count, *shares]
+
+    return shape
+
+
+def tagged(
+    bench: Bench, model: str, questions: Sequence[BenchmarkQuestion], hybrid: Measured
+) -> Iterator[str]:
+    """The published procedure with parts of speech by spaCy in place of the shape of words."""
+    made = bench.hypergraph
+    vectors = made.index.vectors
+    space = FeatureSpace.of(made.texts, None if vectors is None else vectors.tables, tagged_shape(model))
+    other = TableHypergraph(made.index, made.texts)
+    other.__dict__["space"] = space
+    wanted = (PAPER.clusters, PAPER.typical)
+    other._hypergraphs[wanted] = Hypergraph.build(bench.tables, made.texts, space, *wanted)
+    for name, options in {
+        "paper": PAPER,
+        "structural alone": replace(PAPER, semantic=False, heuristic=False),
+    }.items():
+        for shape, hypergraph in (("words' shape", made), ("spaCy", other)):
+            bench.hypergraph = hypergraph
+            yield line(f"{name}, {shape}", measured(questions, bench.by_trag(options)), hybrid, METRICS[:1])
+    bench.hypergraph = made
+
+
 def drift(bench: Bench, shares: Sequence[float]) -> Iterator[str]:
     """What bringing the hyperedges up to date costs, and what it gives, when a share of the tables changes.
 
@@ -267,6 +307,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--without", nargs="*", default=[], choices=["bm25", "dense"], help="leave these out")
     parser.add_argument("--scale", nargs="*", type=int, default=[], help="time so many tables instead")
     parser.add_argument("--drift", nargs="*", type=float, default=[], help="change such shares of the tables")
+    parser.add_argument("--spacy", help="compare the structural feature with one by this model of spaCy")
     parser.add_argument("--cutoffs", nargs=3, type=int, help="first so many tables")
     parser.add_argument("--every", type=int, default=1, help="use every n-th question")
     chosen = parser.parse_args(arguments)
@@ -286,6 +327,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"\n{split}: {len(asked):,} questions; recall @{', @'.join(map(str, CUTOFFS))}, then any and all"
         )
         hybrid = measured(asked, bench.by_hybrid)
+        if chosen.spacy:
+            for line_of in tagged(bench, chosen.spacy, asked, hybrid):
+                print(line_of, flush=True)
+            continue
         if chosen.ablation:
             for options in (PARAMETERS, ADDITIONS):
                 for name, option in options.items():

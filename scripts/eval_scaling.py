@@ -250,7 +250,9 @@ def _panel(results: list[Measured], sizes: list[int], what: str, title: str, lef
         parts.append(f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle" class="a">{size}²</text>')
     for value in (0.0, 1.0) if share else (min(values), max(values)):
         y = base - height * ((value - low) / (high - low) if share else log(value / low) / log(high / low))
-        parts.append(f'<text x="{left + 36}" y="{y + 4:.1f}" text-anchor="end" class="a">{value:,.4g}</text>')
+        parts.append(
+            f'<text x="{left + 36}" y="{y + 4:.1f}" text-anchor="end" class="a">{_figure(value)}</text>'
+        )
     for method, colour in COLOURS.items():
         line = sorted((r for r in shown if r.method == method), key=lambda r: r.size)
         points = " ".join(f"{x},{y}" for x, y in map(at, line))
@@ -258,7 +260,7 @@ def _panel(results: list[Measured], sizes: list[int], what: str, title: str, lef
             parts.append(f'<polyline points="{points}" stroke="{colour}"/>')
         for r in line:
             x, y = at(r)
-            told = html.escape(f"{r.method}, {r.size}²: {getattr(r, what):,.4g}")
+            told = html.escape(f"{r.method}, {r.size}²: {_figure(getattr(r, what))}")
             parts.append(f'<circle cx="{x}" cy="{y}" r="4" fill="{colour}"><title>{told}</title></circle>')
     return "\n".join(parts)
 
@@ -279,7 +281,9 @@ def page(results: list[Measured]) -> str:
 
 
 def _figure(value: Any) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -95,6 +95,9 @@ def shape_of(text: str) -> list[float]:
     ]
 
 
+Shape: TypeAlias = Callable[[str], Sequence[float]]
+"""What gives the components of the structural feature of a text, always as many."""
+
 WORDS_KEPT = 4_096
 """Most frequent words that the heuristic feature counts."""
 
@@ -110,22 +113,21 @@ class FeatureSpace:
     _mean: Floats
     _deviation: Floats
     _words: Any
+    _shape: Shape
 
     @classmethod
-    def of(cls, texts: Sequence[str], vectors: Matrix | None) -> FeatureSpace:
+    def of(cls, texts: Sequence[str], vectors: Matrix | None, shape: Shape = shape_of) -> FeatureSpace:
         """The features of linearised tables; `vectors` are those of the search index, shape (tables, d).
 
-        The structural feature is standardised, each component over all tables. Raises `MissingExtraError`
-        without scikit-learn.
+        The structural feature is what `shape` measures of a text, each component standardised over all tables.
+        Raises `MissingExtraError` without scikit-learn.
         """
         try:
             from sklearn.feature_extraction.text import TfidfVectorizer
         except ImportError:
             raise MissingExtraError("The method trag", "trag") from None
-        shapes = np.array([shape_of(text) for text in texts], dtype=np.float32).reshape(
-            len(texts), len(SHAPE)
-        )
-        known = shapes if texts else np.zeros((1, len(SHAPE)), dtype=np.float32)
+        known = np.array([shape(text) for text in texts or [""]], dtype=np.float32)
+        shapes = known[: len(texts)]
         mean, deviation = known.mean(0), np.maximum(known.std(0), 1e-6)
         words = TfidfVectorizer(
             token_pattern=r"(?u)\w+",  # noqa: S106
@@ -140,14 +142,14 @@ class FeatureSpace:
         rows: dict[Feature, Rows] = {} if vectors is None else {Feature.SEMANTIC: np.asarray(vectors)}
         rows[Feature.STRUCTURAL] = _of_length_one((shapes - mean) / deviation)
         rows[Feature.HEURISTIC] = counted
-        return cls(rows, mean, deviation, words)
+        return cls(rows, mean, deviation, words, shape)
 
     def of_question(self, question: str, vector: Matrix | None) -> dict[Feature, Floats]:
         """A question's features, made the same way; `vector` is its embedding, shape (d,)."""
         found: dict[Feature, Floats] = {}
         if vector is not None and Feature.SEMANTIC in self.rows:
             found[Feature.SEMANTIC] = vector
-        shape = np.array(shape_of(question), dtype=np.float32)
+        shape = np.array(self._shape(question), dtype=np.float32)
         found[Feature.STRUCTURAL] = _of_length_one(((shape - self._mean) / self._deviation)[None])[0]
         counted = sp.csr_matrix(self._words.transform([question]))
         found[Feature.HEURISTIC] = np.asarray(counted.todense(), dtype=np.float32)[0]

@@ -90,6 +90,6 @@ def test_figures_are_drawn_without_what_was_refused() -> None:
     ]
     drawn = ElementTree.fromstring(eval_scaling.drawing(measured))
     told = [title.text or "" for title in drawn.iter("{http://www.w3.org/2000/svg}title")]
-    assert "tablerag:tables=1, 100²: 1e+04" in told
+    assert "tablerag:tables=1, 100²: 10,000" in told
     assert any(text.startswith("read-table:tables=1, 50²") for text in told)
     assert not any(text.startswith("read-table:tables=1, 100²") for text in told)

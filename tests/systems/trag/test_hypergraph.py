@@ -169,3 +169,13 @@ def test_the_structural_feature_is_standardised() -> None:
     assert np.abs(rows).max(axis=0).min(initial=1, where=np.ptp(rows, axis=0) > 0) > 0.05
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1)
     assert len(ids) == len(rows)
+
+
+def test_the_structural_feature_may_be_measured_otherwise() -> None:
+    texts = ["[Table] [Caption] a", "[Table] [Caption] a b c", "[Table] [Caption] a b c d e"]
+    space = FeatureSpace.of(texts, None, lambda text: [float(len(text)), float(text.count(" "))])
+    rows = space.rows[Feature.STRUCTURAL]
+    assert rows.shape == (3, 2)
+    assert space.of_question("a b c d e f", None)[Feature.STRUCTURAL].shape == (2,)
+    assert float(rows[0] @ rows[2]) < 0  # standardised: the shortest and the longest lie on either side
+    assert FeatureSpace.of([], None).rows[Feature.STRUCTURAL].shape == (0, len(SHAPE))
