@@ -142,6 +142,7 @@ class Stages:
                     Failure(stage, "LLMReplyError", str(found.trace[trace])[:LONGEST_MESSAGE])
                 )
         work.scores |= retrieval_scores(question, found, self._plan.k)
+        work.ranked = [table.table for table in found.tables[: CUTOFFS[-1]]]
         if isinstance(found, ShownRetrieval):
             if self._plan.oracle_tables and question.tables:
                 with work.stage("retrieval"):
@@ -208,6 +209,7 @@ class _Work:
     def __init__(self, system: System, question: BenchmarkQuestion) -> None:
         self.system, self.question = system, question
         self.scores: dict[str, float] = {}
+        self.ranked: list[str] = []
         self.failures: list[Failure] = []
         self.ms: dict[str, float] = {}
         self.answer: Answer | None = None
@@ -236,7 +238,7 @@ class _Work:
         return Record(
             system=self.system.name,
             question=self.question.id,
-            tables=tuple(table.table for table in found.tables[: CUTOFFS[-1]]),
+            tables=tuple(self.ranked),
             scores=self.scores,
             answer=None if self.answer is None else answer_json(self.answer),
             verdict=self.verdict,
@@ -407,18 +409,20 @@ def _prepared_again(before: Record | None, now: Record) -> Record:
 def _in_parallel(
     work: Callable[[BenchmarkQuestion], Record | None], questions: Sequence[BenchmarkQuestion], workers: int
 ) -> Iterator[Record | None]:
-    """Results as they arrive; only a few questions are started ahead."""
+    """Results as they arrive, those that are there at once in order; only a few questions are started ahead."""
     pool = ThreadPoolExecutor(workers)
     try:
-        begun: set[Future[Record | None]] = set()
+        begun: list[Future[Record | None]] = []
         for question in questions:
-            begun.add(pool.submit(work, question))
+            begun.append(pool.submit(work, question))
             if len(begun) >= 2 * workers:
-                ended, begun = wait(begun, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in ended)
+                ended, waiting = wait(begun, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in begun if future in ended)
+                begun = [future for future in begun if future in waiting]
         while begun:
-            ended, begun = wait(begun, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in ended)
+            ended, waiting = wait(begun, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in begun if future in ended)
+            begun = [future for future in begun if future in waiting]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

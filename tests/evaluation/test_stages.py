@@ -53,6 +53,21 @@ def test_a_question_goes_through_all_stages(graph: kgtable.KnowledgeGraph, plan:
     assert record.prompt == "asked"
 
 
+def test_gold_tables_given_to_be_shown_do_not_count_as_found(
+    graph: kgtable.KnowledgeGraph, benchmark_folder: Benchmark
+) -> None:
+    method = System("read-schema:base=bm25")
+    plan = make_plan(graph, benchmark_folder, (method,), oracle_tables=True)
+    wrong = next(id for id in graph.tables if id not in plan.questions[0].tables)
+    question = replace(plan.questions[0], tables=(wrong,), cells=())
+    record = Stages(graph, plan).record(method, question)
+    assert record is not None
+    assert not record.failures
+    assert {triple.partition(",")[0] for triple in record.triples} == {wrong}
+    assert record.tables[0] != wrong
+    assert record.scores["recall@1"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("error", "passing"), [(ZeroDivisionError("by nought"), False), (LLMRateLimitError("slow down"), True)]
 )
