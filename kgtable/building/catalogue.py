@@ -150,6 +150,11 @@ class Catalogue:
             unchanged=sum(old[id] == new[id] for id in new.keys() & old.keys()),
         )
 
+    def unchanged_tables(self, before: Catalogue) -> set[str]:
+        """The ids of the tables that were converted from the same content with the same settings."""
+        old, new = before._versions(), self._versions()
+        return {id for id in new.keys() & old.keys() if old[id] == new[id]}
+
     def tables_as_in(self, before: Catalogue) -> set[str]:
         """The ids of the tables whose files hold what they held in an earlier catalogue."""
         old, new = (

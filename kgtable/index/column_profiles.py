@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -104,6 +105,16 @@ class TableHead:
         """The head of a table's content."""
         return cls(content.id, content.title, content.heading, tuple(name for name, _ in content.columns))
 
+    def to_list(self) -> list[object]:
+        """The fields as JSON values."""
+        return [self.id, self.title, self.heading, self.names]
+
+    @classmethod
+    def from_list(cls, fields: Sequence[Any]) -> TableHead:
+        """What `to_list` gave."""
+        id, title, heading, names = fields
+        return cls(id, title, tuple(heading), tuple(names))
+
     @cached_property
     def words(self) -> frozenset[str]:
         """The stems of its title, or of its id where it has none."""
@@ -154,6 +165,16 @@ class TableProfiles:
     heads: tuple[TableHead, ...]
     columns: tuple[ColumnProfile, ...]
     keys: tuple[str, ...]
+
+    def under(self, heads: Sequence[TableHead]) -> TableProfiles:
+        """The same columns under other headers and titles."""
+        columns = (
+            column
+            if (name := heads[column.table].names[column.index]) == column.name
+            else replace(column, name=name, words=header_words(name))
+            for column in self.columns
+        )
+        return TableProfiles(tuple(heads), tuple(columns), self.keys)
 
     @cached_property
     def of_table(self) -> tuple[tuple[ColumnProfile, ...], ...]:
