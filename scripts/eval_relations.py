@@ -90,7 +90,7 @@ def main() -> None:
 
     profiles, vectors, rows = open_profiles(options.kg)
     began = time.perf_counter()
-    relations = find_relations(profiles, vectors, rows)
+    relations, _ = find_relations(profiles, vectors, rows)
     spent = time.perf_counter() - began
     print(f"{options.folder.name}: {len(profiles.heads)} tables, {len(relations.joins)} joins, "
           f"{len(relations.unions)} unions, {spent:.1f} s")  # fmt: skip

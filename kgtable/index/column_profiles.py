@@ -45,6 +45,11 @@ SMALL_FOLDER = 60
 """Tables up to which all of a graph are taken to be about one thing."""
 
 
+def is_small(tables: int) -> bool:
+    """Whether all of so many tables are taken to be about one thing."""
+    return tables <= SMALL_FOLDER
+
+
 class ValueForm(StrEnum):
     """What most values of a column look like."""
 
@@ -187,7 +192,7 @@ class TableProfiles:
     @cached_property
     def kin(self) -> tuple[frozenset[str], ...]:
         """What each table may have in common with others: its headings, how its id begins, a small folder."""
-        small = ("folder",) if len(self.heads) <= SMALL_FOLDER else ()
+        small = ("folder",) if is_small(len(self.heads)) else ()
         return tuple(
             frozenset((*(f"heading {text.casefold()}" for text in head.heading), f"id {_first_part(head.id)}", *small))
             for head in self.heads

@@ -70,6 +70,15 @@ class EarlierCorpus:
         unchanged = catalogue.unchanged_tables(Catalogue.load(before.catalogue_path))
         return cls(previous, saved, names, unchanged.intersection(saved.corpus.table_ids))
 
+    def tables_called_as_in(self, names: InferredNames) -> set[str]:
+        """The unchanged tables to which users and models gave the same names."""
+
+        def given(found: InferredNames) -> set[tuple[str, int | None, str]]:
+            return {(name.table, name.column, name.name) for name in found if name.basis in ("user", "model")}
+
+        changed = {table for table, _, _ in given(self.names) ^ given(names)}
+        return {table for table in self.unchanged if table not in changed}
+
 
 def is_as_built(generation: Generation) -> bool:
     """Whether nobody wrote to the graph of the generation before, and its tables are called as in this one."""

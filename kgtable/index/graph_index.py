@@ -24,7 +24,8 @@ from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import EmbeddedStore, TripleStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces
-from kgtable.index.column_profiles import TableHead, TableProfiles
+from kgtable.index.column_profiles import TableHead, TableProfiles, is_small
+from kgtable.index.compared_columns import ComparedColumns, unchanged_places
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.corpus_assembly import assemble
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
@@ -94,6 +95,7 @@ def build_index(
                 profiles, [units.get((heads[c.table].id, c.index), "") for c in profiles.columns], embed
             )
 
+        name = "none" if embedder is None else embedder.name
         version = "" if previous is None else str(read_about(previous).get("made_by", ""))
         earlier = EarlierCorpus.of_previous(generation, catalogue, previous, version)
         written = GenerationCorpus(generation, ids, folder, earlier, inferred)
@@ -102,8 +104,8 @@ def build_index(
         if cache is not None:
             texts = written.saved.parts.table_texts
             write_vectors(written.saved.corpus, texts, folder, cache, piece_texts(passages, pieces))
-        _write_relations(generation, written, folder)
-        name = "none" if embedder is None else embedder.name
+        same_model = previous is not None and read_about(previous)["embedding"] == name
+        _write_relations(generation, written, folder, earlier if same_model else None)
         _write_about(folder, embedding, name, len(ids), contents_state(generation))
 
 
@@ -169,11 +171,27 @@ def _embed_names(cache: VectorCache, folder: Path) -> Callable[[Sequence[str]], 
     return embed
 
 
-def _write_relations(generation: Generation, written: GenerationCorpus, folder: Path) -> None:
-    """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph."""
-    names = written.names
+def _write_relations(
+    generation: Generation, written: GenerationCorpus, folder: Path, earlier: EarlierCorpus | None
+) -> None:
+    """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph.
+
+    Columns of tables that are as they were in the `earlier` corpus are not compared again.
+    """
+    names, corpus = written.names, written.saved.corpus
     heads = [_with_given_names(head, names) for head in written.profiles.heads]
-    relations = find_relations(written.profiles.under(heads), *header_vectors(written.saved.corpus, folder))
+    known = None
+    if earlier is not None:
+        before = earlier.saved.corpus
+        same = earlier.tables_called_as_in(names)
+        if is_small(len(before.table_ids)) == is_small(len(corpus.table_ids)):
+            tables = unchanged_places(before.table_ids, corpus.table_ids, same)
+            compared = ComparedColumns.open(earlier.folder, len(before.places.column_table))
+            known = compared.moved(tables, before.places, corpus.places)
+    relations, compared = find_relations(
+        written.profiles.under(heads), *header_vectors(corpus, folder), known
+    )
+    compared.save(folder)
     relations.save(folder)
     unchanged = contents_state(generation) == store_state(generation.store_path)
     spaces = Namespaces(generation.base)

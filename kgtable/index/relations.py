@@ -21,6 +21,7 @@ from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, Pair, integer, typed
 from kgtable.index.column_profiles import ColumnProfile, TableProfiles
+from kgtable.index.compared_columns import ComparedColumns
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.joins import KEPT_FROM, JoinCandidate, JoinFinder
@@ -173,24 +174,28 @@ def header_vectors(corpus: Corpus, folder: Path) -> tuple[Matrix | None, list[in
 
 
 def find_relations(
-    profiles: TableProfiles, vectors: Matrix | None = None, vector_of: Sequence[int] = ()
-) -> TableRelations:
+    profiles: TableProfiles,
+    vectors: Matrix | None = None,
+    vector_of: Sequence[int] = (),
+    known: ComparedColumns | None = None,
+) -> tuple[TableRelations, ComparedColumns]:
     """The relations between tables.
 
     Args:
         profiles: of the columns of all tables.
         vectors: of the distinct headers; None for a lexical index, where words stand for the meaning.
         vector_of: for each column the row of its header among the vectors, -1 for none.
+        known: pairs of columns, in tables that are as they were, of which an earlier build found that they are no join.
 
     Returns:
-        Joins and unions in the order of the tables.
+        Joins and unions in the order of the tables, and the pairs of columns that are no join.
     """
     pairs = list(UnionFinder(profiles, vectors, vector_of).pairs())
     clusters = clusters_of(pairs, len(profiles.heads))
-    finder = JoinFinder(profiles, vectors, vector_of, clusters)
-    best = _best(found for found in finder.candidates() if found.score >= KEPT_FROM)
-    joins = [_joinable(found, finder, profiles) for found in best]
-    return TableRelations(joins, _unionable(clusters, pairs, profiles))
+    finder = JoinFinder(profiles, vectors, vector_of, clusters, known)
+    likely = [found for found in finder.candidates() if found.score >= KEPT_FROM]
+    joins = [_joinable(found, finder, profiles) for found in _best(likely)]
+    return TableRelations(joins, _unionable(clusters, pairs, profiles)), finder.compared(likely)
 
 
 def _best(found: Iterable[JoinCandidate]) -> Iterator[JoinCandidate]:

@@ -16,10 +16,12 @@ from kgtable.graph.document_statements import StoredDocument
 from kgtable.graph.store import TripleStore, store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.terms import Namespaces
+from kgtable.index.column_profiles import ColumnProfile
 from kgtable.index.corpus import NONE, Corpus, CorpusParts
 from kgtable.index.corpus_assembly import TableText, assemble
 from kgtable.index.embedding import Embedder
 from kgtable.index.graph_index import VERSION, GraphIndex, ensure_index, index_step, read_about
+from kgtable.index.joins import JoinCandidate, JoinFinder
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
 
 
@@ -117,9 +119,8 @@ def _teams(folder: Path, number: int, *, headers: str = "Nation,Code,Players", s
     (folder / f"teams-{number}.json").write_text(title, encoding="utf-8")
 
 
-@pytest.mark.parametrize("embedding", ["none", "words"])
 def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
-    embedding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtable.index.generation_corpus.MOST_FRESH", 0.9)
     monkeypatch.setattr("kgtable.index.substring.GRAMS_AT_ONCE", 7)
@@ -152,15 +153,28 @@ def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
     def empty() -> None:
         (tables / "aa.csv").unlink()
 
-    build(tables, tmp_path / "kg", embedding)
+    compared: list[JoinCandidate | None] = []
+    plain_comparison = JoinFinder._compared
+
+    def noted(
+        finder: JoinFinder, left: ColumnProfile, right: ColumnProfile, common: int
+    ) -> JoinCandidate | None:
+        compared.append(plain_comparison(finder, left, right, common))
+        return compared[-1]
+
+    monkeypatch.setattr(JoinFinder, "_compared", noted)
+    build(tables, tmp_path / "kg")
     for step, change in enumerate((changed_rows, lost_headers, lost_texts, first_and_last, empty)):
         change()
         assembled.clear()
-        updated = build(tables, tmp_path / "kg", embedding)
+        compared.clear()
+        updated = build(tables, tmp_path / "kg")
+        compared_again = len(compared)
         assert assembled
         assert max(map(len, assembled)) < 6, change.__name__
-        fresh = build(tables, tmp_path / f"fresh-{step}", embedding)
+        fresh = build(tables, tmp_path / f"fresh-{step}")
         assert files_of(updated.index_path) == files_of(fresh.index_path), change.__name__
+        assert 2 * compared_again < len(compared) - compared_again, change.__name__
 
 
 def test_an_index_made_by_other_code_is_not_taken_over(
