@@ -67,7 +67,7 @@ class EarlierCorpus:
             saved, names = SavedCorpus.open(previous), InferredNames.open(previous)
         except VocabularyIndexError:
             return None
-        unchanged = catalogue.unchanged_tables(Catalogue.load(before.catalogue_path))
+        unchanged, _ = catalogue.unchanged_since(before.catalogue_path)
         return cls(previous, saved, names, unchanged.intersection(saved.corpus.table_ids))
 
     def tables_called_as_in(self, names: InferredNames) -> set[str]:

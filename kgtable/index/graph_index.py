@@ -135,7 +135,7 @@ def _known_passages(
     before = generation.previous
     if before is None or previous is None or not is_as_built(generation):
         return {}
-    unchanged = catalogue.documents_as_in(Catalogue.load(before.catalogue_path))
+    _, unchanged = catalogue.unchanged_since(before.catalogue_path)
     try:
         found = PassageIndex(previous).by_document()
     except VocabularyIndexError:
