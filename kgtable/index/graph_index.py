@@ -44,6 +44,7 @@ from kgtable.index.postings import Integers
 from kgtable.index.relations import FILE as RELATIONS
 from kgtable.index.relations import STATED_BY, STATED_OF, find_relations, header_vectors, relation_blocks
 from kgtable.index.substring import LexicalIndex, folded, write_grams
+from kgtable.index.table_columns import TableColumns
 from kgtable.ontology.column_stats import Proposals, Summary, clean_text, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.storage import link_tree, storage_errors, whole_file
@@ -482,3 +483,18 @@ class GraphIndex:
     @cached_property
     def _embedder(self) -> Embedder | None:
         return self._load(self.embedding)
+
+
+def indexed_columns(folder: Path, store: TripleStore) -> Callable[[str], TableColumns | None]:
+    """The tables of an index by id, column by column; none where it is missing or the store was changed since."""
+    try:
+        index = GraphIndex(folder)
+    except VocabularyIndexError:
+        return lambda id: None
+    places = {id: at for at, id in enumerate(index.corpus.table_ids)}
+
+    def columns(id: str) -> TableColumns | None:
+        place = places.get(id)
+        return TableColumns(index.corpus, place) if place is not None and index.describes(store) else None
+
+    return columns

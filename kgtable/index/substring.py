@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.postings import Integers, distinct, mapped
+from kgtable.index.postings import Integers, distinct, mapped, ranges
 
 
 class Strings(Sequence[str]):
@@ -48,6 +49,25 @@ class Strings(Sequence[str]):
     def between(self, first: int, last: int) -> bytes:
         """The bytes of the strings from number `first` to before `last`, one after the other."""
         return self._content[self._starts[first] : self._starts[last]]
+
+    def equal(self, ones: Integers, others: Integers) -> npt.NDArray[np.bool_]:
+        """Of each pair of numbers, whether their strings are equal; looked at some pairs at a time."""
+        content = np.frombuffer(self._content, dtype=np.uint8)
+        found = np.ones(len(ones), dtype=np.bool_)
+        for start in range(0, len(ones), _RUN):
+            one, other = ones[start : start + _RUN], others[start : start + _RUN]
+            lengths = self._starts[one + 1] - self._starts[one]
+            same = lengths == self._starts[other + 1] - self._starts[other]
+            looked_at = np.flatnonzero(same & (one != other) & (lengths > 0))
+            if len(looked_at):
+                first, last, beside, end = (
+                    self._starts[some[looked_at] + after] for some in (one, other) for after in (0, 1)
+                )
+                letters = content[ranges(first, last)] == content[ranges(beside, end)]
+                begins = np.cumsum(last - first) - (last - first)
+                same[looked_at] = np.logical_and.reduceat(letters, begins)
+            found[start : start + _RUN] = same
+        return found
 
     def place(self, piece: bytes, low: int = 0) -> int:
         """How many of the strings, which are in order, come before these bytes; none of the first `low` does not."""
