@@ -83,6 +83,10 @@ class ColumnSource(Protocol):
         """The first cell of each row, as `column` gives them."""
         ...
 
+    def first_rows(self, count: int) -> Iterator[tuple[int, int, CellContent]]:
+        """Grid row, column and content of the cells of so many rows."""
+        ...
+
 
 class FoundCell(NamedTuple):
     """A cell with the label of its row and that of the heading the row stands under."""

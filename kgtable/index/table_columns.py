@@ -7,7 +7,7 @@ one, and columns that nobody asks for are not read.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.table_content import CellContent
 from kgtable.index.corpus import Corpus
+from kgtable.index.postings import ranges
 
 
 class TableColumns:
@@ -53,6 +54,16 @@ class TableColumns:
         rows = self._first_row + np.flatnonzero(self._place >= 0)
         return self._different(start[rows].astype(np.int64), np.arange(len(rows)))
 
+    def first_rows(self, count: int) -> Iterator[tuple[int, int, CellContent]]:
+        """Grid row, column and content of the cells of so many rows. Raises as `column` does."""
+        places = self._corpus.places
+        body = self._first_row + np.flatnonzero(self._place >= 0)[:count]
+        cells = ranges(places.row_cell_start[body], places.row_cell_start[body + 1])
+        rows = places.row_number[places.cell_row[cells]].tolist()
+        columns = (places.cell_column[cells] - self._first_column).tolist()
+        pieces = [self._corpus.printed_cells.piece(cell) for cell in cells.tolist()]
+        yield from zip(rows, columns, _contents(pieces), strict=True)
+
     def _different(
         self, cells: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
@@ -73,9 +84,13 @@ class TableColumns:
                 contents.append(piece)
             number[other] = code
         codes[rows] = number
-        try:
-            return codes, [CellContent.from_list(json.loads(piece)) for piece in contents]
-        except (ValueError, TypeError, LookupError) as error:  # JSON that was written here is sound
-            raise VocabularyIndexError(
-                "The index is damaged: it does not hold its cells.", hint="Build the graph again."
-            ) from error
+        return codes, _contents(contents)
+
+
+def _contents(pieces: Iterable[bytes]) -> list[CellContent]:
+    try:
+        return [CellContent.from_list(json.loads(piece)) for piece in pieces]
+    except (ValueError, TypeError, LookupError) as error:  # JSON that was written here is sound
+        raise VocabularyIndexError(
+            "The index is damaged: it does not hold its cells.", hint="Build the graph again."
+        ) from error

@@ -44,7 +44,7 @@ def long_relation(frame: Table, source: ColumnSource) -> Relation:
         source: its columns.
     """
     columns = _Columns(source)
-    table = with_first_rows(frame, columns)
+    table = with_first_rows(frame, source)
     reader = _LongReader(
         table, (), source.rows.tolist(), profile_columns(table), _Quantities(columns), {}, columns=columns
     )
@@ -77,18 +77,16 @@ class _Columns:
         return None if codes[row] < 0 else contents[codes[row]]
 
 
-def with_first_rows(frame: Table, columns: _Columns) -> Table:
-    """The table with the rows of its body that decide on the types of its columns."""
+def with_first_rows(frame: Table, source: ColumnSource) -> Table:
+    """The table with the first rows of its body, which decide on the types of its columns."""
     start = frame.structure.body_start
-    body = [[""] * frame.grid.width for _ in range(HEAD_ROWS)]
-    last = start
-    for column in range(frame.grid.width):
-        codes, contents = columns.column(column)
-        for place, row in enumerate(columns.source.rows[: HEAD_ROWS - start].tolist()):
-            if start <= row < HEAD_ROWS and codes[place] >= 0:
-                body[row - start][column] = contents[codes[place]].text
-                last = max(last, row + 1)
-    head: list[Row] = [*frame.grid.head[:start], *map(tuple, body[: last - start])]
+    rows: dict[int, list[str]] = {}
+    for row, column, cell in source.first_rows(HEAD_ROWS):
+        if start <= row < HEAD_ROWS:
+            rows.setdefault(row, [""] * frame.grid.width)[column] = cell.text
+    blank = [""] * frame.grid.width
+    body = (tuple(rows.get(row, blank)) for row in range(start, max(rows, default=start - 1) + 1))
+    head: list[Row] = [*frame.grid.head[:start], *body]
     return replace(frame, grid=replace(frame.grid, rows=tuple(head)))
 
 
