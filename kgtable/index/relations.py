@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -126,8 +126,8 @@ class TableRelations:
     def to_json(self) -> dict[str, Any]:
         """Joins and unions as JSON values."""
         return {
-            "joins": [asdict(join) for join in self.joins],
-            "unions": [asdict(union) for union in self.unions],
+            "joins": [_values_of(join) for join in self.joins],
+            "unions": [_values_of(union) for union in self.unions],
         }
 
     def save(self, folder: Path) -> None:
@@ -150,6 +150,15 @@ class TableRelations:
             raise VocabularyIndexError(
                 f"The relations in {folder} are damaged: {error}.", hint="Build the graph again."
             ) from error
+
+
+def _values_of(item: JoinableColumns | UnionableTables | RelatedColumn) -> dict[str, Any]:
+    """The fields of a relation as JSON values."""
+    values = {name: getattr(item, name) for name in item.__dataclass_fields__}
+    return {
+        name: _values_of(value) if isinstance(value, RelatedColumn) else value
+        for name, value in values.items()
+    }
 
 
 def _join(content: dict[str, Any]) -> JoinableColumns:
