@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as MappingOf
 from contextlib import AbstractContextManager, closing, nullcontext
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
@@ -31,6 +31,7 @@ from kgtable.errors import (
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore, leased
+from kgtable.graph.table_content import ColumnSource
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.graph.writers import Format
@@ -62,6 +63,19 @@ PathLike: TypeAlias = Path | str
 
 # Modules that only some calls need (converter, pandas, rdflib) are imported by these calls: a question
 # from the shell starts sooner.
+
+
+def _columns_beside(store: TripleStore, folder: Path) -> Callable[[str], ColumnSource | None]:
+    """The tables of an index column by column, as long as it holds what the store does."""
+
+    @cache
+    def columns() -> Callable[[str], ColumnSource | None]:
+        from kgtable.index.graph_index import indexed_columns
+
+        return indexed_columns(folder, store)
+
+    return lambda table: columns()(table)
+
 
 MOST_LISTED = 1_000
 """Violations that a validation lists."""
@@ -467,7 +481,9 @@ class KnowledgeGraph:
     def reader(self) -> TableReader:
         """Tables, rows and cells as the store holds them."""
         self._check_open()
-        return TableReader(self.store, self.names)
+        if self.endpoint is not None:
+            return TableReader(self.store, self.names)
+        return TableReader(self.store, self.names, _columns_beside(self.store, self.generation.index_path))
 
     def to_rdflib(self) -> rdflib.Dataset:
         """The whole graph in memory, each table in its named graph."""

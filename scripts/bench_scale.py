@@ -344,6 +344,14 @@ BIG_HEADER = (
 )  # fmt: skip
 
 
+BIG_QUESTIONS = (
+    "How many orders have the status Status 7?",
+    "What is the average price of orders with Status 7?",
+    "What is the price of order A-00001234?",
+    "Which order has the highest weight?",
+)
+
+
 def _column(name: str, rows: int, chosen: np.random.Generator) -> list[str]:
     """Cells of one column of the big table."""
     if name == "Order":
@@ -406,6 +414,12 @@ def big(out: Path, rows: int, suffix: str, workers: int) -> dict[str, Any]:
             seconds = {"seconds": time.perf_counter() - started, "processor": time.process_time() - used}
             found[f"{name}, {engine}"] = {key: round(value, 2) for key, value in seconds.items()}
             found[f"{name}, {engine}"] |= {"value": str(run.value), "citations": len(run.citations)}
+    for question in BIG_QUESTIONS:
+        started, used = time.perf_counter(), time.process_time()
+        answer = kg.ask(question, model="none")
+        seconds = {"seconds": time.perf_counter() - started, "processor": time.process_time() - used}
+        found[question] = {key: round(value, 2) for key, value in seconds.items()}
+        found[question] |= {"answer": str(answer.text), "citations": len(answer.citations)}
     found["memory_asking_mb"] = round(_memory() / 1e6)
     return found
 

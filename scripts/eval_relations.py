@@ -145,7 +145,7 @@ def main() -> None:
         growth(profiles, vectors, rows, sorted(options.growth))
         return
     began = time.perf_counter()
-    relations = find_relations(profiles, vectors, rows)
+    relations, _ = find_relations(profiles, vectors, rows)
     spent = time.perf_counter() - began
     print(f"{options.folder.name}: {len(profiles.heads)} tables, {len(relations.joins)} joins, "
           f"{len(relations.unions)} unions, {spent:.1f} s")  # fmt: skip

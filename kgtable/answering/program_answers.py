@@ -9,12 +9,15 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeGuard
 
 from kgtable.answering.answer import Alternative, Answer, Citation
 from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.errors import GraphClosedError
+from kgtable.graph.table_source import TableReader
 from kgtable.programs.executor import ProgramResult
+from kgtable.programs.long_table import LONG, is_plain, long_relation
 from kgtable.programs.provenance import CellRead
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
@@ -53,9 +56,8 @@ class EvidenceRelations(Mapping[str, Relation]):
             source = self._source()
             if source is None:
                 raise GraphClosedError("The graph of these tables was closed.", hint="Open it again.")
-            table = source.table(id)
-            found = self._kept[id] = relation_of(table, source.quantities(id))
-            self._sizes[id] = len(table.grid.head) * len(table.columns)
+            found = self._kept[id] = read_relation(source, id)
+            self._sizes[id] = len(found) * len(found.columns)
             while len(self._kept) > 1 and sum(self._sizes.values()) > _KEPT_CELLS:
                 oldest, _ = self._kept.popitem(last=False)
                 del self._sizes[oldest]
@@ -66,6 +68,26 @@ class EvidenceRelations(Mapping[str, Relation]):
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def read_relation(source: TableSource, id: str) -> Relation:
+    """A table of a source as a relation: a long one column by column, where the source holds it so.
+
+    Raises `GraphNotFoundError` where there is no such table.
+    """
+    if is_long(source, id):
+        columns = source.columns(id)
+        if columns is not None:
+            return long_relation(source.marked_frame(id), columns)
+    return relation_of(source.table(id), source.quantities(id))
+
+
+def is_long(source: TableSource, id: str) -> TypeGuard[TableReader]:
+    """Whether a table of a source can be read column by column, and is so long that it should."""
+    if not isinstance(source, TableReader):
+        return False
+    frame = source.frame(id)
+    return frame.body_rows >= LONG and is_plain(frame.table) and source.columns(id) is not None
 
 
 _RELATIONS: weakref.WeakKeyDictionary[TableSource, EvidenceRelations] = weakref.WeakKeyDictionary()

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 
 from kgtable.answering.answer import Citation, aligned, computed_text, with_measure
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.program_answers import citations_of, relations_of
+from kgtable.answering.program_answers import citations_of, is_long, relations_of
 from kgtable.errors import EvaluationError, UsageError
 from kgtable.graph.store import TripleStore, query_errors
 from kgtable.graph.table_source import TableReader
@@ -259,7 +259,11 @@ class GraphPrograms:
 
     def _sparql(self, program: Program) -> SparqlQuery:
         check(program, self._relations)
-        stored: dict[str, AnnotatedTable] = {id: self._reader.annotated(id) for id in tables_of(program)}
+        reader = self._reader
+        stored: dict[str, AnnotatedTable] = {
+            id: reader.beginning(id) if is_long(reader, id) else reader.annotated(id)
+            for id in tables_of(program)
+        }
         return compile_sparql(program, self._relations, self._reader.names, stored)
 
     def _solutions(self, query: SparqlQuery, most: int) -> tuple[list[tuple[ComputedCell | None, ...]], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -158,17 +158,28 @@ class Catalogue:
         )
         return {id for id in new.keys() & old.keys() if old[id] == new[id]}
 
-    def documents_as_in(self, before: Catalogue) -> set[str]:
-        """The ids of the documents whose files are as they were in an earlier catalogue."""
-        old, new = (
-            {
-                file.document.id: (file.path, file.digest, file.settings)
-                for file in catalogue.files.values()
-                if file.document is not None
-            }
-            for catalogue in (before, self)
-        )
-        return {id for id in new.keys() & old.keys() if old[id] == new[id]}
+    def unchanged_since(self, path: Path) -> tuple[set[str], set[str]]:
+        """The ids of the tables, and of the documents, that were made from the same files with the same settings as
+        in an earlier catalogue, which is read from its file. Raises `GraphVersionError`.
+        """
+        with _reading(path) as connection:
+            rows = connection.execute("SELECT path, digest, settings FROM files")
+            files = {file: (file, *rest) for file, *rest in map(_read_back, rows)}
+            old_tables, old_documents = (
+                {
+                    id: files[file]
+                    for id, file in map(_read_back, connection.execute(f"SELECT id, path FROM {kind}"))  # noqa: S608
+                }
+                for kind in (
+                    ("tables", "documents") if _has_documents(connection) else ("tables", "files WHERE FALSE")
+                )
+            )
+        new_documents = {
+            file.document.id: (file.path, file.digest, file.settings)
+            for file in self.files.values()
+            if file.document is not None
+        }
+        return _equal(old_tables, self._versions()), _equal(old_documents, new_documents)
 
     def _versions(self) -> dict[str, tuple[str, str, str]]:
         return {
@@ -206,42 +217,53 @@ class Catalogue:
     @classmethod
     def load(cls, path: Path) -> Catalogue:
         """Read a saved catalogue; raises `GraphVersionError` where it is missing or damaged."""
-        try:
-            with closing(
-                sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
-            ) as connection:
-                tables: dict[str, list[TableRecord]] = {}
-                rows = connection.execute("SELECT * FROM tables ORDER BY path, position")
-                for row in map(_read_back, rows):
-                    tables.setdefault(str(row[1]), []).append(_table_record(row))
-                texts = {
-                    str(row[1]): _document_record(row) for row in map(_read_back, _documents(connection))
-                }
-                files = connection.execute("SELECT * FROM files ORDER BY rowid")
-                return cls(
-                    FileRecord(
-                        path,
-                        id,
-                        digest,
-                        settings,
-                        location,
-                        tuple(tables.get(path, ())),
-                        error,
-                        texts.get(path),
-                    )
-                    for path, id, digest, settings, error, location in map(_read_back, files)
+        with _reading(path) as connection:
+            tables: dict[str, list[TableRecord]] = {}
+            rows = connection.execute("SELECT * FROM tables ORDER BY path, position")
+            for row in map(_read_back, rows):
+                tables.setdefault(str(row[1]), []).append(_table_record(row))
+            texts = {str(row[1]): _document_record(row) for row in map(_read_back, _documents(connection))}
+            files = connection.execute("SELECT * FROM files ORDER BY rowid")
+            return cls(
+                FileRecord(
+                    path,
+                    id,
+                    digest,
+                    settings,
+                    location,
+                    tuple(tables.get(path, ())),
+                    error,
+                    texts.get(path),
                 )
-        except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
-            raise GraphVersionError(
-                f"The catalogue {path} is missing or damaged: {error}.",
-                hint="Build the graph again in an empty directory.",
-            ) from error
+                for path, id, digest, settings, error, location in map(_read_back, files)
+            )
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database of a saved catalogue; what is wrong with it is raised as `GraphVersionError`."""
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            yield connection
+    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        raise GraphVersionError(
+            f"The catalogue {path} is missing or damaged: {error}.",
+            hint="Build the graph again in an empty directory.",
+        ) from error
+
+
+def _equal(old: Mapping[str, tuple[str, ...]], new: Mapping[str, tuple[str, ...]]) -> set[str]:
+    return {id for id in new.keys() & old.keys() if old[id] == new[id]}
 
 
 def _documents(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
     """The rows of documents; a graph that was built before there were any has no table of them."""
-    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'documents'").fetchone()
-    return connection.execute("SELECT * FROM documents") if known else ()
+    return connection.execute("SELECT * FROM documents") if _has_documents(connection) else ()
+
+
+def _has_documents(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'documents'").fetchone())
 
 
 def _stored(row: tuple[object, ...]) -> tuple[object, ...]:

@@ -146,7 +146,7 @@ def change_store(previous: Path, path: Path, removed: Iterable[str], nquads: Ite
 
 
 def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: Collection[str]) -> None:
-    """Replace statements of the default graph by those of the `blocks`, in one transaction.
+    """Replace statements of the default graph of a store that nobody reads yet by those of the `blocks`.
 
     What goes are all statements on nodes of the types `of`, and those by the predicates `by` (IRIs).
     Raises `StorageError`.
@@ -157,8 +157,8 @@ def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: 
     with _store_errors(path, path):
         store = ox.Store(str(path))
         try:
-            # one transaction: N-Quads of the default graph are what INSERT DATA takes
-            store.update(";\n".join([*deleted, f"INSERT DATA {{\n{text}}}"]))
+            store.update(";\n".join(deleted))
+            store.bulk_load(text.encode(), ox.RdfFormat.N_QUADS, lenient=True)
             store.flush()
         finally:
             del store

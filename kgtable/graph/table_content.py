@@ -9,9 +9,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kgtable.errors import GraphError
+
+if TYPE_CHECKING:  # the server imports this module to start, and needs no arrays
+    import numpy as np
+    import numpy.typing as npt
 
 PART_ROWS = 5_000
 """Rows of a table that are written as one text."""
@@ -58,6 +62,30 @@ class CellContent(NamedTuple):
         if len(fields) == 1:
             return cls(fields[0])
         return cls(fields[0], bool(fields[1]), *fields[2:])
+
+
+class ColumnSource(Protocol):
+    """The body of a table column by column; only rows with cells are known.
+
+    Attributes:
+        rows: the grid rows.
+        filled: how many cells each row has.
+    """
+
+    rows: npt.NDArray[np.int64]
+    filled: npt.NDArray[np.int64]
+
+    def column(self, index: int) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
+        """For each row the number of its cell among the different ones, -1 for a blank one, and these."""
+        ...
+
+    def first_cells(self) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
+        """The first cell of each row, as `column` gives them."""
+        ...
+
+    def first_rows(self, count: int) -> Iterator[tuple[int, int, CellContent]]:
+        """Grid row, column and content of the cells of so many rows."""
+        ...
 
 
 class FoundCell(NamedTuple):

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
-from kgtable.graph.table_content import CellContent, FoundCell, TableContent
+from kgtable.graph.table_content import CellContent, ColumnSource, FoundCell, TableContent
 from kgtable.graph.table_decoder import (
     GROUP,
     LABEL,
@@ -120,8 +120,14 @@ class TableReader:
     where its statements do not make a table.
     """
 
-    def __init__(self, store: TripleStore, names: Namespaces) -> None:
-        self._store, self.names = store, names
+    def __init__(
+        self,
+        store: TripleStore,
+        names: Namespaces,
+        columns: Callable[[str], ColumnSource | None] = lambda id: None,
+    ) -> None:
+        """`columns` gives the body of a table column by column, where something beside the store holds it so."""
+        self._store, self.names, self.columns = store, names, columns
         self._tables: OrderedDict[str, DecodedTable] = OrderedDict()
         self._frames: OrderedDict[str, TableFrame] = OrderedDict()
         self._rows: OrderedDict[tuple[str, int], TableRow | None] = OrderedDict()
@@ -147,12 +153,35 @@ class TableReader:
         """The whole table with the predicates and styles that it was stored with."""
         return as_stored(self._whole(id))
 
+    def beginning(self, id: str, rows: int = COMPARED) -> AnnotatedTable:
+        """The first rows of a table with the predicates and styles that it was stored with."""
+        frame = self.frame(id)
+        start = frame.table.structure.body_start
+        found = self.rows(id, range(start + rows))
+        last = max(found, default=-1) + 1
+        whole = tuple(found.get(row, TableRow(())) for row in range(last))
+        table = replace(frame.table, grid=replace(frame.table.grid, rows=tuple(row.cells for row in whole)))
+        return as_stored(DecodedTable(replace(frame, table=table), whole))
+
     def frame(self, id: str) -> TableFrame:
         """The table without the rows of its body that are no groups; the whole one where it was read."""
         whole = self._tables.get(id)
         if whole is not None:
             return whole.frame
         return self._keep(self._frames, id, _KEPT_FRAMES, lambda: self._read_frames([id])[id])
+
+    def marked_frame(self, id: str) -> Table:
+        """The table without the rows of its body that are no groups; which of them are totals and notes is known."""
+        table = self.frame(id).table
+        kinds: dict[str, set[int]] = defaultdict(set)
+        for found in self._solutions(
+            with_values(read_shipped("queries/marked-rows.rq"), [(self._graph(id),)])
+        ):
+            kinds[found["kind"].value.rpartition("#")[2]].add(int(found["number"].value))
+        structure = replace(
+            table.structure, totals=frozenset(kinds["TotalRow"]), footnotes=frozenset(kinds["FootnoteRow"])
+        )
+        return replace(table, structure=structure)
 
     def row(self, id: str, row: int) -> TableRow | None:
         """One row of the grid, or None where the table has none there."""

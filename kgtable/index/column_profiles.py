@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,11 @@ MOSTLY = 0.8
 
 SMALL_FOLDER = 60
 """Tables up to which all of a graph are taken to be about one thing."""
+
+
+def is_small(tables: int) -> bool:
+    """Whether all of so many tables are taken to be about one thing."""
+    return tables <= SMALL_FOLDER
 
 
 class ValueForm(StrEnum):
@@ -104,6 +110,16 @@ class TableHead:
         """The head of a table's content."""
         return cls(content.id, content.title, content.heading, tuple(name for name, _ in content.columns))
 
+    def to_list(self) -> list[object]:
+        """The fields as JSON values."""
+        return [self.id, self.title, self.heading, self.names]
+
+    @classmethod
+    def from_list(cls, fields: Sequence[Any]) -> TableHead:
+        """What `to_list` gave."""
+        id, title, heading, names = fields
+        return cls(id, title, tuple(heading), tuple(names))
+
     @cached_property
     def words(self) -> frozenset[str]:
         """The stems of its title, or of its id where it has none."""
@@ -155,6 +171,16 @@ class TableProfiles:
     columns: tuple[ColumnProfile, ...]
     keys: tuple[str, ...]
 
+    def under(self, heads: Sequence[TableHead]) -> TableProfiles:
+        """The same columns under other headers and titles."""
+        columns = (
+            column
+            if (name := heads[column.table].names[column.index]) == column.name
+            else replace(column, name=name, words=header_words(name))
+            for column in self.columns
+        )
+        return TableProfiles(tuple(heads), tuple(columns), self.keys)
+
     @cached_property
     def of_table(self) -> tuple[tuple[ColumnProfile, ...], ...]:
         """The columns of each table."""
@@ -166,7 +192,7 @@ class TableProfiles:
     @cached_property
     def kin(self) -> tuple[frozenset[str], ...]:
         """What each table may have in common with others: its headings, how its id begins, a small folder."""
-        small = ("folder",) if len(self.heads) <= SMALL_FOLDER else ()
+        small = ("folder",) if is_small(len(self.heads)) else ()
         return tuple(
             frozenset((*(f"heading {text.casefold()}" for text in head.heading), f"id {_first_part(head.id)}", *small))
             for head in self.heads

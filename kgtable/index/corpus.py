@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -163,6 +163,60 @@ class Corpus:
             ) from error
 
 
+@dataclass(frozen=True)
+class CorpusParts:
+    """What a corpus was made from, beside what it holds: with it the next corpus takes over the tables that stay.
+
+    `text_terms` are the terms of each text, `named_terms` those of each table's title and headings,
+    `around_terms` those of the texts around it, in reading order; `lexical_text` and `lexical_cell` the lexical
+    forms of cells, by cell; `term_times` how often a term stands in a table, beside `Corpus.term_tables`.
+    `heads` are the heads of the tables as JSON, `table_texts` what their vectors stand for.
+    """
+
+    text_terms: Postings
+    named_terms: Postings
+    around_terms: Postings
+    lexical_text: Integers
+    lexical_cell: Integers
+    term_times: Integers
+    titles: Strings
+    heads: Strings
+    table_texts: Strings
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays into an existing folder. The strings are written before."""
+        for name in _LISTS:
+            lists: Postings = getattr(self, name)
+            np.save(folder / f"{name}.starts.npy", lists.starts, allow_pickle=False)
+            np.save(folder / f"{name}.items.npy", lists.items, allow_pickle=False)
+        for name in _PART_ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(self, name), allow_pickle=False)
+
+    @classmethod
+    def open(cls, folder: Path) -> CorpusParts:
+        """What `save` wrote, memory-mapped.
+
+        Raises `VocabularyIndexError` where files are missing or damaged.
+        """
+        try:
+            text_terms, named, around = (
+                Postings(mapped(folder / f"{name}.starts.npy"), mapped(folder / f"{name}.items.npy"))
+                for name in _LISTS
+            )
+            text, cell, times = (mapped(folder / f"{name}.npy") for name in _PART_ARRAYS)
+            titles, heads, table_texts = (Strings.open(folder / name) for name in PART_STRINGS)
+            return cls(text_terms, named, around, text, cell, times, titles, heads, table_texts)
+        except (OSError, ValueError, TypeError) as error:
+            raise VocabularyIndexError(
+                f"The index in {folder} is missing or damaged: {error}.", hint="Build the graph again."
+            ) from error
+
+
+_LISTS = ("text_terms", "named_terms", "around_terms")
+_PART_ARRAYS = ("lexical_text", "lexical_cell", "term_times")
+PART_STRINGS = ("titles", "heads", "table_texts")
+"""Files with strings by table that `CorpusParts` holds."""
+
 _POSTINGS = ("term_texts", "term_tables", "text_cells", "text_labels", "text_groups", "text_columns")
 
 K1, B = 1.2, 0.75
@@ -171,19 +225,22 @@ K1, B = 1.2, 0.75
 CELLS_COUNTED = 1 << 20
 """Cells whose terms are counted at a time: it bounds the memory."""
 
-Lists: TypeAlias = tuple[Integers, Integers]
-"""Terms by table: where each table's terms start, and the terms."""
+
+class TermCounts(NamedTuple):
+    """How often each term stands in each table that has it, by term and table in rising order; `inside` tells
+    whether it stands in more than the texts around the table."""
+
+    term: Integers
+    table: Integers
+    times: Integers
+    inside: Flags
 
 
-def okapi(
-    places: Places, text_terms: Postings, *, named: Lists, around: Lists, terms: int
-) -> tuple[Floats, Postings, Flags, Floats]:
-    """The weight of each term in each table that has it.
+def count_terms(places: Places, text_terms: Postings, named: Postings, around: Postings) -> TermCounts:
+    """Count the terms of each table.
 
     A table's document is its title and headings (`named`), the texts around it, its header, and
     "column name: value" for each body cell, as tables are best written for BM25 (thesis, section 5.1).
-    Gives the weights beside the postings from terms to tables, which of them stand in more than the
-    surrounding texts, and each term's inverse document frequency.
     """
     keys: list[Integers] = []
     counts: list[Integers] = []
@@ -206,23 +263,28 @@ def okapi(
     body = ~places.row_is_header[places.cell_row]
     filled = np.bincount(places.cell_column[body], minlength=len(places.column_name))
     count_texts(places.column_table[known], places.column_name[known], filled[known])
-    for starts, items in (named, around):
-        table = np.repeat(np.arange(places.tables), np.diff(starts))
-        count(table, items, np.ones(len(items), dtype=np.int64))
+    for lists in (named, around):
+        table = np.repeat(np.arange(places.tables), np.diff(lists.starts))
+        count(table, lists.items, np.ones(len(lists.items), dtype=np.int64))
 
     inside = np.unique(np.concatenate(keys[:-1]))
     found, inverse = np.unique(np.concatenate(keys), return_inverse=True)
-    frequency = np.bincount(inverse, weights=np.concatenate(counts), minlength=len(found))
-    term, table = found // max(places.tables, 1), found % max(places.tables, 1)
+    times = np.bincount(inverse, weights=np.concatenate(counts), minlength=len(found))
+    term, table = np.divmod(found, max(places.tables, 1))
+    return TermCounts(term, table, times.astype(np.int32), np.isin(found, inside))
+
+
+def okapi(counts: TermCounts, tables: int, terms: int) -> tuple[Floats, Postings, Floats]:
+    """The weight of each term in each table that has it.
+
+    Gives the weights beside the postings from terms to tables, and each term's inverse document frequency.
+    """
+    term, table = counts.term, counts.table
+    frequency = counts.times.astype(np.float64)
     postings = Postings.build(term, table, terms)
-    lengths = np.bincount(table, weights=frequency, minlength=places.tables)
+    lengths = np.bincount(table, weights=frequency, minlength=tables)
     average = float(lengths.mean()) if len(lengths) else 1.0
     containing = np.diff(postings.starts)
-    weight = np.log(1 + (places.tables - containing + 0.5) / (containing + 0.5))
+    weight = np.log(1 + (tables - containing + 0.5) / (containing + 0.5))
     saturated = frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * lengths[table] / max(average, 1.0)))
-    return (
-        (saturated * weight[term]).astype(np.float32),
-        postings,
-        np.isin(found, inside),
-        weight.astype(np.float32),
-    )
+    return (saturated * weight[term]).astype(np.float32), postings, weight.astype(np.float32)

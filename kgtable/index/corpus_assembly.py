@@ -10,14 +10,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.index.column_profiles import TableHead
-from kgtable.index.corpus import NONE, PRINTED_CELLS, PRINTED_ROWS, Corpus, Places, Statistics, okapi
-from kgtable.index.postings import Integers, Postings
+from kgtable.index.corpus import (
+    NONE,
+    PART_STRINGS,
+    PRINTED_CELLS,
+    PRINTED_ROWS,
+    Corpus,
+    CorpusParts,
+    Places,
+    Statistics,
+    TermCounts,
+    count_terms,
+    okapi,
+)
+from kgtable.index.postings import Flags, Integers, Postings
 from kgtable.index.substring import Strings, StringsWriter, encoded, folded
 from kgtable.index.words import terms
 from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title
@@ -45,25 +56,22 @@ class NumberedLists:
         self._items.extend([numbers.setdefault(text, len(numbers)) for text in strings])
         self._starts.append(len(self._items))
 
-    def renumbered(self, place: Integers) -> tuple[Integers, Integers]:
-        """Where each list starts, and the items with the numbers that `place` gives the old ones."""
-        return _array(self._starts), place[_array(self._items)]
+    def renumbered(self, place: Integers) -> Postings:
+        """The lists, with the numbers that `place` gives the old ones."""
+        return Postings(_array(self._starts), place[_array(self._items)])
 
 
 class CorpusAssembly:
     """Collects tables one after the other; `corpus` gives the whole.
 
-    What is kept of a cell are three numbers, and of its text one copy. Rows and cells as they are printed
-    go straight to files in `folder`; `heads` are the tables' heads, `table_texts` the texts that their vectors
-    stand for.
+    What is kept of a cell are three numbers, and of its text one copy. Rows and cells as they are printed, the heads
+    of the tables, and the texts that their vectors stand for go straight to files in `folder`.
     """
 
     def __init__(self, folder: Path, names: InferredNames | None = None) -> None:
         """`names` stand in for headers and titles that say nothing."""
         self._folder = folder
         self._inferred = names or InferredNames()
-        self.heads: list[TableHead] = []
-        self.table_texts: list[str] = []
         self._texts: dict[str, int] = {}
         self._ids: list[str] = []
         self._terms: dict[str, int] = {}
@@ -78,10 +86,11 @@ class CorpusAssembly:
         self._lexical = array("i")
         self._printed_cells = StringsWriter(folder / PRINTED_CELLS)
         self._printed_rows = StringsWriter(folder / PRINTED_ROWS)
+        self._by_table = {name: StringsWriter(folder / name) for name in PART_STRINGS}
 
     def add(self, content: TableContent) -> None:
         """Append a table."""
-        self.heads.append(TableHead.of(content))
+        self._by_table["heads"].add(_json(TableHead.of(content).to_list()))
         content = self._with_names(content)
         table, first_column = len(self._ids), len(self._columns) // _COLUMN_FIELDS
         self._ids.append(content.id)
@@ -89,6 +98,7 @@ class CorpusAssembly:
         title = " . ".join(filter(None, (content.title, *content.heading, content.caption)))
         self._named.add(terms(title))
         self._titles.append(title)
+        self._by_table["titles"].add(title)
         filled: Counter[int] = Counter()
         numeric: Counter[int] = Counter()
         text = TableText(content)
@@ -109,7 +119,7 @@ class CorpusAssembly:
             self._columns.extend((column, table, named, is_numeric, predicate))
         self._starts["table_row"].append(len(self._rows) // _ROW_FIELDS)
         self._starts["table_column"].append(len(self._columns) // _COLUMN_FIELDS)
-        self.table_texts.append(text.text)
+        self._by_table["table_texts"].add(text.text)
 
     def _with_names(self, content: TableContent) -> TableContent:
         """The content with the names that were inferred in place of what says nothing."""
@@ -146,63 +156,35 @@ class CorpusAssembly:
     def _text_or_none(self, text: str | None) -> int:
         return NONE if text is None else self._text(text)
 
-    def corpus(self) -> Corpus:
-        """The arrays; texts and terms are written on the way, and what was collected is given up."""
+    def save(self) -> None:
+        """Write the corpus and its parts; what was collected is given up on the way."""
         folder = self._folder
-        self._printed_cells.close()
-        self._printed_rows.close()
+        for writer in (self._printed_cells, self._printed_rows, *self._by_table.values()):
+            writer.close()
         place = _write_sorted(self._texts, folder / "texts")
         predicate_place = _write_sorted(self._predicates, folder / "predicates")
         texts = Strings.open(folder / "texts")
-        size = len(texts)
         places = self._places(place, predicate_place)
         of_texts = NumberedLists(self._terms)
-        dated = np.zeros(size, dtype=np.bool_)
+        dated = np.zeros(len(texts), dtype=np.bool_)
         for number, text in enumerate(texts):
             of_texts.add(terms(text))
             dated[number] = _YEAR.search(text) is not None
-        term_count = len(self._terms)
         term_place = _write_sorted(self._terms, folder / "terms")
-        text_starts, text_items = of_texts.renumbered(term_place)
-        text_of_item = np.repeat(np.arange(size, dtype=np.int32), np.diff(text_starts))
+        text_terms, named, around = (
+            lists.renumbered(term_place) for lists in (of_texts, self._named, self._around)
+        )
+        counts = count_terms(places, text_terms, named, around)
         lexical = _array(self._lexical).reshape(-1, 2)
-        body = np.flatnonzero(~places.row_is_header[places.cell_row])
-        bm25, term_tables, in_table, weight = okapi(
-            places,
-            Postings(text_starts, text_items),
-            named=self._named.renumbered(term_place),
-            around=self._around.renumbered(term_place),
-            terms=term_count,
-        )
-        term_texts = Postings.build(text_items, text_of_item, term_count)
-        sizes = np.bincount(term_texts.items, minlength=size).astype(np.int32)
-        return Corpus(
-            table_ids=tuple(self._ids),
-            places=places,
-            statistics=Statistics(weight, bm25, in_table, sizes, dated),
-            texts=texts,
-            terms=Strings.open(folder / "terms"),
-            predicates=Strings.open(folder / "predicates"),
-            printed_cells=Strings.open(folder / PRINTED_CELLS),
-            printed_rows=Strings.open(folder / PRINTED_ROWS),
-            term_texts=term_texts,
-            term_tables=term_tables,
-            text_cells=Postings.build(
-                np.concatenate([places.cell_text[body], place[lexical[:, 0]]]),
-                np.concatenate([body, lexical[:, 1]]),
-                size,
-            ),
-            text_labels=_by_text(places.row_label, size),
-            text_groups=_by_text(places.row_group_label, size),
-            text_columns=_by_text(places.column_name, size),
-        )
+        lists = text_terms, named, around
+        save_corpus(folder, self._ids, places, lists, (place[lexical[:, 0]], lexical[:, 1]), dated, counts)
 
     def _places(self, place: Integers, predicate_place: Integers) -> Places:
         rows = _array(self._rows).reshape(-1, _ROW_FIELDS)
         columns = _array(self._columns).reshape(-1, _COLUMN_FIELDS)
         cells = _array(self._cells).reshape(-1, _CELL_FIELDS)
         found = Places(
-            table_kin=_kin(self._titles),
+            table_kin=kin_of(self._titles),
             table_row_start=_array(self._starts["table_row"]),
             table_column_start=_array(self._starts["table_column"]),
             row_cell_start=_array(self._starts["row_cell"]),
@@ -232,7 +214,7 @@ def _array(numbers: array[int]) -> Integers:
     return np.frombuffer(numbers, dtype=f"i{numbers.itemsize}")
 
 
-def _kin(titles: Sequence[str]) -> Integers:
+def kin_of(titles: Sequence[str]) -> Integers:
     """A number for each table; tables of one title, if they are not too many, have the same."""
     sharing = Counter(titles)
     numbers: dict[str | int, int] = {}
@@ -240,26 +222,66 @@ def _kin(titles: Sequence[str]) -> Integers:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
 
 
-class AssembledCorpus(NamedTuple):
-    """A corpus that was saved, the texts that the vectors of its tables stand for, and the tables' heads."""
+def save_corpus(
+    folder: Path,
+    ids: Sequence[str],
+    places: Places,
+    lists: tuple[Postings, Postings, Postings],
+    lexical: tuple[Integers, Integers],
+    dated: Flags,
+    counts: TermCounts,
+) -> None:
+    """Write a corpus and its parts into a folder where its strings are.
 
-    corpus: Corpus
-    table_texts: list[str]
-    heads: list[TableHead]
+    Args:
+        folder: where texts, terms, predicates, printed cells and rows, titles, heads and table texts have been written.
+        ids: of the tables.
+        places: of everything.
+        lists: the terms of each text, of each table's title and headings, and of the texts around it.
+        lexical: texts and cells of lexical forms, by cell.
+        dated: which texts name a year.
+        counts: how often each term stands in each table.
+    """
+    text_terms, named, around = lists
+    texts, term_strings = Strings.open(folder / "texts"), Strings.open(folder / "terms")
+    size, term_count = len(texts), len(term_strings)
+    text_of_item = np.repeat(np.arange(size, dtype=np.int32), np.diff(text_terms.starts))
+    body = np.flatnonzero(~places.row_is_header[places.cell_row])
+    bm25, term_tables, weight = okapi(counts, places.tables, term_count)
+    term_texts = Postings.build(text_terms.items, text_of_item, term_count)
+    sizes = np.bincount(term_texts.items, minlength=size).astype(np.int32)
+    by_table = (Strings.open(folder / name) for name in PART_STRINGS)
+    CorpusParts(text_terms, named, around, *lexical, counts.times, *by_table).save(folder)
+    Corpus(
+        table_ids=tuple(ids),
+        places=places,
+        statistics=Statistics(weight, bm25, counts.inside, sizes, dated),
+        texts=texts,
+        terms=term_strings,
+        predicates=Strings.open(folder / "predicates"),
+        printed_cells=Strings.open(folder / PRINTED_CELLS),
+        printed_rows=Strings.open(folder / PRINTED_ROWS),
+        term_texts=term_texts,
+        term_tables=term_tables,
+        text_cells=Postings.build(
+            np.concatenate([places.cell_text[body], lexical[0]]), np.concatenate([body, lexical[1]]), size
+        ),
+        text_labels=_by_text(places.row_label, size),
+        text_groups=_by_text(places.row_group_label, size),
+        text_columns=_by_text(places.column_name, size),
+    ).save(folder)
 
 
-def assemble(
-    contents: Iterable[TableContent], folder: Path, names: InferredNames | None = None
-) -> AssembledCorpus:
-    """The corpus of these tables, saved into an existing folder and opened there.
+def assemble(contents: Iterable[TableContent], folder: Path, names: InferredNames | None = None) -> Corpus:
+    """The corpus of these tables, saved with its parts into an existing folder and opened there.
 
     `names` are those inferred for columns without a header and tables without a title.
     """
     assembly = CorpusAssembly(folder, names)
     for content in contents:
         assembly.add(content)
-    assembly.corpus().save(folder)
-    return AssembledCorpus(Corpus.open(folder), assembly.table_texts, assembly.heads)
+    assembly.save()
+    return Corpus.open(folder)
 
 
 _json = json.JSONEncoder(separators=(",", ":")).encode

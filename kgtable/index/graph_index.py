@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgtable.building.catalogue import Catalogue
-from kgtable.building.contents import contents_state, mark_contents, read_contents
+from kgtable.building.contents import contents_state, mark_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import replace_description
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
@@ -24,10 +24,12 @@ from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import EmbeddedStore, TripleStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces
-from kgtable.index.column_profiles import TableHead, profiles_of
+from kgtable.index.column_profiles import TableHead, TableProfiles, is_small
+from kgtable.index.compared_columns import ComparedColumns, unchanged_places
 from kgtable.index.corpus import NONE, Corpus
-from kgtable.index.corpus_assembly import AssembledCorpus, assemble
+from kgtable.index.corpus_assembly import assemble
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
+from kgtable.index.generation_corpus import EarlierCorpus, GenerationCorpus, index_version, is_as_built
 from kgtable.index.name_inference import NAMED_BY, InferNames, infer_names, name_blocks
 from kgtable.index.passage_index import (
     IndexedPassage,
@@ -42,8 +44,9 @@ from kgtable.index.postings import Integers
 from kgtable.index.relations import FILE as RELATIONS
 from kgtable.index.relations import STATED_BY, STATED_OF, find_relations, header_vectors, relation_blocks
 from kgtable.index.substring import LexicalIndex, folded, write_grams
+from kgtable.index.table_columns import TableColumns
 from kgtable.ontology.column_stats import Proposals, Summary, clean_text, propose
-from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title
+from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.storage import link_tree, storage_errors, whole_file
 
 if TYPE_CHECKING:
@@ -84,13 +87,26 @@ def build_index(
         ids = list(catalogue.tables)
         embedder = load(embedding)
         cache = None if embedder is None else _vector_cache(embedder, previous)
-        written, names = _write_named_corpus(generation, catalogue, folder, cache, infer)
+        units = {(fact.table, fact.index): next(iter(fact.units), "") for fact in catalogue.facts()}
+        embed = None if cache is None else _embed_names(cache, folder)
+
+        def inferred(profiles: TableProfiles) -> list[InferredName]:
+            heads = profiles.heads
+            return infer(
+                profiles, [units.get((heads[c.table].id, c.index), "") for c in profiles.columns], embed
+            )
+
+        name = "none" if embedder is None else embedder.name
+        version = "" if previous is None else str(read_about(previous).get("made_by", ""))
+        earlier = EarlierCorpus.of_previous(generation, catalogue, previous, version)
+        written = GenerationCorpus(generation, ids, folder, earlier, inferred)
         passages, pieces = _passages(generation, catalogue, previous)
         write_passages(passages, pieces, folder)
         if cache is not None:
-            write_vectors(written.corpus, written.table_texts, folder, cache, piece_texts(passages, pieces))
-        _write_relations(generation, written, names, folder)
-        name = "none" if embedder is None else embedder.name
+            texts = written.saved.parts.table_texts
+            write_vectors(written.saved.corpus, texts, folder, cache, piece_texts(passages, pieces))
+        same_model = previous is not None and read_about(previous)["embedding"] == name
+        _write_relations(generation, written, folder, earlier if same_model else None)
         _write_about(folder, embedding, name, len(ids), contents_state(generation))
 
 
@@ -118,11 +134,9 @@ def _known_passages(
 ) -> dict[str, tuple[list[IndexedPassage], list[Piece]]]:
     """The passages of the documents that are as they were when the previous index was made, by document."""
     before = generation.previous
-    if before is None or previous is None or before.base != generation.base:
+    if before is None or previous is None or not is_as_built(generation):
         return {}
-    if contents_state(before) != store_state(before.store_path):  # somebody wrote to the graph since
-        return {}
-    unchanged = catalogue.documents_as_in(Catalogue.load(before.catalogue_path))
+    _, unchanged = catalogue.unchanged_since(before.catalogue_path)
     try:
         found = PassageIndex(previous).by_document()
     except VocabularyIndexError:
@@ -132,35 +146,9 @@ def _known_passages(
 
 def write_lexical(contents: Iterable[TableContent], folder: Path) -> None:
     """Write an index of these tables without vectors into an empty folder."""
-    corpus = _write_corpus(contents, folder).corpus
+    corpus = assemble(contents, folder)
+    write_grams(corpus.texts, folder)
     _write_about(folder, "none", "none", len(corpus.table_ids), None)
-
-
-def _write_named_corpus(
-    generation: Generation,
-    catalogue: Catalogue,
-    folder: Path,
-    cache: VectorCache | None,
-    infer: InferNames = infer_names,
-) -> tuple[AssembledCorpus, InferredNames]:
-    """The corpus, with names for columns and tables that have none: given by users and models, or inferred.
-
-    Where some were inferred the corpus is assembled again with them.
-    """
-    ids = list(catalogue.tables)
-    given = InferredNames.open(generation.path)
-    written = assemble(read_contents(generation, ids), folder, given)
-    profiles = profiles_of(written.corpus, written.heads)
-    units = {(fact.table, fact.index): next(iter(fact.units), "") for fact in catalogue.facts()}
-    of_columns = [units.get((profiles.heads[c.table].id, c.index), "") for c in profiles.columns]
-    inferred = infer(profiles, of_columns, None if cache is None else _embed_names(cache, folder))
-    names = InferredNames([*given, *(n for n in inferred if given.at(n.table, n.column) is None)])
-    if len(names):
-        names.save(folder)
-    if any(names.used(name.table, name.column) for name in inferred):
-        written = assemble(read_contents(generation, ids), folder, names)
-    write_grams(written.corpus.texts, folder)
-    return written, names
 
 
 def _vector_cache(embedder: Embedder, previous: Path | None) -> VectorCache:
@@ -184,18 +172,27 @@ def _embed_names(cache: VectorCache, folder: Path) -> Callable[[Sequence[str]], 
     return embed
 
 
-def _write_corpus(contents: Iterable[TableContent], folder: Path) -> AssembledCorpus:
-    written = assemble(contents, folder)
-    write_grams(written.corpus.texts, folder)
-    return written
-
-
 def _write_relations(
-    generation: Generation, written: AssembledCorpus, names: InferredNames, folder: Path
+    generation: Generation, written: GenerationCorpus, folder: Path, earlier: EarlierCorpus | None
 ) -> None:
-    """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph."""
-    profiles = profiles_of(written.corpus, [_with_given_names(head, names) for head in written.heads])
-    relations = find_relations(profiles, *header_vectors(written.corpus, folder))
+    """Find how the tables are related; keep that in the index folder and state it, and the names, in the graph.
+
+    Columns of tables that are as they were in the `earlier` corpus are not compared again.
+    """
+    names, corpus = written.names, written.saved.corpus
+    heads = [_with_given_names(head, names) for head in written.profiles.heads]
+    known = None
+    if earlier is not None:
+        before = earlier.saved.corpus
+        same = earlier.tables_called_as_in(names)
+        if is_small(len(before.table_ids)) == is_small(len(corpus.table_ids)):
+            tables = unchanged_places(before.table_ids, corpus.table_ids, same)
+            compared = ComparedColumns.open(earlier.folder, len(before.places.column_table))
+            known = compared.moved(tables, before.places, corpus.places)
+    relations, compared = find_relations(
+        written.profiles.under(heads), *header_vectors(corpus, folder), known
+    )
+    compared.save(folder)
     relations.save(folder)
     unchanged = contents_state(generation) == store_state(generation.store_path)
     spaces = Namespaces(generation.base)
@@ -221,6 +218,7 @@ def _with_given_names(head: TableHead, names: InferredNames) -> TableHead:
 
 def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:
     about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables, "store": state}
+    about["made_by"] = index_version()
     about["files"] = {path.name: _checksum(path) for path in sorted(folder.iterdir()) if path.is_file()}
     (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
 
@@ -485,3 +483,18 @@ class GraphIndex:
     @cached_property
     def _embedder(self) -> Embedder | None:
         return self._load(self.embedding)
+
+
+def indexed_columns(folder: Path, store: TripleStore) -> Callable[[str], TableColumns | None]:
+    """The tables of an index by id, column by column; none where it is missing or the store was changed since."""
+    try:
+        index = GraphIndex(folder)
+    except VocabularyIndexError:
+        return lambda id: None
+    places = {id: at for at, id in enumerate(index.corpus.table_ids)}
+
+    def columns(id: str) -> TableColumns | None:
+        place = places.get(id)
+        return TableColumns(index.corpus, place) if place is not None and index.describes(store) else None
+
+    return columns

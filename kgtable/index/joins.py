@@ -20,6 +20,7 @@ import numpy as np
 from rapidfuzz import fuzz, process
 
 from kgtable.index.column_profiles import ColumnProfile, TableProfiles, ValueForm
+from kgtable.index.compared_columns import ComparedColumns
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Flags, Integers, Postings, ranges
 from kgtable.ontology.inferred_names import is_missing_header, is_missing_title
@@ -94,7 +95,8 @@ class JoinFinder:
 
     `vectors` are those of the distinct headers (`vector_of` gives the row of a column's header, -1 for
     none); without them meaning is judged by words alone. `clusters` are tables that are parts of one, which are
-    not joined with each other.
+    not joined with each other. Pairs that `known` rejects are not compared again, unless one of their tables has come
+    to be related with others, or no longer is.
     """
 
     def __init__(
@@ -103,10 +105,13 @@ class JoinFinder:
         vectors: Matrix | None = None,
         vector_of: Sequence[int] = (),
         clusters: Sequence[Sequence[int]] = (),
+        known: ComparedColumns | None = None,
     ) -> None:
         self.looked_at = 0
         """Pairs of columns that the last call of `candidates` looked at."""
         self._profiles = profiles
+        self._known = known or ComparedColumns(len(profiles.columns))
+        self._looked_at: list[Integers] = []
         self._vectors, self._vector_of = vectors, vector_of
         self._cluster = np.arange(-1, -1 - len(profiles.heads), -1)
         for number, cluster in enumerate(clusters):
@@ -137,10 +142,33 @@ class JoinFinder:
         self.looked_at = len(found)
         for start in range(0, len(found), PAIRS_COMPARED):
             left, right = np.divmod(found[start : start + PAIRS_COMPARED], count)
-            for one, other, common in zip(*map(np.ndarray.tolist, self._likely(left, right)), strict=True):
+            left, right, common_values = self._likely(left, right)
+            self._looked_at.append(left * count + right)
+            new = ~self._is_rejected(left, right)
+            waiting = left[new], right[new], common_values[new]
+            for one, other, common in zip(*map(np.ndarray.tolist, waiting), strict=True):
                 candidate = self._compared(columns[one], columns[other], common)
                 if candidate is not None:
                     yield candidate
+
+    def _is_rejected(self, left: Integers, right: Integers) -> Flags:
+        """Which pairs are known to be no join."""
+        known = self._known
+        if not len(known.rejected):
+            return np.zeros(len(left), dtype=np.bool_)
+        same = known.related == np.array(self._has_kin, dtype=np.bool_)
+        table = self._kinds[0]
+        codes = left * len(self._profiles.columns) + right
+        place = np.minimum(np.searchsorted(known.rejected, codes), len(known.rejected) - 1)
+        return np.asarray((known.rejected[place] == codes) & same[table[left]] & same[table[right]])
+
+    def compared(self, joins: Iterable[JoinCandidate]) -> ComparedColumns:
+        """The pairs that were compared when the candidates were walked to their end, but for these joins."""
+        count = len(self._profiles.columns)
+        kept = np.array([join.left.number * count + join.right.number for join in joins], dtype=np.int64)
+        looked_at = np.concatenate([np.zeros(0, dtype=np.int64), *self._looked_at])
+        rejected = np.setdiff1d(looked_at, kept, assume_unique=True)
+        return ComparedColumns(count, np.sort(rejected), np.array(self._has_kin, dtype=np.bool_))
 
     def _likely(self, left: Integers, right: Integers) -> tuple[Integers, Integers, Integers]:
         """The pairs of columns that may share enough values, with the number of equal ones.
@@ -322,7 +350,10 @@ class JoinFinder:
     def fuzzy_matches(self, left: ColumnProfile, right: ColumnProfile) -> list[tuple[int, int, float]]:
         """Values of the left column that the right one spells otherwise, with their similarity (0 to 100)."""
         keys = self._profiles.keys
-        ours, theirs = (sorted(one - other)[:MOST_FUZZY] for one, other in ((left.keys, right.keys), (right.keys, left.keys)))  # noqa: E501  # fmt: skip
+        mine, others = left.keys, right.keys
+        # by their texts: the numbers of keys depend on other tables
+        ours = sorted(mine - others, key=keys.__getitem__)[:MOST_FUZZY]
+        theirs = sorted(others - mine, key=keys.__getitem__)[:MOST_FUZZY]
         return fuzzy_pairs([(n, keys[n]) for n in ours], [(n, keys[n]) for n in theirs])
 
     def _features(

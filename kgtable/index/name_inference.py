@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -137,6 +138,7 @@ class NameFinder:
 
     def __init__(self, profiles: TableProfiles, units: Sequence[str], embed: Embed | None = None) -> None:
         self._profiles, self._units, self._embed = profiles, units, embed
+        self._samples: dict[int, list[str]] = {}
         self._known = [column for column in profiles.columns if not is_missing_header(column.name)]
         numbers: dict[tuple[str, ...], int] = {}
         self._group_of = np.array(
@@ -171,9 +173,13 @@ class NameFinder:
 
     def _sample(self, column: ColumnProfile) -> list[str]:
         """Some of its values, evenly over all of them."""
-        values, keys = column.values.tolist(), self._profiles.keys
-        step = max(len(values) / VALUES, 1.0)
-        return [keys[values[int(place * step)]] for place in range(min(len(values), VALUES))]
+        found = self._samples.get(column.number)
+        if found is None:
+            keys, size = self._profiles.keys, len(column.values)
+            step = max(size / VALUES, 1.0)
+            places = [int(place * step) for place in range(min(size, VALUES))]
+            found = self._samples[column.number] = [keys[key] for key in column.values[places].tolist()]
+        return found
 
     def _value_words(self, column: ColumnProfile) -> list[str]:
         found = (word for text in self._sample(column) for word in _LETTERS.findall(text) if len(word) > 1)
@@ -290,18 +296,27 @@ class NameFinder:
 
     def _by_group(self, likeness: Floats) -> Floats:
         """How much the most alike columns of each header speak for it."""
+        order, starts = self._by_header
+        groups = self._group_of[order[starts]]
+        left, share, total = likeness[order], 1.0, 0.0
         found = np.zeros(len(self._names))
-        left, share, total = likeness.copy(), 1.0, 0.0
+        sizes = np.diff(np.append(starts, len(order)))
         for _ in range(NEIGHBOURS):
-            best = np.zeros(len(self._names))
-            np.maximum.at(best, self._group_of, left)
-            found += share * best
+            best = np.maximum.reduceat(left, starts) if len(starts) else np.zeros(0)
+            found[groups] += share * best
             total += share
-            at_best = left >= best[self._group_of]
-            _, first = np.unique(np.where(at_best, self._group_of, -1), return_index=True)
-            left[first] = 0.0
+            at_best = np.flatnonzero(left == np.repeat(best, sizes))
+            left[at_best[np.searchsorted(at_best, starts)]] = 0.0  # the first of each header
             share /= 2
         return found / total
+
+    @cached_property
+    def _by_header(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The places of the columns by header, and where each header's begin."""
+        order = np.argsort(self._group_of, kind="stable")
+        grouped = self._group_of[order]
+        new = np.r_[True, grouped[1:] != grouped[:-1]] if len(grouped) else np.zeros(0, dtype=np.bool_)
+        return order, np.flatnonzero(new)
 
     @cached_property
     def _commonness(self) -> Floats:
@@ -366,18 +381,16 @@ class _Block:
     """Lists of features as vectors of length one, weighted by rarity, to be compared with others."""
 
     def __init__(self, lists: Iterable[Sequence[str]]) -> None:
-        self._numbers: dict[str, int] = {}
-        keys: list[int] = []
-        items: list[int] = []
-        count = 0
-        for count, features in enumerate(lists, 1):
-            for feature in set(features):
-                keys.append(self._numbers.setdefault(feature, len(self._numbers)))
-                items.append(count - 1)
-        self._count = count
-        self._postings = Postings.build(
-            np.array(keys, dtype=np.int64), np.array(items, dtype=np.int64), len(self._numbers)
-        )
+        numbers: dict[str, int] = {}
+        keys, sizes = array("q"), array("q")
+        for features in lists:
+            own = [numbers.setdefault(feature, len(numbers)) for feature in dict.fromkeys(features)]
+            keys.extend(own)
+            sizes.append(len(own))
+        self._numbers, self._count = numbers, len(sizes)
+        count = self._count
+        items = np.repeat(np.arange(count), np.array(sizes, dtype=np.int64))
+        self._postings = Postings.build(np.array(keys, dtype=np.int64), items, len(numbers))
         frequency = np.diff(self._postings.starts)
         self._weight = np.log((count + 1) / (frequency + 0.5)) + 0.1
         owners = np.repeat(np.arange(len(self._numbers)), frequency)

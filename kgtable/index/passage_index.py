@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -57,6 +57,8 @@ class IndexedPassage:
     offset: int = 0
     """Characters of the first paragraph that stand before it."""
 
+
+_PASSAGE, _PIECE = (tuple(item.name for item in fields(kind)) for kind in (IndexedPassage, Piece))
 
 Scores: TypeAlias = Floats
 
@@ -130,9 +132,9 @@ def write_passages(passages: Sequence[IndexedPassage], pieces: Sequence[Piece], 
     with (folder / FILE).open("w", encoding="ascii") as out:
         out.write(json.dumps([len(passages), len(pieces)]) + "\n")
         for passage in passages:
-            out.write(json.dumps(list(asdict(passage).values())) + "\n")
+            out.write(json.dumps([getattr(passage, name) for name in _PASSAGE]) + "\n")
         for piece in pieces:
-            out.write(json.dumps(list(asdict(piece).values())) + "\n")
+            out.write(json.dumps([getattr(piece, name) for name in _PIECE]) + "\n")
 
 
 class PassageIndex:

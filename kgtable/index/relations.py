@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, Pair, integer, typed
 from kgtable.index.column_profiles import ColumnProfile, TableProfiles
+from kgtable.index.compared_columns import ComparedColumns
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.joins import KEPT_FROM, JoinCandidate, JoinFinder
@@ -125,8 +126,8 @@ class TableRelations:
     def to_json(self) -> dict[str, Any]:
         """Joins and unions as JSON values."""
         return {
-            "joins": [asdict(join) for join in self.joins],
-            "unions": [asdict(union) for union in self.unions],
+            "joins": [_values_of(join) for join in self.joins],
+            "unions": [_values_of(union) for union in self.unions],
         }
 
     def save(self, folder: Path) -> None:
@@ -151,6 +152,15 @@ class TableRelations:
             ) from error
 
 
+def _values_of(item: JoinableColumns | UnionableTables | RelatedColumn) -> dict[str, Any]:
+    """The fields of a relation as JSON values."""
+    values = {name: getattr(item, name) for name in item.__dataclass_fields__}
+    return {
+        name: _values_of(value) if isinstance(value, RelatedColumn) else value
+        for name, value in values.items()
+    }
+
+
 def _join(content: dict[str, Any]) -> JoinableColumns:
     ends = {side: RelatedColumn(**content[side]) for side in ("left", "right")}
     return JoinableColumns(**{**content, **ends, "examples": tuple(content["examples"])})
@@ -173,24 +183,28 @@ def header_vectors(corpus: Corpus, folder: Path) -> tuple[Matrix | None, list[in
 
 
 def find_relations(
-    profiles: TableProfiles, vectors: Matrix | None = None, vector_of: Sequence[int] = ()
-) -> TableRelations:
+    profiles: TableProfiles,
+    vectors: Matrix | None = None,
+    vector_of: Sequence[int] = (),
+    known: ComparedColumns | None = None,
+) -> tuple[TableRelations, ComparedColumns]:
     """The relations between tables.
 
     Args:
         profiles: of the columns of all tables.
         vectors: of the distinct headers; None for a lexical index, where words stand for the meaning.
         vector_of: for each column the row of its header among the vectors, -1 for none.
+        known: pairs of columns, in tables that are as they were, of which an earlier build found that they are no join.
 
     Returns:
-        Joins and unions in the order of the tables.
+        Joins and unions in the order of the tables, and the pairs of columns that are no join.
     """
     pairs = list(UnionFinder(profiles, vectors, vector_of).pairs())
     clusters = clusters_of(pairs, len(profiles.heads))
-    finder = JoinFinder(profiles, vectors, vector_of, clusters)
-    best = _best(found for found in finder.candidates() if found.score >= KEPT_FROM)
-    joins = [_joinable(found, finder, profiles) for found in best]
-    return TableRelations(joins, _unionable(clusters, pairs, profiles))
+    finder = JoinFinder(profiles, vectors, vector_of, clusters, known)
+    likely = [found for found in finder.candidates() if found.score >= KEPT_FROM]
+    joins = [_joinable(found, finder, profiles) for found in _best(likely)]
+    return TableRelations(joins, _unionable(clusters, pairs, profiles)), finder.compared(likely)
 
 
 def _best(found: Iterable[JoinCandidate]) -> Iterator[JoinCandidate]:

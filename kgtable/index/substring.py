@@ -7,11 +7,13 @@ import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.postings import Integers, distinct, mapped
+from kgtable.index.postings import Integers, distinct, mapped, ranges
 
 
 class Strings(Sequence[str]):
@@ -39,6 +41,38 @@ class Strings(Sequence[str]):
         with path.with_suffix(".txt").open("rb") as file:
             return cls(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), starts)
 
+    @property
+    def starts(self) -> Integers:
+        """Where each string begins among the bytes of all, and after the last one, where they end."""
+        return self._starts
+
+    def between(self, first: int, last: int) -> bytes:
+        """The bytes of the strings from number `first` to before `last`, one after the other."""
+        return self._content[self._starts[first] : self._starts[last]]
+
+    def equal(self, ones: Integers, others: Integers) -> npt.NDArray[np.bool_]:
+        """Of each pair of numbers, whether their strings are equal; looked at some pairs at a time."""
+        content = np.frombuffer(self._content, dtype=np.uint8)
+        found = np.ones(len(ones), dtype=np.bool_)
+        for start in range(0, len(ones), _RUN):
+            one, other = ones[start : start + _RUN], others[start : start + _RUN]
+            lengths = self._starts[one + 1] - self._starts[one]
+            same = lengths == self._starts[other + 1] - self._starts[other]
+            looked_at = np.flatnonzero(same & (one != other) & (lengths > 0))
+            if len(looked_at):
+                first, last, beside, end = (
+                    self._starts[some[looked_at] + after] for some in (one, other) for after in (0, 1)
+                )
+                letters = content[ranges(first, last)] == content[ranges(beside, end)]
+                begins = np.cumsum(last - first) - (last - first)
+                same[looked_at] = np.logical_and.reduceat(letters, begins)
+            found[start : start + _RUN] = same
+        return found
+
+    def place(self, piece: bytes, low: int = 0) -> int:
+        """How many of the strings, which are in order, come before these bytes; none of the first `low` does not."""
+        return bisect_left(range(len(self)), piece, low, key=self.piece)
+
     def __len__(self) -> int:
         return len(self._starts) - 1
 
@@ -63,8 +97,12 @@ class Strings(Sequence[str]):
     def find(self, text: str) -> int | None:
         """The id of the string; None if it is not among them."""
         wanted = encoded(text)
-        place = bisect_left(range(len(self)), wanted, key=self.piece)
+        place = self.place(wanted)
         return place if place < len(self) and self.piece(place) == wanted else None
+
+
+_RUN = 1 << 16
+"""Strings that are copied at a time."""
 
 
 class StringsWriter:
@@ -78,6 +116,15 @@ class StringsWriter:
     def add(self, text: str) -> None:
         """Append a string."""
         self._starts.append(self._starts[-1] + self._file.write(encoded(text)))
+
+    def add_run(self, strings: Strings, first: int, last: int) -> None:
+        """Append the strings from number `first` to before `last`."""
+        starts, own = strings.starts, self._starts[-1]
+        for start in range(first, last, _RUN):
+            end = min(start + _RUN, last)
+            self._file.write(strings.between(start, end))
+            moved = starts[start + 1 : end + 1] - (int(starts[first]) - own)
+            self._starts.frombytes(np.ascontiguousarray(moved, dtype=np.int64).tobytes())
 
     def close(self) -> None:
         """Finish both files."""
@@ -146,6 +193,89 @@ def write_grams(texts: Sequence[str], folder: Path) -> None:
             free[place[first]] += times
         before += len(found)
     items.flush()
+
+
+GRAMS_AT_ONCE = 1 << 22
+"""Postings of grams that are taken over at a time."""
+
+
+def update_grams(previous: Path, folder: Path, places: Integers, added: Added) -> None:
+    """Write the index of texts of which most are those of the index in another folder; the rest are `added`.
+
+    `places` gives for each text of the previous index its number now, -1 where it is gone, in rising order.
+    The files are those that `write_grams` makes of all texts.
+    """
+    keys, starts, items = (mapped(previous / f"grams.{name}.npy") for name in ("keys", "starts", "items"))
+    grams, owners, before = _grams_added(added)
+    new_keys, place_of_key = np.unique(np.concatenate([keys, grams]), return_inverse=True)
+    of_old, of_added = place_of_key[: len(keys)], place_of_key[len(keys) :]
+    inserted_at = _insertions(keys, starts, items, grams, before)
+    gone = [
+        start + np.flatnonzero(places[items[start : start + GRAMS_AT_ONCE]] < 0)
+        for start in range(0, len(items), GRAMS_AT_ONCE)
+    ]
+    dropped = np.concatenate([np.zeros(0, dtype=np.int64), *gone])
+    counts = np.bincount(of_added, minlength=len(new_keys)).astype(np.int64)
+    counts[of_old] += np.diff(starts) - np.diff(np.searchsorted(dropped, starts))
+    filled = counts > 0
+    total = np.concatenate([[0], np.cumsum(counts[filled])]).astype(np.int64)
+    np.save(folder / "grams.keys.npy", new_keys[filled], allow_pickle=False)
+    np.save(folder / "grams.starts.npy", total, allow_pickle=False)
+    out = np.lib.format.open_memmap(
+        folder / "grams.items.npy", mode="w+", dtype=np.int32, shape=(int(total[-1]),)
+    )
+    written = 0
+    for start in range(0, max(len(items), 1), GRAMS_AT_ONCE):
+        end = start + GRAMS_AT_ONCE
+        first = np.searchsorted(inserted_at, start)
+        last = np.searchsorted(inserted_at, end) if end < len(items) else len(inserted_at)
+        moved = places[items[start:end]]
+        both = np.insert(moved, inserted_at[first:last] - start, owners[first:last])
+        both = both[both >= 0]
+        out[written : written + len(both)] = both
+        written += len(both)
+    out.flush()
+
+
+class Added(NamedTuple):
+    """Texts that an index gets: their numbers there, and how many texts of the previous one come before each."""
+
+    texts: Sequence[str]
+    numbers: Integers
+    before: Integers
+
+
+def _grams_added(added: Added) -> tuple[Integers, Integers, Integers]:
+    """Grams of the texts, rising, the number of the text of each, and how many of the earlier texts come before it."""
+    found = [
+        (gram, owner)
+        for length in range(1, LONGEST_GRAM + 1)
+        for gram, owner in _grams_of(added.texts, length)
+    ]
+    empty = np.zeros(0, dtype=np.int64)
+    gram = np.concatenate([empty, *(gram for gram, _ in found)])
+    owner = np.concatenate([empty, *(owner for _, owner in found)])
+    order = np.lexsort((owner, gram))
+    gram, owner = gram[order], owner[order]
+    return gram, added.numbers[owner], added.before[owner]
+
+
+def _insertions(
+    keys: Integers, starts: Integers, items: Integers, grams: Integers, before: Integers
+) -> Integers:
+    """Where among the items each of the grams goes, whose text comes after so many of the earlier texts."""
+    found = np.zeros(len(grams), dtype=np.int64)
+    bounds = (
+        [*np.flatnonzero(np.r_[True, grams[1:] != grams[:-1]]).tolist(), len(grams)] if len(grams) else [0]
+    )
+    places = np.searchsorted(keys, grams[bounds[:-1]]).tolist()
+    for first, last, place in zip(bounds[:-1], bounds[1:], places, strict=True):
+        if place < len(keys) and keys[place] == grams[first]:
+            start, end = int(starts[place]), int(starts[place + 1])
+            found[first:last] = start + np.searchsorted(items[start:end], before[first:last])
+        else:
+            found[first:last] = starts[place]
+    return found
 
 
 def _grams_of(texts: Sequence[str], length: int) -> Iterator[tuple[Integers, Integers]]:

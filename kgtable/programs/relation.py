@@ -328,6 +328,15 @@ class Relation:
         place = merged_cells(table).get(place, place) if table.grid.merged else place
         return table.id, *place
 
+    def texts(self, column: int) -> list[str]:
+        """The texts of a column as they are printed, of rows of all kinds."""
+        return self._read(column)
+
+    @property
+    def parts(self) -> Indices:
+        """Of each row the number of its table among `tables`."""
+        return self._parts
+
     def text(self, row: int, column: int) -> str:
         """The text of the cell that holds a row's value, with single spaces; "" for a blank one."""
         return " ".join(self._read(column)[row].split())

@@ -127,7 +127,7 @@ def relation_of(
         grid_rows.append(grid_row)
         blank.append(not any(map(str.strip, cells)))
     styles = profile_columns(table)
-    reader = _ColumnReader(table, rows, grid_rows, styles, quantities or {}, column_units or {})
+    reader = ColumnReader(table, rows, grid_rows, styles, quantities or {}, column_units or {})
     kinds = _row_kinds(table, rows, grid_rows, blank, reader)
     return Relation(
         [table],
@@ -141,7 +141,7 @@ def relation_of(
 
 
 @dataclass(frozen=True)
-class _ColumnReader:
+class ColumnReader:
     """Types the cells of the columns of one table."""
 
     table: Table
@@ -207,10 +207,22 @@ class _ColumnReader:
     def _datum(
         self, row: int, column: int, text: str, style: ColumnStyle, role: ColumnRole, durations: bool
     ) -> Datum | None:
+        found = self.quantities.get((self.grid_rows[row], column))
+        return self._datum_of(text, found, column, style, role, durations)
+
+    def _datum_of(
+        self,
+        text: str,
+        found: QuantityLike | None,
+        column: int,
+        style: ColumnStyle,
+        role: ColumnRole,
+        durations: bool,
+    ) -> Datum | None:
+        """The value of a cell of which the graph may know the number."""
         plain = "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
         if not plain:
             return None
-        found = self.quantities.get((self.grid_rows[row], column))
         if role is not ColumnRole.PLAIN:
             missing = found is None and plain in MISSING_MARKERS
             return None if missing else Datum(ValueKind.ENTITY, plain, text=plain)
@@ -304,7 +316,7 @@ def _row_kinds(
     rows: Sequence[tuple[str, ...]],
     grid_rows: Sequence[int],
     blank: Sequence[bool],
-    reader: _ColumnReader,
+    reader: ColumnReader,
 ) -> npt.NDArray[np.int8]:
     structure = table.structure
     kinds = np.zeros(len(rows), dtype=np.int8)
@@ -320,20 +332,43 @@ def _row_kinds(
         else:
             label = cells[label_column] if label_column < len(cells) else ""
             label = label if label.strip() else next((cell for cell in cells if cell.strip()), "")
-            if width > 1 and _NOTE.match(label) and sum(bool(cell.strip()) for cell in cells) == 1:
+            if width > 1 and is_note(label) and sum(bool(cell.strip()) for cell in cells) == 1:
                 kinds[index] = MemberKind.NOTE
-            elif _PART.match(label) and len(label) < 80:
+            elif is_part(label):
                 kinds[index] = MemberKind.PART
             elif (
                 grid_row in structure.totals
                 or _says_summary(label, index, rows, label_column)
-                or _TOTAL.fullmatch(next((cell for cell in cells if cell.strip()), ""))
+                or is_total_word(next((cell for cell in cells if cell.strip()), ""))
             ):
                 kinds[index] = MemberKind.TOTAL
     if len(rows) <= MOST_SUMMED_ROWS:
         for index in _aggregates(table, rows, kinds, reader):
             kinds[index] = MemberKind.AGGREGATE
     return kinds
+
+
+def is_note(label: str) -> bool:
+    """Whether a label begins as a note or a source does."""
+    return _NOTE.match(label) is not None
+
+
+def is_part(label: str) -> bool:
+    """Whether a label says that its row is a part of another one: "of which"."""
+    return len(label) < 80 and _PART.match(label) is not None
+
+
+def is_total_word(label: str) -> bool:
+    """Whether a label is a word for a total."""
+    return _TOTAL.fullmatch(label) is not None
+
+
+def is_summary_word(label: str, *, strictly: bool = False) -> bool:
+    """Whether a label is a word for a total or average; strictly, one that members are not called by ("All")."""
+    if len(label) > 60 or not _SUMMARY.fullmatch(label):
+        return False
+    loose = re.match(r"\W*(?:all|overall|mean|median|sum|minimum|maximum)\b", label, re.IGNORECASE)
+    return not strictly or loose is None
 
 
 def _has_values(cells: tuple[str, ...], label_column: int) -> bool:
@@ -344,15 +379,15 @@ def _has_values(cells: tuple[str, ...], label_column: int) -> bool:
 
 def _says_summary(label: str, index: int, rows: Sequence[tuple[str, ...]], column: int) -> bool:
     """Whether a label is a word for a total or average; "All" or "Overall" only in the last or first row."""
-    if len(label) > 60 or not _SUMMARY.fullmatch(label):
+    if not is_summary_word(label):
         return False
-    strict = re.match(r"\W*(?:all|overall|mean|median|sum|minimum|maximum)\b", label, re.IGNORECASE) is None
+    strict = is_summary_word(label, strictly=True)
     again = sum(column < len(row) and normal(row[column]) == normal(label) for row in rows)
     return (strict or index in (0, len(rows) - 1)) and (again == 1 or again < len(rows) / 3)
 
 
 def _aggregates(
-    table: Table, rows: Sequence[tuple[str, ...]], kinds: npt.NDArray[np.int8], reader: _ColumnReader
+    table: Table, rows: Sequence[tuple[str, ...]], kinds: npt.NDArray[np.int8], reader: ColumnReader
 ) -> list[int]:
     """Members that are the sum of other members in every additive column: ("World", "EU27", a region).
 

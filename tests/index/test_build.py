@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from kgtable.graph.document_statements import StoredDocument
 from kgtable.graph.store import TripleStore, store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.terms import Namespaces
-from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.column_profiles import ColumnProfile
+from kgtable.index.corpus import NONE, Corpus, CorpusParts
 from kgtable.index.corpus_assembly import TableText, assemble
 from kgtable.index.embedding import Embedder
 from kgtable.index.graph_index import VERSION, GraphIndex, ensure_index, index_step, read_about
+from kgtable.index.joins import JoinCandidate, JoinFinder
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
 
 
@@ -102,6 +105,95 @@ def test_an_updated_index_is_the_one_a_fresh_build_makes(tmp_path: Path) -> None
     assert files_of(updated.index_path) == files_of(fresh.index_path)
 
 
+def _teams(folder: Path, number: int, *, headers: str = "Nation,Code,Players", seed: int = 0) -> None:
+    chosen = random.Random(100 * number + seed)
+    rows = "".join(
+        f"{chosen.choice(('Norway', 'Kenya', 'Peru', 'Chilé', ' Fiji '))},{chosen.choice('abcdé')}{number % 3},"
+        f"{chosen.randint(1, 2000)}\n"
+        for _ in range(chosen.randint(1, 9))
+    )
+    (folder / f"teams-{number}.csv").write_text(f"{headers}\n{rows}", encoding="utf-8")
+    title = json.dumps(
+        {"title": f"Teams of {chosen.choice(('19', '2019', '21'))}", "textAbove": f"In part {seed}."}
+    )
+    (folder / f"teams-{number}.json").write_text(title, encoding="utf-8")
+
+
+def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgtable.index.generation_corpus.MOST_FRESH", 0.9)
+    monkeypatch.setattr("kgtable.index.substring.GRAMS_AT_ONCE", 7)
+    tables = write_tables(tmp_path / "tables")
+    for number in range(12):
+        _teams(tables, number, headers=",,Players" if number == 4 else "Nation,Code,Players")
+    (tables / "table_17.csv").write_text("Nation,Code,Players\nPeru,a1,7\nKenya,b2,12\n", encoding="utf-8")
+    assembled: list[list[str]] = []
+    plain = kgtable.index.generation_corpus.read_contents
+    monkeypatch.setattr(
+        "kgtable.index.generation_corpus.read_contents",
+        lambda generation, ids: assembled.append(list(ids)) or plain(generation, ids),
+    )
+
+    def changed_rows() -> None:
+        _teams(tables, 7, seed=1)
+
+    def lost_headers() -> None:
+        _teams(tables, 2, headers="Nation,,", seed=3)
+
+    def lost_texts() -> None:
+        for number in (0, 4):
+            (tables / f"teams-{number}.csv").unlink()
+            (tables / f"teams-{number}.json").unlink()
+
+    def first_and_last() -> None:
+        (tables / "aa.csv").write_text("Aa,Zz\n0,\U0001d54f\n", encoding="utf-8")
+        (tables / "zz.csv").write_text("Zz\n", encoding="utf-8")
+
+    def empty() -> None:
+        (tables / "aa.csv").unlink()
+
+    compared: list[JoinCandidate | None] = []
+    plain_comparison = JoinFinder._compared
+
+    def noted(
+        finder: JoinFinder, left: ColumnProfile, right: ColumnProfile, common: int
+    ) -> JoinCandidate | None:
+        compared.append(plain_comparison(finder, left, right, common))
+        return compared[-1]
+
+    monkeypatch.setattr(JoinFinder, "_compared", noted)
+    build(tables, tmp_path / "kg")
+    for step, change in enumerate((changed_rows, lost_headers, lost_texts, first_and_last, empty)):
+        change()
+        assembled.clear()
+        compared.clear()
+        updated = build(tables, tmp_path / "kg")
+        compared_again = len(compared)
+        assert assembled
+        assert max(map(len, assembled)) < 6, change.__name__
+        fresh = build(tables, tmp_path / f"fresh-{step}")
+        assert files_of(updated.index_path) == files_of(fresh.index_path), change.__name__
+        assert 2 * compared_again < len(compared) - compared_again, change.__name__
+
+
+def test_an_index_made_by_other_code_is_not_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = write_tables(tmp_path / "tables")
+    build(tables, tmp_path / "kg")
+    (tables / "lakes.csv").write_text("Lake,Depth\nBaikal,1642\n", encoding="utf-8")
+    monkeypatch.setattr("kgtable.index.generation_corpus.index_version", lambda: "another")
+    asked: list[list[str]] = []
+    plain = kgtable.index.generation_corpus.read_contents
+    monkeypatch.setattr(
+        "kgtable.index.generation_corpus.read_contents",
+        lambda generation, ids: asked.append(list(ids)) or plain(generation, ids),
+    )
+    build(tables, tmp_path / "kg")
+    assert asked == [["bridges", "income", "lakes", "medals"]]
+
+
 def test_only_new_texts_are_embedded(tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "tables")
     build(tables, tmp_path / "kg")
@@ -177,6 +269,7 @@ def test_what_the_index_was_made_with_is_written_down(generation: Generation) ->
     about = json.loads((generation.index_path / "index.json").read_text(encoding="utf-8"))
     assert about.pop("store") == store_state(generation.store_path)
     assert set(about.pop("files")) == {path.name for path in generation.index_path.iterdir()} - {"index.json"}
+    assert len(about.pop("made_by")) == 64
     assert about == {"version": VERSION, "asked": "words", "embedding": "words", "tables": 3}
 
 
@@ -269,8 +362,8 @@ def test_texts_that_name_a_year_are_known(index: GraphIndex) -> None:
 
 
 def test_no_tables_are_a_corpus_too(tmp_path: Path) -> None:
-    corpus, texts, _ = assemble([], tmp_path)
-    assert texts == []
+    corpus = assemble([], tmp_path)
+    assert list(CorpusParts.open(tmp_path).table_texts) == []
     assert corpus.table_ids == ()
     assert len(Corpus.open(tmp_path).places.cell_row) == 0
 

@@ -17,8 +17,7 @@ from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.programs.dimensions import (
     EXACT,
 )
-from kgtable.programs.relation import Relation
-from kgtable.tables.model import Row, Table
+from kgtable.tables.model import Table
 
 MOST_LISTED = 3_000
 """How many different cells of a column a query may list with what they mean."""
@@ -184,7 +183,6 @@ class QueryContext:
         self.names = names
         self._annotated = dict(annotated)
         self._taken: set[str] = set()
-        self._texts: dict[int, list[tuple[Row, AnnotatedTable]]] = {}
 
     def variable(self, wanted: str) -> str:
         """A new variable, named after what it holds."""
@@ -207,14 +205,6 @@ class QueryContext:
         if table.id not in self._annotated:
             self._annotated[table.id] = annotate(table)
         return self._annotated[table.id]
-
-    def texts(self, relation: Relation) -> list[tuple[Row, AnnotatedTable]]:
-        """For each row of a relation its cells as they stand in the table."""
-        if id(relation) not in self._texts:
-            self._texts[id(relation)] = [
-                (cells, self.annotated(table)) for table in relation.tables for _, cells in table.body()
-            ]
-        return self._texts[id(relation)]
 
     def listing(self, group: GroupPattern, term: str, found: Mapping[str, str], wanted: str) -> str:
         """The variable that a list of strings with their meanings gives, in a group."""

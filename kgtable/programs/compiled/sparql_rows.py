@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 
@@ -105,9 +105,11 @@ class GraphRows:
 
     def _kinds(self) -> list[str]:
         """The conditions that leave the rows that take part."""
+        if len(self.rows) == len(self.relation):
+            return []
         taken = {self.relation.place(row) for row in self.rows.tolist()}
         classes = {"kgt:Group": "groups", "kgt:TotalRow": "totals", "kgt:FootnoteRow": "footnotes"}
-        left = {(table.id, row) for table in self.relation.tables for row, _ in table.body()}
+        left = {self.relation.place(row) for row in range(len(self.relation))}
         lines = []
         for name, field in classes.items():
             marked = {
@@ -153,26 +155,30 @@ class GraphRows:
         return column if isinstance(column, str) else self.relation.columns[column].name
 
     def cells(self, column: int | str) -> list[tuple[str, Datum | None, CellKind]]:
-        """For each row that takes part: the string of the cell in the graph, its value, its kind."""
-        found = []
-        by_row = self._context.texts(self.relation)
+        """Of the rows that take part each different cell: its string in the graph, its value, its kind."""
         data = self.relation.data(column) if isinstance(column, int) else self.relation.pseudo(column)
-        for row in self.rows.tolist():
-            if isinstance(column, str):
-                datum = data[row]
-                found.append((datum.text if datum else "", datum, CellKind.TEXT))
+        codes = data.codes[self.rows].tolist()
+        if isinstance(column, str):
+            values = [data.values[code] if code >= 0 else None for code in dict.fromkeys(codes)]
+            return [(datum.text if datum else "", datum, CellKind.TEXT) for datum in values]
+        found = []
+        for (text, part), code in dict.fromkeys(zip(self._texts(column), codes, strict=True)):
+            if not text:
                 continue
-            cells, annotated = by_row[row]
-            text = cells[column] if column < len(cells) else ""
-            value = type_cell(text, annotated.styles[column]) if text else None
-            if value is None:
-                continue
+            value = type_cell(text, self._annotated[part].styles[column])
             kind, string = value.kind, text
             if kind not in (CellKind.NUMBER, CellKind.TEXT, CellKind.MISSING):
                 typed = value.lexical is not None and value.datatype is not None
                 kind, string = (kind, str(value.lexical)) if typed else (CellKind.TEXT, text)
-            found.append((string, data[row], kind))
+            found.append((string, data.values[code] if code >= 0 else None, kind))
         return found
+
+    def _texts(self, column: int) -> Iterator[tuple[str, int]]:
+        """The text of each row that takes part, and the number of the row's table."""
+        texts = self.relation.texts(column)
+        return zip(
+            map(texts.__getitem__, self.rows.tolist()), self.relation.parts[self.rows].tolist(), strict=True
+        )
 
     def terms(self, column: int | str) -> dict[str, Datum]:
         terms: dict[str, Datum] = {}
@@ -254,10 +260,8 @@ class GraphRows:
 
     def _ranges(self, column: int) -> set[str]:
         found = set()
-        for row in self.rows.tolist():
-            cells, annotated = self._context.texts(self.relation)[row]
-            text = cells[column] if column < len(cells) else ""
-            number = type_cell(text, annotated.styles[column]).number if text else None
+        for text, part in dict.fromkeys(self._texts(column)):
+            number = type_cell(text, self._annotated[part].styles[column]).number if text else None
             if number is not None and number.upper is not None:
                 found.add("range")
         return found

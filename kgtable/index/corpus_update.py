@@ -1,0 +1,328 @@
+"""Update of a corpus: tables that are as they were are taken over from an earlier corpus, others from a new one.
+
+The result is what `kgtable.index.corpus_assembly.assemble` makes of all the tables, byte by byte. The work in
+Python grows with the new tables; the arrays of the others are copied, with the numbers of texts, terms and tables
+moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from kgtable.index.corpus import (
+    NONE,
+    PART_STRINGS,
+    PRINTED_CELLS,
+    PRINTED_ROWS,
+    Corpus,
+    CorpusParts,
+    Places,
+    TermCounts,
+)
+from kgtable.index.corpus_assembly import kin_of, save_corpus
+from kgtable.index.postings import Flags, Integers, Postings, ranges
+from kgtable.index.substring import Strings, StringsWriter
+
+
+@dataclass(frozen=True)
+class SavedCorpus:
+    """A corpus with its parts, opened from a folder."""
+
+    corpus: Corpus
+    parts: CorpusParts
+
+    @classmethod
+    def open(cls, folder: Path) -> SavedCorpus:
+        """Open them. Raises `VocabularyIndexError` where files are missing or damaged."""
+        return cls(Corpus.open(folder), CorpusParts.open(folder))
+
+
+@dataclass(frozen=True)
+class UnitedStrings:
+    """Distinct strings of two sources in one order.
+
+    `places` give for each string of a source its number, `NONE` where it is not among them and for `NONE`;
+    `source` and `at` say of each number which string of which source it is. `before` are the numbers that the strings
+    which only the second source has would have had among all strings of the first.
+    """
+
+    places: tuple[Integers, Integers]
+    source: Integers
+    at: Integers
+    only_new: Integers
+    before: Integers
+
+
+def unite(strings: tuple[Strings, Strings], used: tuple[Flags, Flags], path: Path) -> UnitedStrings:
+    """Write the used strings of two sources, each in the order of `Strings`, as those of one."""
+    old, new = strings
+    old_used = used[0].copy()
+    found_new = np.flatnonzero(used[1])
+    before = np.zeros(len(found_new), dtype=np.int64)
+    known = np.zeros(len(found_new), dtype=np.bool_)
+    low = 0
+    for number, text in enumerate(found_new.tolist()):
+        piece = new.piece(text)
+        low = before[number] = old.place(piece, low)
+        known[number] = low < len(old) and old.piece(low) == piece
+    old_used[before[known]] = True
+    only_new, before_new = found_new[~known], before[~known]
+    rank: Integers = np.cumsum(old_used) - old_used
+    place_old = np.full(len(old) + 1, NONE, dtype=np.int32)
+    kept = np.flatnonzero(old_used)
+    place_old[kept] = rank[kept] + np.searchsorted(before_new, kept, "right")
+    place_new = np.full(len(new) + 1, NONE, dtype=np.int32)
+    rank_of_all = np.append(rank, len(kept))
+    place_new[only_new] = rank_of_all[before_new] + np.arange(len(only_new))
+    place_new[found_new[known]] = place_old[before[known]]
+    size = len(kept) + len(only_new)
+    source, at = np.zeros(size, dtype=np.int8), np.zeros(size, dtype=np.int64)
+    at[place_old[kept]] = kept
+    source[place_new[only_new]] = 1
+    at[place_new[only_new]] = only_new
+    writer = StringsWriter(path)
+    for first, last in _runs(source, at):
+        start = int(at[first])
+        writer.add_run(strings[source[first]], start, start + last - first)
+    writer.close()
+    return UnitedStrings((place_old, place_new), source, at, only_new, before_new)
+
+
+def _runs(source: Integers, at: Integers) -> list[tuple[int, int]]:
+    """From where to where elements are neighbours in one source."""
+    if not len(at):
+        return []
+    new = np.flatnonzero((source[1:] != source[:-1]) | (at[1:] != at[:-1] + 1)) + 1
+    bounds = [0, *new.tolist(), len(at)]
+    return list(pairwise(bounds))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Neighbouring tables of one source with the tables, rows, columns, cells that they are there and here."""
+
+    source: int
+    tables: slice
+    rows: slice
+    columns: slice
+    cells: slice
+    first_table: int
+    first_row: int
+    first_column: int
+    first_cell: int
+
+
+class CorpusUpdate:
+    """Makes one corpus of tables of two: `before`, of which most tables are, and `fresh`.
+
+    `ids` are all tables in order; those in `fresh` are taken from there. `texts` tells after `save` which texts come
+    from where.
+    """
+
+    def __init__(self, before: SavedCorpus, fresh: SavedCorpus, ids: Sequence[str]) -> None:
+        self._sources = before, fresh
+        self._ids = ids
+        places = [{id: at for at, id in enumerate(source.corpus.table_ids)} for source in self._sources]
+        self._source = np.fromiter((id in places[1] for id in ids), np.int8, len(ids))
+        known = (places[of][id] for of, id in zip(self._source.tolist(), ids, strict=True))
+        self._at = np.fromiter(known, np.int64, len(ids))
+        self._table_runs = list(self._find_runs())
+
+    def _find_runs(self) -> Iterable[_Run]:
+        table = row = column = cell = 0
+        for first, last in _runs(self._source, self._at):
+            of, start = int(self._source[first]), int(self._at[first])
+            found = self._sources[of].corpus.places
+            tables = slice(start, start + last - first)
+            rows = slice(int(found.table_row_start[tables.start]), int(found.table_row_start[tables.stop]))
+            columns = slice(
+                int(found.table_column_start[tables.start]), int(found.table_column_start[tables.stop])
+            )
+            cells = slice(int(found.row_cell_start[rows.start]), int(found.row_cell_start[rows.stop]))
+            yield _Run(of, tables, rows, columns, cells, table, row, column, cell)
+            table += last - first
+            row += rows.stop - rows.start
+            column += columns.stop - columns.start
+            cell += cells.stop - cells.start
+
+    def save(self, folder: Path) -> UnitedStrings:
+        """Write the corpus and its parts into an existing folder; gives its texts."""
+        corpora = self._sources[0].corpus, self._sources[1].corpus
+        of_texts = tuple(self._used_texts(of) for of in (0, 1))
+        texts = unite((corpora[0].texts, corpora[1].texts), (of_texts[0], of_texts[1]), folder / "texts")
+        of_predicates = tuple(
+            self._used(of, len(corpora[of].predicates), self._slices("column_predicate", of)) for of in (0, 1)
+        )
+        predicates = unite(
+            (corpora[0].predicates, corpora[1].predicates),
+            (of_predicates[0], of_predicates[1]),
+            folder / "predicates",
+        )
+        of_terms = tuple(self._used_terms(of, texts) for of in (0, 1))
+        terms = unite((corpora[0].terms, corpora[1].terms), (of_terms[0], of_terms[1]), folder / "terms")
+        self._copy_strings(folder)
+        titles = list(Strings.open(folder / "titles"))
+        places = self._places(texts.places, predicates.places, kin_of(titles))
+        text_terms = self._joined("text_terms", texts.source, texts.at, terms.places)
+        lists = (
+            text_terms,
+            self._joined("named_terms", self._source, self._at, terms.places),
+            self._joined("around_terms", self._source, self._at, terms.places),
+        )
+        dated = np.zeros(len(texts.at), dtype=np.bool_)
+        for of in (0, 1):
+            own = texts.source == of
+            dated[own] = corpora[of].statistics.text_is_dated[texts.at[own]]
+        lexical = self._lexical(texts.places)
+        save_corpus(folder, self._ids, places, lists, lexical, dated, self._counts(terms.places))
+        return texts
+
+    def _slices(self, name: str, of: int) -> list[Integers]:
+        """What an array of places holds of the tables that come from a source."""
+        kind = name.partition("_")[0]
+        array = getattr(self._sources[of].corpus.places, name)
+        return [array[getattr(run, f"{kind}s")] for run in self._table_runs if run.source == of]
+
+    @staticmethod
+    def _used(of: int, size: int, numbers: Iterable[Integers]) -> Flags:
+        found = np.zeros(size + 1, dtype=np.bool_)
+        for some in numbers:
+            found[some] = True
+        return found[:-1]
+
+    def _used_texts(self, of: int) -> Flags:
+        names = ("cell_text", "row_label", "row_group_label", "column_name")
+        numbers = [part for name in names for part in self._slices(name, of)]
+        parts = self._sources[of].parts
+        numbers += [
+            parts.lexical_text[self._lexical_slice(run)] for run in self._table_runs if run.source == of
+        ]
+        return self._used(of, len(self._sources[of].corpus.texts), numbers)
+
+    def _lexical_slice(self, run: _Run) -> slice:
+        cells = self._sources[run.source].parts.lexical_cell
+        return slice(*np.searchsorted(cells, (run.cells.start, run.cells.stop)).tolist())
+
+    def _used_terms(self, of: int, texts: UnitedStrings) -> Flags:
+        parts = self._sources[of].parts
+        own_texts, own_tables = np.flatnonzero(texts.places[of][:-1] != NONE), self._at[self._source == of]
+        numbers = (
+            parts.text_terms.of(own_texts),
+            parts.named_terms.of(own_tables),
+            parts.around_terms.of(own_tables),
+        )
+        return self._used(of, len(self._sources[of].corpus.terms), numbers)
+
+    def _copy_strings(self, folder: Path) -> None:
+        for name, kind in (
+            (PRINTED_CELLS, "cells"),
+            (PRINTED_ROWS, "rows"),
+            *((n, "tables") for n in PART_STRINGS),
+        ):
+            writer = StringsWriter(folder / name)
+            for run in self._table_runs:
+                source = self._sources[run.source]
+                place: slice = getattr(run, kind)
+                held = source.parts if name in PART_STRINGS else source.corpus
+                writer.add_run(getattr(held, name), place.start, place.stop)
+            writer.close()
+
+    def _places(
+        self, texts: tuple[Integers, Integers], predicates: tuple[Integers, Integers], kin: Integers
+    ) -> Places:
+        def gathered(
+            name: str, change: Callable[[_Run, Integers], Integers] = lambda run, part: part
+        ) -> Integers:
+            kind = name.partition("_")[0]
+            parts = [
+                change(run, getattr(self._sources[run.source].corpus.places, name)[getattr(run, f"{kind}s")])
+                for run in self._table_runs
+            ]
+            dtype = getattr(self._sources[0].corpus.places, name).dtype
+            return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype, copy=False)
+
+        def starts(name: str, outer: str, inner: str) -> Integers:
+            found = [np.zeros(1, dtype=np.int64)]
+            for run in self._table_runs:
+                array = getattr(self._sources[run.source].corpus.places, name)
+                own: slice = getattr(run, f"{outer}s")
+                moved = getattr(run, f"first_{inner}") - int(array[own.start])
+                found.append(array[own.start + 1 : own.stop + 1] + moved)
+            return np.concatenate(found)
+
+        def text(run: _Run, part: Integers) -> Integers:
+            return texts[run.source][part]
+
+        return Places(
+            table_kin=kin,
+            table_row_start=starts("table_row_start", "table", "row"),
+            table_column_start=starts("table_column_start", "table", "column"),
+            row_cell_start=starts("row_cell_start", "row", "cell"),
+            row_number=gathered("row_number"),
+            row_table=gathered("row_table", lambda run, part: part + (run.first_table - run.tables.start)),
+            row_is_header=gathered("row_is_header").astype(np.bool_, copy=False),
+            row_label=gathered("row_label", text),
+            row_group_label=gathered("row_group_label", text),
+            column_number=gathered("column_number"),
+            column_table=gathered(
+                "column_table", lambda run, part: part + (run.first_table - run.tables.start)
+            ),
+            column_name=gathered("column_name", text),
+            column_predicate=gathered("column_predicate", lambda run, part: predicates[run.source][part]),
+            column_is_numeric=gathered("column_is_numeric").astype(np.bool_, copy=False),
+            cell_row=gathered("cell_row", lambda run, part: part + (run.first_row - run.rows.start)),
+            cell_column=gathered(
+                "cell_column", lambda run, part: part + (run.first_column - run.columns.start)
+            ),
+            cell_text=gathered("cell_text", text),
+        )
+
+    def _joined(
+        self, name: str, source: Integers, at: Integers, terms: tuple[Integers, Integers]
+    ) -> Postings:
+        """Lists of terms of texts or tables: of each the one that it has in its source."""
+        lists: list[Postings] = [getattr(found.parts, name) for found in self._sources]
+        lengths = np.zeros(len(at), dtype=np.int64)
+        own = [np.flatnonzero(source == of) for of in (0, 1)]
+        for of, numbers in enumerate(own):
+            starts = lists[of].starts
+            lengths[numbers] = starts[at[numbers] + 1] - starts[at[numbers]]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        items = np.zeros(int(starts[-1]), dtype=np.int32)
+        for of, numbers in enumerate(own):
+            items[ranges(starts[numbers], starts[numbers + 1])] = terms[of][lists[of].of(at[numbers])]
+        return Postings(starts, items)
+
+    def _lexical(self, texts: tuple[Integers, Integers]) -> tuple[Integers, Integers]:
+        text: list[Integers] = [np.zeros(0, dtype=np.int32)]
+        cell: list[Integers] = [np.zeros(0, dtype=np.int32)]
+        for run in self._table_runs:
+            parts, own = self._sources[run.source].parts, self._lexical_slice(run)
+            text.append(texts[run.source][parts.lexical_text[own]])
+            cell.append(parts.lexical_cell[own] + (run.first_cell - run.cells.start))
+        return np.concatenate(text), np.concatenate(cell).astype(np.int32, copy=False)
+
+    def _counts(self, terms: tuple[Integers, Integers]) -> TermCounts:
+        found = []
+        for of, source in enumerate(self._sources):
+            own = np.flatnonzero(self._source == of)
+            table_of = np.full(len(source.corpus.table_ids), NONE, dtype=np.int64)
+            table_of[self._at[own]] = own
+            postings = source.corpus.term_tables
+            term = np.repeat(terms[of][:-1].astype(np.int64), np.diff(postings.starts))
+            table = table_of[postings.items]
+            kept = table != NONE
+            found.append((
+                term[kept] * len(self._ids) + table[kept],
+                source.parts.term_times[kept],
+                source.corpus.statistics.in_table[kept],
+            ))  # fmt: skip
+        keys, times, inside = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(keys, kind="stable")
+        term, table = np.divmod(keys[order], max(len(self._ids), 1))
+        return TermCounts(term, table, times[order], inside[order])
