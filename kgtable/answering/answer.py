@@ -13,11 +13,13 @@ from typing import Any
 from kgtable.answering.evidence import Cell
 from kgtable.answering.grounding import stated_numbers
 from kgtable.answering.prompting import measure, unit_word
+from kgtable.answering.said import said_and_exact
 from kgtable.programs.algebra import Program
 from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.scales import SCALE_POWERS, scale_name
+from kgtable.values.spoken import JOINT
 from kgtable.values.text import harmless_text
 
 
@@ -249,12 +251,24 @@ def verdict(answer: Answer) -> str:
 
 
 def headline(answer: Answer) -> str:
-    """The answer's text, with unit and scale behind it where it is a bare number that has them.
+    """The answer's text; a bare number, or a list of them, is said with unit and scale.
 
     >>> headline(Answer("?", "109.6", "109600000", "CCY_USD"))
-    '109.6 (million USD)'
+    '$109.6 million'
     """
-    return with_measure(answer.text, answer.value, answer.unit)
+    return _told(answer)
+
+
+def _told(reading: Answer | Alternative) -> str:
+    return told(reading.text, reading.value, reading.unit, reading.citations)
+
+
+def told(text: str, value: str | None, unit: str | None, citations: Sequence[Citation] = ()) -> str:
+    """The text of an answer or result as a headline: a bare number, or a list of them, with unit and scale."""
+    said, _ = said_and_exact(
+        text, value, unit, [(cited.text, cited.unit, cited.scale) for cited in citations]
+    )
+    return said.replace(JOINT, " ") if said != text else with_measure(text, value, unit)
 
 
 def with_measure(text: str, value: str | None, unit: str | None) -> str:
@@ -315,7 +329,7 @@ def computed_text(
 
 def _others(answer: Answer) -> list[str]:
     return [
-        f"also: {_cut(other.text, _WIDEST_CALCULATION)}"
+        f"also: {_cut(_told(other), _WIDEST_CALCULATION)}"
         f" ({harmless_text(other.citations[0].file if other.citations else other.table)})"
         for other in answer.alternatives
     ]
@@ -356,7 +370,7 @@ def as_markdown(answer: Answer) -> str:
     lines += [f"- {_escaped(str(cited))}" for cited in answer.passages] + ([""] if answer.passages else [])
     lines.append(f"{_escaped(verdict(answer))} ({_escaped(_source(answer))})")
     for other in answer.alternatives:
-        lines.append(f"\nalso: {_escaped(other.text)} ({_escaped(other.table)})")
+        lines.append(f"\nalso: {_escaped(_told(other))} ({_escaped(other.table)})")
     return "\n".join(lines)
 
 
@@ -375,7 +389,7 @@ def as_html(answer: Answer) -> str:
         parts.append(f"<ul>{''.join(quoted)}</ul>")
     parts.append(f"<p>{html.escape(verdict(answer))} ({html.escape(_source(answer))})</p>")
     if answer.alternatives:
-        others = (f"<li>{html.escape(o.text)} ({html.escape(o.table)})</li>" for o in answer.alternatives)
+        others = (f"<li>{html.escape(_told(o))} ({html.escape(o.table)})</li>" for o in answer.alternatives)
         parts.append(f"<p>also:</p><ul>{''.join(others)}</ul>")
     return "".join(parts)
 

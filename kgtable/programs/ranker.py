@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any
+from weakref import ref
 
 from kgtable.errors import KgtableError, UnitMismatchError
 from kgtable.index.relations import TableRelations
@@ -131,7 +132,8 @@ def sources_of(
     return found
 
 
-_WHOLES: dict[tuple[int, ...], Relation] = {}
+_WHOLES: dict[tuple[int, ...], tuple[tuple[ref[Relation], ...], Relation]] = {}
+"""Tables made of parts, by the identities of the parts; these may be gone, and others have their identities."""
 
 
 def _parts(question: Question, sources: Sequence[ProgramSource]) -> list[ProgramSource]:
@@ -149,11 +151,13 @@ def _parts(question: Question, sources: Sequence[ProgramSource]) -> list[Program
         several.sort(key=lambda source: source.ids)
         relations = [source.links[0].index.relation for source in several]
         kept = tuple(map(id, relations))
-        if kept not in _WHOLES:
+        parts, whole = _WHOLES.get(kept, ((), None))
+        if whole is None or [part() for part in parts] != relations:
             if len(_WHOLES) > 200:
                 _WHOLES.clear()
-            _WHOLES[kept] = Relation.concatenate(relations)
-        links = Links(question, index_of(_WHOLES[kept]))
+            whole = Relation.concatenate(relations)
+            _WHOLES[kept] = tuple(map(ref, relations)), whole
+        links = Links(question, index_of(whole))
         found.append(ProgramSource((links,), max(s.score for s in several), min(s.rank for s in several)))
     return found
 

@@ -121,6 +121,14 @@ def realize(program: Program, *, sizes: Mapping[Node, int] | None = None) -> str
     return _Words(program, sizes or {}).node(program.root)
 
 
+def _pseudo_column(name: str) -> str:
+    """A column's name, that of a pseudo column in words."""
+    level = name.removeprefix("@group")
+    if name != level and level.isdecimal():
+        return f"group of level {level}" if level != "1" else "group"
+    return _PSEUDO.get(name, name)
+
+
 class _Words:
     def __init__(self, program: Program, sizes: Mapping[Node, int]) -> None:
         self._sizes = sizes
@@ -234,9 +242,7 @@ class _Words:
                 self._naming.discard(normal(name))
                 return words
             case ColumnRef(name, table):
-                word = (
-                    f"the {_ordinal(name + 1)} column" if isinstance(name, int) else _PSEUDO.get(name, name)
-                )
+                word = f"the {_ordinal(name + 1)} column" if isinstance(name, int) else _pseudo_column(name)
                 return f"{table}.{word}" if table and self._aliases else word
             case Constant():
                 return _constant(node)

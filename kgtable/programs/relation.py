@@ -252,6 +252,8 @@ class Relation:
         self._make, self._read = make, cache(read)
         self._made: dict[int, tuple[ColumnData, ValueKind, ColumnRole]] = {}
         self._pseudo: dict[str, ColumnData] = {}
+        self.kept: dict[type, Any] = {}
+        """What others make of the relation and keep for as long as it lives, by its type."""
 
     @property
     def id(self) -> str:

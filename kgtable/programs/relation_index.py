@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
-from weakref import WeakKeyDictionary
 
 from kgtable.errors import UnknownColumnError
 from kgtable.index.words import stem as stemmed
@@ -300,14 +299,12 @@ class CellIndex:
         return found
 
 
-_indexes: WeakKeyDictionary[Relation, TableIndex] = WeakKeyDictionary()
-
-
 def index_of(relation: Relation) -> TableIndex:
-    """The index of a relation, made at the first use."""
-    found = _indexes.get(relation)
+    """The index of a relation, made at the first use and kept with it."""
+    found = relation.kept.get(TableIndex)
     if found is None:
-        found = _indexes[relation] = TableIndex(relation)
+        found = relation.kept[TableIndex] = TableIndex(relation)
+    assert isinstance(found, TableIndex)
     return found
 
 

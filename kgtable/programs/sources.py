@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from weakref import WeakKeyDictionary
 
 from kgtable.index.relations import TableRelations
 from kgtable.programs.algebra import (
@@ -32,7 +33,7 @@ SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
 
 KEY_WORDS = frozenset({"id", "code", "key", "sku", "number", "no"})
-_KEYS: dict[tuple[str, str, int, int], TableKey | None] = {}
+_KEYS: WeakKeyDictionary[TableIndex, WeakKeyDictionary[TableIndex, TableKey | None]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,12 +288,10 @@ def stated_key(left: TableIndex, right: TableIndex, stated: TableRelations) -> T
 
 def shared_key(left: TableIndex, right: TableIndex) -> TableKey | None:
     """The columns by which two tables can be joined: values that one nearly contains, unique on one side."""
-    kept = left.id, right.id, id(left.relation), id(right.relation)
-    if kept not in _KEYS:
-        if len(_KEYS) > 5000:
-            _KEYS.clear()
-        _KEYS[kept] = _find_key(left, right)
-    return _KEYS[kept]
+    kept = _KEYS.setdefault(left, WeakKeyDictionary())
+    if right not in kept:
+        kept[right] = _find_key(left, right)
+    return kept[right]
 
 
 def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:

@@ -234,6 +234,15 @@ class HybridRetriever:
             return bool(len(query.terms))
         return bool(cosines(vectors.tables, query.vector).max() >= LEAST_COSINE)
 
+    def nearest_tables(self, question: str, count: int) -> list[str]:
+        """The ids of the tables nearest in meaning; none where the index has no vectors."""
+        vectors = self._index.vectors
+        asked = None if vectors is None else self._index.embed([question])
+        if vectors is None or asked is None:
+            return []
+        order = np.argsort(-cosines(vectors.tables, asked[0]), kind="stable")
+        return [self._index.corpus.table_ids[place] for place in order[:count].tolist()]
+
     def triples(self, scored: Scored, k: int) -> LateTriples:
         """The `k` best of the scored cells as triples."""
         cells, scores = scored.best(k)

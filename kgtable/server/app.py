@@ -22,7 +22,7 @@ from kgtable.server import security
 from kgtable.server.api_routes import Api
 from kgtable.server.editing import Editing
 from kgtable.server.messages import KINDS, Problem, busy
-from kgtable.server.pages import Pages, problem_response
+from kgtable.server.pages import Pages, more_pages, problem_response
 from kgtable.server.requests import header_map, text
 from kgtable.server.sparql_protocol import Description, GraphStore, SparqlEndpoint
 from kgtable.server.state import CONTENT_TYPE, AccessLog, ServerState
@@ -44,6 +44,18 @@ def make_site(state: ServerState) -> Starlette:
         """Counters in Prometheus's text format."""
         return PlainTextResponse(state.metrics.text(state.readers, state.writes), media_type=CONTENT_TYPE)
 
+    async def http_exception(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        kind = _KIND_OF_STATUS.get(error.status_code, "bad-request")
+        where = f"There is nothing at {request.url.path[:200]}."
+        detail = where if kind == "not-found" else KINDS[kind].title
+        told = Problem(kind, detail, {}, dict(error.headers or {}))
+        return problem_response(told, request.headers.get("accept", ""), more_pages(state))
+
+    async def problem(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Problem)
+        return problem_response(error, request.headers.get("accept", ""), more_pages(state))
+
     return Starlette(
         routes=[
             Route("/health", health),
@@ -53,21 +65,8 @@ def make_site(state: ServerState) -> Starlette:
             *Pages(state).routes(),
         ],
         middleware=[Middleware(GZipMiddleware, minimum_size=1_024, compresslevel=5)],
-        exception_handlers={HTTPException: _http_exception, Problem: _problem},
+        exception_handlers={HTTPException: http_exception, Problem: problem},
     )
-
-
-async def _http_exception(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    kind = _KIND_OF_STATUS.get(error.status_code, "bad-request")
-    detail = f"There is nothing at {request.url.path[:200]}." if kind == "not-found" else KINDS[kind].title
-    problem = Problem(kind, detail, {}, dict(error.headers or {}))
-    return problem_response(problem, request.headers.get("accept", ""))
-
-
-async def _problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)
-    return problem_response(error, request.headers.get("accept", ""))
 
 
 _LOG = logging.getLogger(__name__)
@@ -167,7 +166,7 @@ class Server:
     async def _tell(
         self, problem: Problem, scope: Scope, receive: Receive, send: Send, headers: Mapping[bytes, bytes]
     ) -> None:
-        response = problem_response(problem, text(headers, b"accept"))
+        response = problem_response(problem, text(headers, b"accept"), more_pages(self.state))
         if scope["method"] == "HEAD":
             response.body = b""
         await response(scope, receive, send)

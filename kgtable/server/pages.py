@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from kgtable.building.generations import EVALUATION
+from kgtable.errors import KgtableError
 from kgtable.graph.terms import Namespaces
 from kgtable.server import negotiation, requests
 from kgtable.server.api_routes import attachment, whole_csv
@@ -101,6 +102,17 @@ class Files(StaticFiles):
         return response
 
 
+def more_pages(state: ServerState) -> tuple[tuple[str, str, str], ...]:
+    """The pages that this server has beside those of every server."""
+    try:
+        directory = state.view().directory
+    except (Problem, KgtableError, OSError):  # an error page has to be shown for a missing graph too
+        directory = None
+    evaluated = directory is not None and os.path.exists(os.path.join(directory, EVALUATION))
+    more = (EVALUATED,) if evaluated else ()
+    return (*more, BRING) if state.settings.editable else more
+
+
 class Pages:
     """The routes of one server's pages."""
 
@@ -109,10 +121,7 @@ class Pages:
 
     def _page(self, name: str, values: Mapping[str, str] | None = None) -> bytes:
         """A page with this server's navigation."""
-        directory = self._state.view().directory
-        evaluated = directory is not None and os.path.exists(os.path.join(directory, EVALUATION))
-        more = (EVALUATED,) if evaluated else ()
-        return page(name, values, (*more, BRING) if self._state.settings.editable else more)
+        return page(name, values, more_pages(self._state))
 
     def routes(self) -> list[Route | Mount]:
         """The routes of all pages."""
@@ -288,12 +297,12 @@ def _html(request: Request, content: bytes) -> Response:
 _OFFERS = (Offer("application/problem+json", ("application/json",), None), Offer(HTML, (), None))
 
 
-def problem_response(problem: Problem, accept: str) -> Response:
+def problem_response(problem: Problem, accept: str, more: Sequence[tuple[str, str, str]] = ()) -> Response:
     """The error in the format the client accepts: a page for browsers, else problem details."""
     offer = negotiation.choose(accept, _OFFERS)
     if offer is None or offer.media_type != HTML:
         return problem.response()
     values = {"title": KINDS[problem.kind].title, "detail": problem.detail, "status": str(problem.status)}
-    content = page("problem", {name: escape(value) for name, value in values.items()})
+    content = page("problem", {name: escape(value) for name, value in values.items()}, more)
     headers = {"cache-control": "no-store", **problem.headers}
     return Response(content, problem.status, headers, offer.content_type)

@@ -40,7 +40,7 @@ from kgtable.tables.discovery import TableFile, find_files
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_content
 from kgtable.tables.model import Grid, Table, spreadsheet_reference
-from kgtable.values.units import units
+from kgtable.values.spoken import unit_name
 
 FILES_A_PROCESS = 20
 """New files for which a build starts a further process."""
@@ -190,8 +190,7 @@ def _column(annotated: AnnotatedTable, index: int) -> dict[str, Any]:
 
 
 def _label(unit: str) -> str:
-    known = units().get(unit)
-    return known.label if known is not None else unit
+    return unit_name(unit, plural=True)
 
 
 def source_paths(catalogue: Catalogue, roots: Sequence[Path] = ()) -> list[Path]:

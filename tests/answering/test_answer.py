@@ -26,7 +26,7 @@ ANSWER = Answer(
 
 def test_a_terminal_sees_the_answer_then_its_evidence() -> None:
     assert as_text(ANSWER).splitlines() == [
-        "EUR 1.5 billion",
+        "€1.5 billion",
         "",
         "  file                 cell  row        column  text   unit",
         "  tables/accounts.csv  C2    1 Revenue  2 2019  1,500  EUR million",
@@ -67,9 +67,9 @@ def test_texts_from_tables_cannot_become_markup() -> None:
 @pytest.mark.parametrize(
     ("text", "value", "unit", "shown"),
     [
-        ("1,500", "1500000000", "CCY_EUR", "1,500 (million EUR)"),
-        ("EUR 1.5 billion", "1500000000", "CCY_EUR", "EUR 1.5 billion"),
-        ("12", "12", "KiloM", "12 (km)"),
+        ("1,500", "1500000000", "CCY_EUR", "€1,500 million"),
+        ("EUR 1.5 billion", "1500000000", "CCY_EUR", "€1.5 billion"),
+        ("12", "12", "KiloM", "12 km"),
         ("12.5%", "12.5", "PERCENT", "12.5%"),
         ("Norway", None, None, "Norway"),
         ("2019", "2019", "UNITLESS", "2019"),

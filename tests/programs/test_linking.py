@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from weakref import ref
+
 from kgtable.programs.linking import Condition, Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
@@ -84,3 +87,12 @@ def test_thresholds_do_not_bind_to_columns_of_other_units() -> None:
 def test_title_words_come_from_the_tables_id() -> None:
     found = links("How many board games are there?", GAMES)
     assert found.question.words_of(found.title) == "board games"
+
+
+def test_an_index_goes_with_its_relation() -> None:
+    short_lived = relation("ports", ("Port", "Ships"), ("Fjell", "44"))
+    kept = ref(short_lived)
+    assert index_of(short_lived) is index_of(short_lived)
+    del short_lived
+    gc.collect()
+    assert kept() is None

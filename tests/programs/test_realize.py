@@ -49,6 +49,10 @@ MISSING = {"op": "is_missing", "operand": column("x")}
         ({"op": "convert", "operand": {"value": 5, "unit": "KiloM"}, "unit": "MI"},
          "5 kilometre in international mile"),
         ({"value": 50, "scale": "M", "unit": "CCY_EUR"}, "50 million EUR"),
+        (of("sum", "Price", where("a", compare("=", column("@group1"), "Food"))),
+         'sum of Price where group is "Food"'),
+        (of("sum", "Price", where("a", compare("=", column("@group2"), "Food"))),
+         'sum of Price where group of level 2 is "Food"'),
     ],
 )  # fmt: skip
 def test_words(data: Any, words: str) -> None:

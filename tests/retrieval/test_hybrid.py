@@ -91,6 +91,12 @@ def test_a_lexical_index_does_without_vectors(tmp_path: Path) -> None:
     assert found.triples[0].table == "medals"
     assert found.trace["expanded"] == {}
     assert hybrid.retrieve("xyzzy", 3).triples == ()
+    assert hybrid.nearest_tables("How many gold medals did Kenya win?", 3) == []
+
+
+def test_the_nearest_tables_are_those_of_the_index(hybrid: HybridRetriever) -> None:
+    assert hybrid.nearest_tables("gold medals of Kenya", 1) == ["medals"]
+    assert len(hybrid.nearest_tables("xyzzy", 2)) == 2
 
 
 def test_a_model_names_labels_and_orders_tables(

@@ -69,7 +69,7 @@ def events(server: Running, question: str) -> list[tuple[str, Any]]:
     headers = {"accept": "text/event-stream"}
     answer = server.client.post("/api/ask", json={"question": question}, headers=headers)
     assert answer.headers["content-type"].startswith("text/event-stream")
-    blocks = [block.split("\n", 1) for block in answer.text.strip().split("\n\n")]
+    blocks = [block.split("\n", 1) for block in answer.text.strip().split("\n\n") if block[0] != ":"]
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 

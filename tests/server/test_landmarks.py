@@ -109,7 +109,7 @@ def test_the_pages_start_from_what_matters(editable: Running) -> None:
         browser.find(".decide summary").click()
         browser.find(".decide input").send_keys("KiloM")
         browser.find(".decide .compare").click()
-        browser.wait(lambda: "Kilometre" in browser.find(".decide table").text)
+        browser.wait(lambda: "kilometres" in browser.find(".decide table").text)
         next(button for button in browser.all(".decide button") if button.text == "Build with this").click()
         browser.wait(lambda: "changed" in browser.find("#mapped").text)
         assert browser.complaints() == []

@@ -563,9 +563,9 @@ function way(answer) {
       h("dl", { class: "facts" },
         h("dt", {}, "Method"), h("dd", {}, answer.method),
         h("dt", {}, "Model"), h("dd", {}, answer.model || "none"),
-        timings.map(([name, ms]) => [h("dt", {}, `Time: ${name}`), h("dd", {}, `${Math.round(ms)} ms`)]).flat(),
+        [...timings.filter(([name]) => name !== "total"), ...timings.filter(([name]) => name === "total").map(([, ms]) => ["retrieval in all", ms])].map(([name, ms]) => [h("dt", {}, `Time: ${name}`), h("dd", {}, `${Math.round(ms)} ms`)]).flat(),
         Object.entries(answer.usage ?? {}).filter(([, value]) => typeof value !== "object")
-          .map(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, String(value))]).flat()),
+          .map(([name, value]) => [h("dt", {}, name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ")), h("dd", {}, String(value))]).flat()),
     ),
   );
   return h("section", { class: "card", id: "way" }, h("h2", {}, "The way there"), content);

@@ -65,6 +65,7 @@ const FILTERS = {
 function show(report) {
   fill(find("about"), `${report.benchmark}, ${report.split}: ${count(report.questions.length)} questions over ${count(report.tables)} tables`);
   fill(find("summary"), summary(report));
+  find("all-questions").hidden = false;
   const texts = report.questions.map((question) => `${question.id} ${question.text} ${question.answers.join(" ")}`.toLowerCase());
   let shown = [];
   const more = () => {

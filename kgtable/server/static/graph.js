@@ -13,16 +13,17 @@ const hits = document.querySelector("#hits");
 const status = document.querySelector("#status");
 const colours = { table: "#4467c4", row: "#0d8a84", cell: "#d89a1d", entity: "#9a5cc6", literal: "#8b93a0", other: "#7a8290" };
 const ink = () => getComputedStyle(document.body).color;
+const paper = () => getComputedStyle(canvas).backgroundColor;
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const graph = cytoscape({
   container: canvas,
   style: [
-    { selector: "node", style: { label: "data(short)", "font-size": 11, color: ink, "text-wrap": "ellipsis", "text-max-width": 130, "text-valign": "bottom", "text-margin-y": 4, width: 22, height: 22, "background-color": (node) => colours[node.data("kind")] ?? colours.other } },
+    { selector: "node", style: { label: "data(short)", "font-size": 11, color: ink, "text-wrap": "ellipsis", "text-max-width": 130, "text-valign": "bottom", "text-margin-y": 4, "text-background-color": paper, "text-background-opacity": 0.85, "text-background-padding": 1, width: 22, height: 22, "background-color": (node) => colours[node.data("kind")] ?? colours.other } },
     { selector: 'node[kind="literal"]', style: { shape: "round-rectangle", width: 14, height: 14 } },
     { selector: "node.expanded", style: { "border-width": 3, "border-color": ink } },
     { selector: "node:selected", style: { width: 30, height: 30, "border-width": 4, "border-color": "#c58a00" } },
-    { selector: "edge", style: { label: "data(short)", "font-size": 9, color: ink, "text-opacity": 0.75, width: 1.2, "line-color": "#98a1ad", "target-arrow-color": "#98a1ad", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate" } },
+    { selector: "edge", style: { label: "data(short)", "font-size": 9, color: ink, "text-opacity": 0.75, "text-background-color": paper, "text-background-opacity": 0.85, width: 1.2, "line-color": "#98a1ad", "target-arrow-color": "#98a1ad", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate" } },
   ],
 });
 

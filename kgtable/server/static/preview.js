@@ -30,7 +30,7 @@ export class TablePreview {
     fill(this.rows, h("table", { class: "sheet" },
       h("thead", {}, h("tr", {}, h("th", { class: "ruler" }, h("span", { class: "only-read" }, "Row")), letters)),
       h("tbody", {}, table.head.map((row) =>
-        h("tr", { class: row.kind }, h("th", { scope: "row", class: "ruler" }, String(row.row)), table.columns.map((column) => h("td", { class: "cell", dir: "auto" }, row.cells[column.index] ?? "")))))));
+        h("tr", { class: row.kind }, h("th", { scope: "row", class: "ruler" }, String(row.row)), table.columns.map((column) => h("td", { class: column.kind === "number" && row.kind !== "title" ? "cell number" : "cell", dir: "auto" }, row.cells[column.index] ?? "")))))));
     fill(this.notes, table.notes.map((note) => h("p", { class: "note warn" }, note)));
     for (const column of table.columns) this.cells?.get(column.index)?.(column);
     this.fields.get("header rows")?.setAttribute("placeholder", table.header_rows);
@@ -44,7 +44,7 @@ export class TablePreview {
       return h("label", {}, h("span", { class: "quiet" }, label), input);
     };
     return h("div", { class: "fields" }, field("title", "Title", table.title), field("header rows", "Header rows", table.header_rows),
-      field("label column", "Label column", table.label_column), field("skip rows", "Rows that are no data", "none"));
+      field("label column", "Label column", table.label_column), field("skip rows", "Rows without data", "none"));
   }
 
   columnTable(table) {

@@ -27,14 +27,14 @@ export class ResultTable {
         h("button", { class: "plain", type: "button", title: `Sort by ${name}`, onclick: () => this.sort(place) }, name)));
     const widths = this.variables.map((name) => this.width(name));
     const columns = [h("col"), ...widths.map(() => h("col"))];
-    columns[0].style.width = `${Math.max(3, String(this.rows.length).length + 2.5)}ch`;
+    columns[0].style.width = `${count(this.rows.length).length + 5}ch`;
     widths.forEach((width, place) => { columns[place + 1].style.width = `${width}ch`; });
     this.table = h("table", { class: "results windowed", "aria-rowcount": this.rows.length + 1 },
       h("caption", { class: "only-read" }, "Results"),
       h("colgroup", {}, columns),
       h("thead", {}, h("tr", { "aria-rowindex": 1 }, h("th", { scope: "col" }, h("span", { class: "only-read" }, "Row")), this.heads)),
       this.body);
-    this.table.style.minWidth = `${widths.reduce((sum, width) => sum + width, 6)}ch`;
+    this.table.style.minWidth = `${widths.reduce((sum, width) => sum + width, count(this.rows.length).length + 5)}ch`;
     this.scroller = h("div", { class: "scroll windowed", tabindex: "0", role: "region", "aria-label": "Results" }, this.table);
     this.scroller.addEventListener("scroll", () => {
       this.waiting ??= requestAnimationFrame(() => {

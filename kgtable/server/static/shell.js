@@ -75,7 +75,7 @@ export const count = (number) => new Intl.NumberFormat().format(number);
 
 /** A long number with its thousands apart; everything else as it is. */
 export function grouped(value) {
-  return /^[-+]?\d{5,}(\.\d+)?$/.test(value) ? value.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, "\u202f") : value;
+  return /^[-+]?\d{5,}(\.\d+)?$/.test(value) ? value.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ",") : value;
 }
 
 /** The last part of an IRI, for people. */

@@ -3,6 +3,7 @@
 import { count, h, letters, reference } from "./shell.js";
 
 const NUMBER = /^[\s(+\-−–$€£¥~]*[\d.,\s  ']*\d[\d.,\s  '%)*†‡]*[a-zA-Z%]{0,3}\s*$/;
+const MISSING = /^\s*(?:[-–—.…*]{1,3}|n\/?a|nil)\s*$/i;
 const LONG = 300;
 
 /**
@@ -16,7 +17,8 @@ export function tableFrame(table, options = {}) {
   const { lit = new Set(), cites = new Map(), onCell = null, onSort = null, sorted = null, find = "", label = "" } = options;
   const layout = columnLayout(table.columns);
   const span = layout.length + 1;
-  const make = { table, layout, lit, cites, find: find.toLowerCase(), span };
+  const numeric = numericColumns(table);
+  const make = { table, layout, lit, cites, find: find.toLowerCase(), span, numeric };
   const head = table.rows.filter((row) => row.index < table.head);
   const titles = head.filter((row) => row.kind === "title");
   const headers = head.filter((row) => row.kind !== "title");
@@ -56,6 +58,16 @@ export function tableView(table, options = {}) {
   view.append(body);
   if (options.onCell) focusFirst(view);
   return element;
+}
+
+/** The columns whose first rows hold more numbers than other texts. */
+function numericColumns(table) {
+  const found = new Set();
+  table.columns.forEach((column, place) => {
+    const texts = table.rows.filter((row) => row.index >= table.head).slice(0, 60).map((row) => row.cells[place] ?? "").filter((text) => text.trim() && !MISSING.test(text));
+    if (texts.filter((text) => NUMBER.test(text)).length * 2 > texts.length) found.add(column.index);
+  });
+  return found;
 }
 
 function missing(rows, span) {
@@ -108,7 +120,7 @@ export function inferredName({ name, confidence, basis }) {
 }
 
 /** One row of the table as an element. */
-export function rowView(row, { table, layout, lit, cites, find }) {
+export function rowView(row, { table, layout, lit, cites, find, numeric }) {
   const cells = layout.map((part) => {
     if (part.gap) return h("td", { class: "gap" });
     const column = part.index;
@@ -118,7 +130,7 @@ export function rowView(row, { table, layout, lit, cites, find }) {
     const isLit = lit.has(position);
     const classes = ["cell"];
     if (isLabel) classes.push("label");
-    else if (NUMBER.test(text) && text.length < 40) classes.push("number");
+    else if ((NUMBER.test(text) && text.length < 40) || (numeric.has(column) && MISSING.test(text))) classes.push("number");
     if (isLabel && row.depth) classes.push(`indent-${Math.min(row.depth, 3)}`);
     if (isLit) classes.push("lit");
     if (find && text.toLowerCase().includes(find)) classes.push("match");
@@ -136,10 +148,16 @@ export function rowView(row, { table, layout, lit, cites, find }) {
         "data-cite": cite,
         "aria-current": isLit ? "true" : null,
       },
-      text.length > LONG ? `${text.slice(0, LONG)}…` : text,
+      shown(text, isLabel),
     );
   });
   return h("tr", { class: row.kind, "aria-rowindex": row.index + 1 }, h("th", { class: "ruler", scope: "row" }, row.index + 1), cells);
+}
+
+/** A cell's text; the dash of a list stays beside its first word, and a label's indent is left to the style. */
+function shown(text, isLabel) {
+  const cut = text.length > LONG ? `${text.slice(0, LONG)}…` : text;
+  return isLabel ? cut.trimStart().replace(/^([-–—•*]) +(?=\S)/, "$1\u00a0") : cut;
 }
 
 const tabbable = new WeakMap();

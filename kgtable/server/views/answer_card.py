@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from kgtable.answering.answer import Alternative, Answer, Citation, Status
 from kgtable.answering.evidence import CELL_ID
-from kgtable.answering.grounding import StatedNumber, stated_numbers
 from kgtable.answering.program_answers import RULES
-from kgtable.errors import GraphError, KgtableError, ProgramCompilationError
+from kgtable.answering.said import PrintedNumber, said_and_exact
+from kgtable.errors import GraphError, ProgramCompilationError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.resources import read_shipped
 from kgtable.retrieval.result import Retrieval
 from kgtable.server.views.table_list import titled
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.scales import SCALE_LETTERS
-from kgtable.values.spoken import exact_number, spoken_number, spoken_period, unit_name, unit_symbol
+from kgtable.values.spoken import spoken_period, unit_name
 from kgtable.values.units import units
 
 SHOWN_TRIPLES = 60
@@ -77,7 +74,7 @@ def weak(answer: Answer) -> bool:
 
 def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, Any]:
     """An answer or alternative as one says it, with its unit's name, period, program as SPARQL and cells."""
-    said, exact = said_and_exact(reading.text, reading.value, reading.unit, reading.citations)
+    said, exact = said_and_exact(reading.text, reading.value, reading.unit, _printed(reading.citations))
     program = reading.program
     return {
         "headline": said or None,
@@ -90,67 +87,8 @@ def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, 
     }
 
 
-def said_and_exact(
-    text: str, value: str | None, unit: str | None, citations: Sequence[Citation] = ()
-) -> tuple[str, str]:
-    """A text that gives a number as one says it, and the whole number in full where that says more.
-
-    A text that says more than a number stays as it is; only what it does not say stands in the second.
-
-    >>> said, exact = said_and_exact("198.0", "198000000", "CCY_USD")
-    >>> said.replace("\N{NO-BREAK SPACE}", " "), exact
-    ('$198.0 million', '198,000,000 US dollars')
-    >>> said_and_exact("Norrvik", None, None)
-    ('Norrvik', '')
-    """
-    number = _decimal(value)
-    stated = list(stated_numbers(text))
-    if number is None or not number.is_finite():
-        return text, ""
-    exact = exact_number(number, unit)
-    if len(stated) != 1 or not _is_bare(text, stated[0], unit):
-        return text, exact if len(stated) <= 1 and unit_name(unit) else ""
-    power = _power(number, stated[0])
-    if not unit_name(unit) and not power:
-        return text, ""
-    digits = re.search(r"\.(\d+)", stated[0].text)
-    decimals = len(digits[1]) if digits else 0
-    said = spoken_number(number, unit, power=power or 0, decimals=decimals if power is not None else None)
-    return said, "" if said.replace("\N{NO-BREAK SPACE}", " ") == exact or unit == "PERCENT" else exact
-
-
-def _decimal(value: str | None) -> Decimal | None:
-    try:
-        return None if value is None else Decimal(value)
-    except InvalidOperation:
-        return None
-
-
-def _power(number: Decimal, stated: StatedNumber) -> int | None:
-    """The power of ten by which the printed number is multiplied; None where it is another number."""
-    if not stated.value:
-        return 0 if not number else None
-    ratio = Fraction(number) / stated.value
-    return next((power for power in (0, *SCALE_LETTERS) if ratio == Fraction(10) ** power), None)
-
-
-_MEASURES = re.compile(
-    r"\b(?:thousands?|millions?|billions?|trillions?|percent|us|dollars?|euros?|pounds?)\b", re.IGNORECASE
-)
-
-
-def _is_bare(text: str, number: StatedNumber, unit: str | None) -> bool:
-    """Whether a text is a number with nothing but its scale and unit beside it."""
-    rest = text.replace(number.text, " ", 1)
-    known = units().get(unit or "")
-    for word in filter(
-        None, (unit_symbol(unit), unit_name(unit, plural=True), unit_name(unit), number.unit_text)
-    ):
-        rest = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", rest, flags=re.IGNORECASE)
-    if known is not None:
-        for word in filter(None, (known.symbol, known.label, known.currency)):
-            rest = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", rest, flags=re.IGNORECASE)
-    return not any(sign.isalnum() for sign in _MEASURES.sub(" ", rest))
+def _printed(citations: Iterable[Citation]) -> list[PrintedNumber]:
+    return [(cited.text, cited.unit, cited.scale) for cited in citations]
 
 
 def _period(citations: Iterable[Citation], graph: KnowledgeGraph) -> str:
@@ -238,11 +176,11 @@ def nearest_tables(answer: Answer, graph: KnowledgeGraph) -> list[dict[str, Any]
     found = answer.retrieval
     ids = [] if found is None else [table.table for table in found.tables]
     if not ids:
-        try:
-            nearest = graph.retrieve(answer.question, SHOWN_TRIPLES, "dense")
-        except KgtableError:  # a graph without vectors
-            return []
-        ids = [table.table for table in nearest.tables]
+        from kgtable.retrieval.hybrid import HybridRetriever  # takes long to import
+
+        retriever = graph.retrievers.get("hybrid")
+        if isinstance(retriever, HybridRetriever):
+            ids = retriever.nearest_tables(answer.question, NEAREST)
     return named_tables(ids[:NEAREST], graph)
 
 

@@ -41,7 +41,7 @@ def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     Raises `GraphNotFoundError` where there are none.
     """
     iri = _checked(job["iri"])
-    outgoing = list(ask(graph, "outgoing", iri=iri))
+    outgoing = sorted(ask(graph, "outgoing", iri=iri), key=_reading_order)
     incoming = list(ask(graph, "incoming", iri=iri))
     if not outgoing and not incoming:
         raise GraphNotFoundError(f"The graph says nothing of {iri.value[:200]}.")
@@ -56,6 +56,19 @@ def resource(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         "unit": unit_facts(graph, iri.value),
         **place(graph, iri.value),
     }
+
+
+_FIRST = (f"{RDFS}label", f"{RDF}type", *(f"{KGT}{name}" for name in ("table", "row", "subject", "group")))
+_CELL = re.compile("/cell/([0-9]{1,9})/([0-9]{1,9})$")
+
+
+def _reading_order(row: Any) -> tuple[int, int, str]:
+    """What a thing is called and where it stands first, then its texts, then its cells from left to right."""
+    predicate = row["predicate"].value
+    if predicate in _FIRST:
+        return 0, _FIRST.index(predicate), ""
+    cell = _CELL.search(row["object"].value) if isinstance(row["object"], ox.NamedNode) else None
+    return (1, 0, predicate) if cell is None else (2, int(cell[2]), predicate)
 
 
 def _statement(row: Any, name: str) -> dict[str, Any]:

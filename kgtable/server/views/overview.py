@@ -5,6 +5,7 @@ Places to begin are subjects of several tables, relations between tables, units,
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -101,7 +102,15 @@ def _predicates(graph: KnowledgeGraph) -> tuple[dict[str, Any], ...]:
     for fact in graph.catalogue.facts():
         grouped.setdefault(fact.predicate, []).append(fact)
     entries = [_predicate(graph, name, facts) for name, facts in grouped.items()]
-    return tuple(sorted(entries, key=lambda entry: (-entry["tables_total"], entry["name"])))
+    return tuple(
+        sorted(entries, key=lambda entry: (-entry["tables_total"], _counting(entry["name"]), entry["name"]))
+    )
+
+
+def _counting(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts numbers in a name by their value: ``Day9`` stands before ``Day10``."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name[:200])
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts)
 
 
 def _predicate(graph: KnowledgeGraph, name: str, facts: list[ColumnFact]) -> dict[str, Any]:

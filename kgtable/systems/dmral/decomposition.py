@@ -8,6 +8,7 @@ one, make one sub-question. With a language model it words them; without one the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -150,7 +151,10 @@ def worded(question: str, decomposition: Decomposition, llm: LLM) -> Decompositi
         return decomposition
     groups = json.dumps([[need.text for need in part.needs] for part in parts], ensure_ascii=False)
     data = _reply(
-        "decompose", f"Question: <<<{question}>>>\nGroups of phrases: <<<{groups}>>>", _SUBQUESTIONS, llm
+        "decompose",
+        f"Question: <<<{unmarked(question)}>>>\nGroups of phrases: <<<{unmarked(groups)}>>>",
+        _SUBQUESTIONS,
+        llm,
     )
     texts = data.get("subquestions")
     if not isinstance(texts, list) or len(texts) != len(parts):
@@ -169,9 +173,23 @@ def residual_question(question: str, tables: Sequence[str], unmet: Sequence[str]
     if llm is None:
         return " ".join(unmet)
     shown = "\n".join(tables)
-    data = _reply("residual", f"Question: <<<{question}>>>\nTables:\n<<<\n{shown}\n>>>", _RESIDUAL, llm)
+    data = _reply(
+        "residual",
+        f"Question: <<<{unmarked(question)}>>>\nTables:\n<<<\n{unmarked(shown)}\n>>>",
+        _RESIDUAL,
+        llm,
+    )
     text = data.get("residual")
     return text.strip() if isinstance(text, str) else " ".join(unmet)
+
+
+def unmarked(text: str) -> str:
+    """A text of the data without the marks that the prompts set around data.
+
+    >>> unmarked("a >>> b <<<<")
+    'a > > > b < < < <'
+    """
+    return re.sub("<{3,}|>{3,}", lambda marks: " ".join(marks[0]), text)
 
 
 def _reply(prompt: str, said: str, schema: Mapping[str, object], llm: LLM) -> Mapping[str, object]:

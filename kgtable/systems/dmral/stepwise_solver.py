@@ -19,6 +19,7 @@ from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.program_answers import RULES, answer_by_rules, citations_of, relations_of
+from kgtable.answering.prompting import one_line
 from kgtable.answering.written_programs import read_program
 from kgtable.errors import KgtableError
 from kgtable.index.graph_index import GraphIndex
@@ -34,6 +35,7 @@ from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
 from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever, DmralOptions
+from kgtable.systems.dmral.decomposition import unmarked
 from kgtable.systems.dmral.joined_programs import ComposedProgram, JoinComposer, joins_between
 
 TABLES_JOINED = 3
@@ -144,7 +146,7 @@ class StepwiseSolver:
                 mend = Template((_FOLDER / "refine.txt").read_text(encoding="utf-8"))
                 messages += [
                     {"role": "assistant", "content": json.dumps(data, ensure_ascii=False)},
-                    {"role": "user", "content": mend.substitute(fault=fault[:500])},
+                    {"role": "user", "content": mend.substitute(fault=_data(fault[:500]))},
                 ]
         return Answer(
             question=retrieval.question,
@@ -195,25 +197,32 @@ class StepwiseSolver:
         """The question, the sub-questions, the tables with their first rows, and how they join."""
         retrieval = evidence.retrieval
         ids = evidence.tables[:TABLES_SHOWN]
-        lines = [f"Question: <<<{retrieval.question}>>>", "Sub-questions:"]
-        lines += [f"- <<<{text}>>>" for text in retrieval.trace.get("subquestions", ())]
+        lines = [f"Question: <<<{_data(retrieval.question)}>>>", "Sub-questions:"]
+        lines += [f"- <<<{_data(str(text))}>>>" for text in retrieval.trace.get("subquestions", ())]
         lines.append("Tables:\n<<<")
         for id in ids:
             relation = relations_of(evidence.source)[id]
-            lines.append(f"{evidence.alias(id)} ({id}): {' | '.join(c.header for c in relation.columns)}")
+            lines.append(
+                _data(f"{evidence.alias(id)} ({id}): {' | '.join(c.header for c in relation.columns)}")
+            )
             for row in range(min(ROWS_SHOWN, len(relation))):
                 cells = (relation.text(row, column)[:LONGEST_CELL] for column in range(len(relation.columns)))
-                lines.append("  " + " | ".join(cells))
+                lines.append("  " + _data(" | ".join(cells)))
         lines.append(">>>\nJoins:\n<<<")
         for one, other in combinations(ids, 2):
             for join in self._relations.between(one, other)[:2]:
                 ends = (f"{evidence.alias(end.table)}.{end.name}" for end in (join.left, join.right))
-                lines.append(" = ".join(ends) + (" (fuzzy)" if join.fuzzy else ""))
+                lines.append(_data(" = ".join(ends)) + (" (fuzzy)" if join.fuzzy else ""))
             union = self._relations.union_of(one)
             if union is not None and other in union.tables:
                 lines.append(f"{evidence.alias(one)} and {evidence.alias(other)} are parts of one table")
         lines.append(">>>")
         return "\n".join(lines)
+
+
+def _data(text: str) -> str:
+    """A text of the data on one line, without the marks around data."""
+    return unmarked(one_line(text))
 
 
 def compose(

@@ -318,7 +318,7 @@ def _filled(name: str, **texts: str) -> str:
 
 def _data(text: str) -> str:
     """A text of the data without what could end its fence."""
-    return text.replace("</data>", "<\\/data>").replace("<data>", "<data\\>")
+    return re.sub(r"<(?=\s*/?\s*data\b)", "<\\\\", text, flags=re.IGNORECASE)
 
 
 def _passages(passages: list[ScoredPassage]) -> str:

@@ -207,7 +207,7 @@ class ReactSolver:
                     if not fault:
                         return SolverRun(reply.answer, tuple(steps), tuple(thoughts), tuple(messages), model)
                     mended = True
-                    text = Template(read_prompt("mend")).substitute(fault=fault)
+                    text = Template(read_prompt("mend")).substitute(fault=fault, fence=fence(fault))
                     messages.append({"role": "user", "content": text})
                 elif left:
                     told = steps[-1].text if reply.action is not None else NO_ACTION
