@@ -150,7 +150,8 @@ def answer_by_programs(
     sources = sources_of(asked, looked_at, joins)
     relations = {relation.id: relation for relation, _ in looked_at}
     refused: list[tuple[Candidate, UnitMismatchError]] = []
-    found = execute(generate(sources, known), relations, known, refused=refused)
+    empty: list[Candidate] = []
+    found = execute(generate(sources, known), relations, known, refused=refused, empty=empty)
     abstention = known.score(abstention_features(found))
     none = probabilities(found, abstention)
     if not found:
@@ -182,6 +183,10 @@ def answer_by_programs(
     mixed = next((error for candidate, error in refused if _was_meant(candidate, best)), None)
     if mixed is not None:
         return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
+    missing = next((candidate for candidate in empty if _asks_for_a_gap(candidate, best)), None)
+    if missing is not None and missing.target is not None:
+        why = f"{missing.source.ids[0]} has no value of {missing.target.name} there."
+        return RankedAnswer(question, None, confidence, reasons=(why,), alternatives=alternatives)
     main = _told(best, relations, confidence)
     if main is None or _guesses_the_column(best) or (none > share and _names_nothing(asked, best)):
         why = missing_words(reading) or "No program fits the question well enough."
@@ -207,6 +212,14 @@ def _names_nothing(question: Question, best: Executed) -> bool:
     features = best.features
     left = ("uncovered:name", "uncovered:quoted", "uncovered:number")
     return any(features.get(name) for name in left) or features["uncovered"] >= 0.5
+
+
+def _asks_for_a_gap(candidate: Candidate, best: Executed) -> bool:
+    """Whether a cell that is missing was asked for by name, of a row that was, and fits better than the best."""
+    named = bool(candidate.conditions) and all(c.kind == "exact" for c in candidate.conditions)
+    target = candidate.target
+    linked = target is not None and candidate.source.link(target).exact
+    return candidate.op == "select" and named and linked and candidate.score >= best.candidate.score
 
 
 def _was_meant(candidate: Candidate, best: Executed) -> bool:

@@ -61,7 +61,7 @@ from kgtable.values.currencies import SCALE_WORDS
 
 TELLING = frozenset(
     ("negation", "average", "median", "difference", "percent", "ratio", "change", "next", "previous", "above_average",
-     "below_average", "same", "half", "twice", "consecutive", "points", "most_often", "other")
+     "below_average", "same", "half", "twice", "consecutive", "points", "most_often", "other", "per")
 )  # fmt: skip
 """Operator words that change what is asked: a program that does not account for them is not verified."""
 

@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 from kgtable.answering.coverage import TELLING, Coverage
 from kgtable.answering.rivals import Interpretation
-from kgtable.programs.algebra import ValueKind
+from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
-from kgtable.programs.reading import consumed_cues, synonyms
+from kgtable.programs.reading import consumed_cues, synonyms, words_of_type
 from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import Datum, text_of
 
 VERIFIED_FROM = 0.70
@@ -28,6 +29,8 @@ _CODE = re.compile(r"[A-Za-z]{0,3}[-_. ]?\d+")
 _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 _COUNTED = ("count", "count_distinct", "sum", "mean")
+_SPENT = frozenset({"spend", "spent", "pay", "paid", "cost", "costs", "expense", "expenses"})
+_MORE = frozenset({"more", "most", "fewer", "fewest", "less", "least"})
 _NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
 
 
@@ -141,6 +144,11 @@ def _kind_of_answer(found: Interpretation) -> str:
         kinds - set(_NAMING) or any(map(_CODE.fullmatch, texts(found.best.denotation)))
     ):
         return "The answer is no name, where the question asks for somebody."
+    target = found.target
+    if question.wh == "who" and target is not None and not target.personal:
+        person = next((view.name for view in found.source.columns if view.personal), "")
+        if person and not found.source.link(target).mask & question.focus:
+            return f"The question asks for somebody, and {person} was not read."
     return ""
 
 
@@ -190,7 +198,8 @@ def _order_says_nothing(found: Interpretation) -> str:
 
 def _another_column_named(found: Interpretation) -> str:
     """What is asked for names a column in full that the program does not read; it shows one that is not named so."""
-    target, source, focus = found.target, found.source, found.question.focus
+    source, focus = found.source, found.question.focus
+    target = found.target or found.best.candidate.measure
     if target is None or (source.link(target).exact and source.link(target).mask & focus):
         return ""
     unread = [
@@ -212,7 +221,10 @@ def _counts_numbers(found: Interpretation) -> str:
     if found.op != "count_distinct" or target is None or "distinct" in question.cues or target.timelike:
         return ""
     if target.role is not ColumnRole.PLAIN:
-        return ""
+        repeated = target.distinct < target.filled and not found.source.link(target).exact
+        return (
+            f"Different values of {target.name} are counted, which stand in several rows." if repeated else ""
+        )
     values = found.source.values_of(target, 50)
     numbers = sum(value.number is not None or text_of(value)[:1].isdigit() for value in values)
     return (
@@ -242,6 +254,84 @@ def _goes_back(found: Interpretation) -> str:
     named = [mention.lexical for mention in found.question.times if not mention.lexical.startswith("-")]
     back = found.op == "difference" and len(named) == 2 and named[0] > named[1]
     return "The question goes from the later to the earlier." if back else ""
+
+
+def _difference_below_zero(found: Interpretation) -> str:
+    """*The difference between 2018 and 2019* is a distance for some who ask, and what was added for others."""
+    plain = "difference" in found.question.cues and not found.question.cues.keys() & {"change", "up", "down"}
+    wrong = found.op == "difference" and plain
+    wrong = wrong and any(value.number is not None and value.number < 0 for value in _said(found))
+    return "The difference is below zero, and may be meant without its sign." if wrong else ""
+
+
+def _more_of_a_time(found: Interpretation) -> str:
+    """*Which team had more* asks for no later date."""
+    measure = found.best.candidate.measure
+    counted = {token.word for token in found.question.tokens} & _MORE
+    wrong = found.op in ("compare", "extreme", "top") and measure is not None and measure.temporal and counted
+    return f"The question asks for more, and {measure.name} holds times." if wrong and measure else ""
+
+
+def _statistic_not_asked(found: Interpretation) -> str:
+    """A row or column named "… (average)" answers no question for the amount itself."""
+    asked = {token.stem for token in found.question.tokens}
+    conditions = [c.expression for c in found.best.candidate.conditions if c.kind == "partial"]
+    named = [
+        str(condition.right.value)
+        for condition in conditions
+        if isinstance(condition, Compare) and isinstance(condition.right, Constant)
+    ]
+    unasked = [text for text in named if (set(stems_of(text)) - asked) & words_of_type("statistic")]
+    return f"The question does not ask for “{unasked[0]}”." if unasked else ""
+
+
+def _counts_repeated(found: Interpretation) -> str:
+    """Rows are counted, and what the question counts stands in several of them."""
+    source, focus = found.source, found.question.focus
+    repeated = found.op == "count" and any(
+        source.link(view).mask & focus
+        and not view.numeric
+        and not view.temporal
+        and view.distinct < view.filled
+        for view in source.columns
+    )
+    return "Rows are counted, and what the question counts stands in several of them." if repeated else ""
+
+
+def _extreme_of_repeated(found: Interpretation) -> str:
+    """*Which genre had the most in total* compares the sums of genres, not single rows."""
+    target = found.target
+    repeated = target is not None and target.distinct < target.filled and "total" in found.question.cues
+    wrong = found.op in ("extreme", "top") and repeated
+    return f"Single rows are compared, and {target.name} stands in several." if wrong and target else ""
+
+
+def _several_amounts(found: Interpretation) -> str:
+    """*How much was spent on rent* asks for one amount, and several rows have one."""
+    asked = found.question.cues.keys() & {"how_much", "how_many"}
+    conditions = found.best.candidate.conditions
+    rows = min((condition.size for condition in conditions if condition.size), default=1)
+    several = max(len(found.best.denotation.rows), rows if len(conditions) == 1 else 1) > 1
+    wrong = found.op == "select" and asked and several and found.target is not None and found.target.measure
+    return "Several rows have an amount, and the question asks for one." if wrong else ""
+
+
+def _spent_below_zero(found: Interpretation) -> str:
+    """*How much was spent* asks for a positive number, whatever sign the table gives to costs."""
+    spent = {token.word for token in found.question.tokens} & _SPENT
+    wrong = spent and any(value.number is not None and value.number < 0 for value in _said(found))
+    return "The amount is below zero in the table." if wrong else ""
+
+
+def _measure_not_named(found: Interpretation) -> str:
+    """Several columns could tell what is *least*, and the question names none of them."""
+    measure, source = found.best.candidate.measure, found.source
+    if measure is None or found.op not in ("extreme", "top", "extreme_value"):
+        return ""
+    hints = {stem for adjective, _ in found.question.adjectives for stem in adjective.headers}
+    named = source.link(measure).mask or measure.aspects & hints
+    others = any(view.measure and view.ref != measure.ref for view in source.columns)
+    return f"The question does not name {measure.name}." if others and not named else ""
 
 
 def _counts_a_value(found: Interpretation) -> str:
@@ -325,6 +415,14 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _verb_of_the_measure,
     _asks_for_several,
     _goes_back,
+    _difference_below_zero,
+    _more_of_a_time,
+    _statistic_not_asked,
+    _counts_repeated,
+    _extreme_of_repeated,
+    _several_amounts,
+    _spent_below_zero,
+    _measure_not_named,
     _counts_a_value,
     _counts_one_row,
     _number_of_things,

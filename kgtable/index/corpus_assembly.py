@@ -31,7 +31,7 @@ from kgtable.index.corpus import (
 from kgtable.index.postings import Flags, Integers, Postings
 from kgtable.index.substring import Strings, StringsWriter, encoded, folded
 from kgtable.index.words import terms
-from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title
+from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title, telling_words
 
 _YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
 
@@ -96,7 +96,7 @@ class CorpusAssembly:
         self._ids.append(content.id)
         self._around.add(term for text in content.around for term in terms(text))
         title = " . ".join(filter(None, (content.title, *content.heading, content.caption)))
-        self._named.add(terms(title))
+        self._named.add((*terms(title), *terms(telling_words(content.id))))
         self._titles.append(title)
         self._by_table["titles"].add(title)
         filled: Counter[int] = Counter()
@@ -298,6 +298,7 @@ class TableText:
 
     def __init__(self, content: TableContent) -> None:
         named = ". ".join(filter(None, (content.title, *content.heading, content.caption)))
+        named = named or telling_words(content.id)
         columns = ", ".join(name for name, _ in content.columns if name)
         self._parts = [f"{named}. " if named else "", columns, "."]
         self._cells = 0

@@ -28,7 +28,7 @@ _NUMBERED = re.compile(
 )
 _FILE_NAME = re.compile(
     r"(?:table|tables|tab|sheet|tabelle|data|dataset|export|download|file|untitled|unnamed|new|copy|query|result|"
-    r"results|output|csv|page|book|doc|document|mask|tmp|temp|t)"
+    r"results|output|csv|dev|train|test|sample|page|book|doc|document|mask|tmp|temp|t)"
 )
 _HASH = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -57,6 +57,15 @@ def is_missing_title(title: str, id: str) -> bool:
     (True, False)
     """
     return not any(_says(part) for text in (title, id) for part in _PART.findall(_UUID.sub(" ", text)))
+
+
+def telling_words(id: str) -> str:
+    """The words of a table's id, which is the name of its file, that say what it is about.
+
+    >>> telling_words("podcast-episodes"), telling_words("export_2024/sales#2"), telling_words("table_17")
+    ('podcast episodes', 'sales', '')
+    """
+    return " ".join(part for part in _PART.findall(_UUID.sub(" ", id)) if _says(part))
 
 
 def _says(part: str) -> bool:

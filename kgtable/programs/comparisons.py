@@ -43,6 +43,8 @@ from kgtable.programs.sources import ConditionSet, condition_set
 
 def _same_measure(one: ColumnView, other: ColumnView) -> bool:
     """Whether two columns of periods are of one measure, as far as their headers say what they measure."""
+    if bool(one.whole) != bool(other.whole):
+        return False  # an amount and its share in something
     if not (one.period and other.period):
         return True
     measured = [
@@ -219,7 +221,7 @@ class Comparisons(Grammar):
             if falls:
                 change = Apply(Function.NEGATE, change)
             yield made(f"percent_change/columns{time}{suffix}", change)
-        if cues.keys() & {"ratio", "share", "percent"}:
+        if cues.keys() & {"ratio", "share", "percent", "per"}:
             yield made(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first))
             if _is_percent(early) == _is_percent(late):
                 yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first))
@@ -456,7 +458,13 @@ class Comparisons(Grammar):
             rows = conditions.over(source.rows(conditions.choice))
             everything = source.rows()
             for view in list(
-                self._ranked([v for v in source.columns if v.measure and v.place not in conditions.columns])
+                self._ranked(
+                    [
+                        view
+                        for view in source.columns
+                        if view.measure and not view.whole and view.place not in conditions.columns
+                    ]
+                )
             )[:3]:
                 part = Aggregate(AggregateFunction.SUM, view.ref, rows)
                 yield self.make(
@@ -489,12 +497,13 @@ class Comparisons(Grammar):
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         moved = cues.keys() & {"change", "up", "down", "more_than", "less_than"}
         if moved:
-            for one, other in combinations(linked[:3], 2):
+            pairs = [self._as_named(*pair) for pair in combinations(linked[:3], 2)]
+            for one, other in [*pairs, *self._beyond(linked)]:
                 if source.link(one).mask == source.link(other).mask:
                     continue
                 early, late = self._in_order(one, other)
                 timed = bool(early.period and late.period)
-                if "than" in cues:
+                if "than" in cues or (one, other) not in pairs:
                     relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
                     holds: Expression = Compare(relator, one.ref, other.ref)
                 else:
@@ -573,6 +582,14 @@ class Comparisons(Grammar):
                     yield self.make(
                         "difference/opposed", root, conditions, measure=one, others=(other,), mask=mask
                     )
+
+    def _beyond(self, linked: Sequence[ColumnView]) -> list[tuple[ColumnView, ColumnView]]:
+        """A measure and the one column named that limits it: *below their minimum stock* is said of the stock."""
+        if len(linked) != 1 or not self.cues.keys() & {"more_than", "less_than"} or self.question.thresholds:
+            return []
+        limit = linked[0]
+        shared = [view for view in self.measures if view is not limit and set(view.stems) & set(limit.stems)]
+        return [(view, limit) for view in shared[:1]]
 
     def _opposed(self) -> list[tuple[ColumnView, ColumnView, int]]:
         """Pairs of measures that share a word of the question and differ in another: *goals for*, *goals against*."""

@@ -91,6 +91,7 @@ class Grammar:
         self._op_features: dict[tuple[str, int], tuple[dict[str, float], int]] = {}
         self.measures = self._ranked([view for view in source.columns if view.measure])
         self.sortables = self._ranked([view for view in source.columns if view.sortable])
+        self.sortables = [view for view in self.sortables if self._is_said_after_by(view)] or self.sortables
         self.targets = self._target_columns()
         self.keys = [view for view in self.targets if view.distinct < view.filled or view.label][:3]
         self.best_targets = self._best([view for view in source.columns if not view.measure])
@@ -158,6 +159,18 @@ class Grammar:
             ), view.place
 
         return sorted(views, key=rank)
+
+    def _as_named(self, one: ColumnView, other: ColumnView) -> tuple[ColumnView, ColumnView]:
+        """Two columns in the order in which the question names them, by the words that tell them apart."""
+        first, second = self.source.link(one).mask, self.source.link(other).mask
+        first, second = first & ~second, second & ~first
+        return (other, one) if first and second and (second & -second) < (first & -first) else (one, other)
+
+    def _is_said_after_by(self, view: ColumnView) -> bool:
+        """Whether the question names the column right after "by", as in "the top three by downloads"."""
+        link = self.source.link(view)
+        before = (link.mask & -link.mask).bit_length() - 2
+        return link.exact and before >= 0 and self.question.tokens[before].word == "by"
 
     def _target_columns(self) -> list[ColumnView]:
         source, question = self.source, self.question

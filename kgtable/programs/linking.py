@@ -83,7 +83,13 @@ _SPANS = frozenset(
     {("from", "to"), ("from", "until"), ("from", "through"), ("between", "and"), ("from", "till")}
 )
 
-_NOUNS = frozenset({"name"})
+_ENDING_SIGNS = frozenset("+-−–#*")
+_MINUS = str.maketrans("−–", "--")
+
+_SHARES = frozenset({"share", "percent"})
+"""Cues of questions for a part of a whole."""
+
+_NOUNS = frozenset({"name", "amount", "chang", "valu", "share", "rank", "posit"})
 """Words without content in most questions that head columns all the same."""
 
 
@@ -154,9 +160,30 @@ class Links:
         """Conditions of all kinds, the surest first."""
         found = [*self._exact(), *self._partial(), *self._groups(), *self._numbers(), *self._times()]
         found += [*self._thresholds(), *self._truths(), *self._missing(), *self._month_spans()]
-        found = _with_alternatives(found)
+        found = _with_alternatives([condition for condition in found if not self._is_headed(condition)])
         found.sort(key=lambda c: (-c.quality, -c.mask.bit_count(), c.column))
         return tuple(found)
+
+    def _is_headed(self, condition: Condition) -> bool:
+        """Whether it takes periods that head measures, as in "from 2023 to 2024", for dates of a column not named."""
+        if condition.column < 0:
+            return False
+        return not self.columns[condition.column].mask and not condition.mask & ~self._heads
+
+    @cached_property
+    def _heads(self) -> int:
+        """The tokens of periods that measures are headed by, with the words between them."""
+        named = Question._all(
+            mention.mask
+            for mention in self.question.times
+            for view, link in zip(self.index.columns, self.columns, strict=True)
+            if view.measure and link.exact and link.mask & mention.mask
+        )
+        if not named:
+            return 0
+        low, high = (named & -named).bit_length() - 1, named.bit_length()
+        between = sum(1 << token.index for token in self.question.tokens[low:high] if token.empty)
+        return named | between | (named & -named) >> 1
 
     def _named(self, stems: frozenset[str]) -> int:
         mask = 0
@@ -172,7 +199,10 @@ class Links:
         for token in question.tokens:
             by_stem[token.stem] |= 1 << token.index
         best = ColumnLink(0.0, 0)
+        # Who asks for revenue means no "% of total revenue".
+        unasked = frozenset[str]() if question.cues.keys() & _SHARES else view.whole
         for stems in {view.stems, view.own}:
+            stems = tuple(stem for stem in stems if stem not in unasked) if unasked else stems
             content = [stem for stem in stems if not is_empty_word(stem)] or list(stems)
             if not content:
                 continue
@@ -193,13 +223,17 @@ class Links:
                 if (link.score, link.mask.bit_count()) > (best.score, best.mask.bit_count()):
                     best = link
         if best.score < 1.0:
-            derived = self._derived(view)
+            derived = self._derived(view, unasked)
             if derived.score >= best.score and derived.mask:
                 best = derived
+        if best.exact and view.numeric | view.temporal:
+            # "The total time worked" says with both words what the column "Worked" gives.
+            best = replace(best, mask=best.mask | self.measured(view))
         if view.period and best.score < 1.0:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
-                    return ColumnLink(1.0, mention.mask | best.mask, True)
+                    # Beside amounts of the period, its shares are not what is asked for.
+                    return ColumnLink(0.7 if unasked else 1.0, mention.mask | best.mask, not unasked)
         said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
         if said and (
             best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems
@@ -223,14 +257,14 @@ class Links:
                     return True
         return False
 
-    def _derived(self, view: ColumnView) -> ColumnLink:
+    def _derived(self, view: ColumnView, unasked: frozenset[str]) -> ColumnLink:
         """A link by a synonym, or by a word with the same beginning (*weigh* and *weight*)."""
         known = synonyms()
-        stems = frozenset(view.stems)
+        stems, aspects = frozenset(view.stems) - unasked, view.aspects - unasked
         mask, score = 0, 0.0
         for token in self.question.tokens:
             meant = known.get(token.stem, frozenset())
-            if view.aspects & meant or (token.stem in view.aspects and token.stem not in stems):
+            if aspects & meant or (token.stem in aspects and token.stem not in stems):
                 mask |= 1 << token.index
                 score = max(score, 0.5 if stems & meant else 0.4)
             elif not token.empty and len(token.stem) >= 4:
@@ -267,12 +301,15 @@ class Links:
                     continue
                 mask = ((1 << size) - 1) << start
                 run = tokens[start : start + size]
-                for place in places:
+                printed = {place: self._is_printed(run[0], cells.text(place)) for place in places}
+                for place in sorted(places, key=lambda place: not printed[place]):
                     column = place[0]
                     if mask & ~covered[column] == 0:
                         continue
                     text = cells.text(place)
-                    if all(token.empty for token in run) and not self._value_by_case(run, text):
+                    if all(token.empty for token in run) and not (
+                        printed[place] or self._value_by_case(run, text)
+                    ):
                         continue
                     covered[column] |= mask
                     same = fold(text) == fold(question.text[run[0].start : run[-1].end])
@@ -285,6 +322,12 @@ class Links:
                     ):
                         quality = 0.3
                     yield self._equal(place, mask, "exact", quality)
+
+    def _is_printed(self, first: QuestionToken, text: str) -> bool:
+        """Whether a cell of letters and a sign, as the blood group A−, is written as it stands from this word on."""
+        return text[-1:] in _ENDING_SIGNS and self.question.text.translate(_MINUS).startswith(
+            text.translate(_MINUS), first.start
+        )
 
     def _value_by_case(self, run: Sequence[QuestionToken], text: str) -> bool:
         """Whether function words are meant as a cell: written with its capitals within the sentence, or quoted."""

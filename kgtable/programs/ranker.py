@@ -189,10 +189,11 @@ def execute(
     known: RankerWeights,
     most: int = EXECUTED,
     refused: list[tuple[Candidate, UnitMismatchError]] | None = None,
+    empty: list[Candidate] | None = None,
 ) -> list[Executed]:
     """The best candidates that give something, with features of what they give, the best first.
 
-    `refused` collects those that mix units or currencies.
+    `refused` collects those that mix units or currencies, `empty` those that give rows without a value.
     """
     session = Session(relations)
     found: list[Executed] = []
@@ -210,6 +211,8 @@ def execute(
         except KgtableError:
             continue
         if denotation.empty:
+            if empty is not None and denotation.rows:
+                empty.append(candidate)
             continue
         features = dict(candidate.features)
         features.update(denotation_features(candidate, denotation))

@@ -24,7 +24,7 @@ from kgtable.programs.reading import (
     unit_named,
     words_of_type,
 )
-from kgtable.programs.relation import ColumnRole, MemberKind, Relation, RelationColumn
+from kgtable.programs.relation import ColumnData, ColumnRole, MemberKind, Relation, RelationColumn
 from kgtable.programs.scalars import number_in, text_of
 from kgtable.values.periods import find_period
 
@@ -35,14 +35,16 @@ LONGEST_VALUE = 12
 """Words of a cell that is looked up as a whole."""
 
 _WORD = re.compile(
-    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?![^\W\d_])|[^\W_]+(?:['’][^\W_]+)*|[%#]"
+    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?![^\W_])|[^\W_]+(?:['’][^\W_]+)*|[%#]"
 )  # as questions are cut, so that "7b" and "A380" are one word in both
 _JOINT = re.compile(r"(?<=\d)(?=[^\W\d_])")
 """Between a number and the unit written without a space: a question may say "20 m" for "20m"."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]\.?m\.?)?", re.IGNORECASE)
 _UNIT_PART = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*")
 _SIGNS = str.maketrans(dict.fromkeys("¹²³⁴⁵⁶⁷⁸⁹⁰*†‡", " "))
 _MARK = re.compile(r"\[[^\[\]]{1,8}\]")
+_SHARE_OF = re.compile(r"(?:%|\bper ?cent(?:age)?|\bshare|\bproportion)\s+of\s+(.+)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=100_000)
@@ -93,6 +95,8 @@ class ColumnView:
     personal: bool
     placelike: bool
     timelike: bool
+    whole: frozenset[str] = frozenset()
+    """The stems of what its values are shares of: *total* and *revenue* for "% of total revenue"."""
     key: int = -1
     """The place of the identifier whose rows this column names; -1 for none."""
 
@@ -210,7 +214,8 @@ class TableIndex:
             stems = tuple(stem for stem in stems if stem not in keys) or stems
             own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
         filled = int((data.codes >= 0).sum())
-        whole = frozenset(stems)
+        said = frozenset(stems)
+        shared = _SHARE_OF.search(own)
         return ColumnView(
             ColumnRef(self._reference(column.header, index), self.id),
             column.name,
@@ -218,7 +223,7 @@ class TableIndex:
             column.role,
             stems,
             own_stems,
-            frozenset(stems) | _measured_by(column, hint),
+            frozenset(stems) | _measured_by(column, hint, _is_clock(data)),
             key_words,
             column.units if column.kind is ValueKind.QUANTITY else (),
             _period_of(column.header),
@@ -228,9 +233,10 @@ class TableIndex:
             len(data) - filled,
             index,
             hint,
-            bool(whole & words_of_type("person")),
-            bool(whole & words_of_type("place")),
-            bool(whole & words_of_type("time")) or column.kind in (ValueKind.DATE, ValueKind.PERIOD),
+            bool(said & words_of_type("person")),
+            bool(said & words_of_type("place")),
+            bool(said & words_of_type("time")) or column.kind in (ValueKind.DATE, ValueKind.PERIOD),
+            frozenset(name_stems(shared[1])) if shared else frozenset(),
         )
 
 
@@ -259,7 +265,7 @@ class CellIndex:
         self.relation = relation
         for index in range(len(relation.columns)):
             data = relation.data(index)
-            _kind, _role = relation.typing(index)
+            kind, _role = relation.typing(index)
             for code in data.used()[:MOST_VALUES]:
                 datum = data.values[code]
                 place = index, code
@@ -268,7 +274,8 @@ class CellIndex:
                     printed = number_in(text) if text else None
                     for value in {printed if printed is not None else datum.value, datum.value}:
                         self.numbers[value].append(place)
-                    continue
+                    if kind is not ValueKind.TEXT:
+                        continue  # a name such as "500 L" among texts is found by its words, too
                 if isinstance(datum.value, bool):
                     continue
                 stems = stems_of(text)
@@ -313,12 +320,12 @@ _TOTAL = stemmed("total")
 _NAMES = frozenset(map(stemmed, ("name", "title")))
 
 
-def _measured_by(column: RelationColumn, hint: str | None) -> frozenset[str]:
-    """Words for what the values of a column measure, by their kind and units."""
+def _measured_by(column: RelationColumn, hint: str | None, clock: bool) -> frozenset[str]:
+    """Words for what the values of a column measure, by their kind and units; `clock` for times of the day."""
     if column.kind is ValueKind.DURATION:
         return _measures()["SEC"]
     if column.kind in (ValueKind.DATE, ValueKind.PERIOD):
-        return _measures()["date"]
+        return _measures()["SEC" if clock else "date"]
     if column.kind is not ValueKind.QUANTITY:
         return frozenset()
     units = {unit for unit in (*column.units, hint) if unit and unit not in NO_UNIT}
@@ -330,6 +337,12 @@ def _measured_by(column: RelationColumn, hint: str | None) -> frozenset[str]:
         if unit != "date" and any(comparable(unit, one) for one in units)
     )
     return next(known, frozenset()) if units else frozenset()
+
+
+def _is_clock(data: ColumnData) -> bool:
+    """Whether the first values of a column are times of the day, as 09:30."""
+    first = [text_of(data.values[code]).strip() for code in data.used()[:5]]
+    return bool(first) and all(_CLOCK.fullmatch(text) for text in first)
 
 
 @cache

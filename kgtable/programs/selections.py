@@ -364,7 +364,7 @@ class Selections(Grammar):
                             f"group_extreme/{name}/both", both, conditions, target=key, measure=measure,
                             mask=mask | cues["and"],
                         )  # fmt: skip
-                if "each" in cues:
+                if cues.keys() & {"each", "per"}:
                     yield self.make(f"group/{name}", grouped, conditions, target=key, measure=measure)
                     swapped = Project(grouped, (Named(ColumnRef("value")), Named(ColumnRef("key"))))
                     yield self.make(f"group/{name}/swapped", swapped, conditions, target=key, measure=measure)

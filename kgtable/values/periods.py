@@ -98,10 +98,12 @@ def find_period(text: str) -> str | None:
     ('P1Y/2019-09-30', '2019-12-31')
     >>> find_period("2019 (restated)"), find_period("Q3 2020 revenue"), find_period("Revenue")
     ('2019', '2020-Q3', None)
+    >>> find_period("units_2023")
+    '2023'
     """
     if len(text) > LONGEST or not _LIKELY.search(text):
         return None
-    plain = without_marks(" ".join(text.split()))
+    plain = without_marks(" ".join(text.replace("_", " ").split()))
     for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):
         if match := pattern.search(plain):
             return read(match).lexical

@@ -29,8 +29,8 @@ _BORNE_OUT_BY = {
     "m": _LENGTHS,
     "g": "weight|mass|protein|fat|sugar|carb|fib|sodium|salt|serving|amount",
     "t": _MASSES,
-    "s": "time|duration|period|interval|latency|delay|half-life|lap",
-    "h": "time|duration|hours|half-life|endurance|worked",
+    "s": r"time|duration|period|interval|latency|delay|half-life|lap|\d ?[-–] ?\d+ ?(?:km/h|kph|mph)|\d k?m\s*$",
+    "h": "time|duration|hours|half-life|endurance|worked|overtime|charging",
     "l": _VOLUMES,
     "L": _VOLUMES,
     "W": "power|output|tdp|watt|erp|consumption",
@@ -40,7 +40,8 @@ _BORNE_OUT_BY = {
     "N": "force|thrust|load",
     "J": "energy|heat|work",
     "in": "height|length|width|depth|diameter|rain|snow|precipitation|size|thickness|wheel|calib|bore|stroke",
-    "min": "time|duration|length|minutes|interval|played|running",
+    "min": r"time|duration|length|minutes|interval|played|running"
+    r"|\b(?:break|delay|wait|walk|drive|ride|journey|trip|commut|pause)",
     "nm": "wavelength|process|node|size|length|range|distance",
 }
 _NAMES = """

@@ -69,8 +69,8 @@ _BARE_SCALE = re.compile(
 _PER = re.compile(r"(?P<money>[^/]{1,30}?)(?: ?/ ?| per )(?P<per>[^\W\d_][\w ²³.]{0,24})", re.IGNORECASE)
 _TEMPERATURES = {"c": "DEG_C", "f": "DEG_F", "k": "K"}
 LONGEST_SYMBOL = 12
-_AMOUNT_BEFORE = re.compile(r"(?:^|\s)[-+−]?\d+(?:[.,]\d+)?$")
-_PERIOD_BEFORE = re.compile(r"(?:^|\W)(?:1[5-9]|2[01])\d\d$|[A-Z]{1,3} ?\d\d?$")
+_AMOUNT_BEFORE = re.compile(r"(?:^|\s)[-+−]?\d+(?:[.,]\d+)?(?: ?[-–] ?\d+)?$")
+_PERIOD_BEFORE = re.compile(r"(?:^|\W)(?:1[5-9]|2[01])\d\d(?:[-–/]\d\d(?:\d\d)?)?$|[A-Z]{1,3} ?\d\d?$")
 NO_TRAILING_UNITS = frozenset(
     [
         "st",

@@ -211,3 +211,67 @@ def test_names_written_in_two_cases_are_found_whole() -> None:
     bills = relation("invoices", ("No", "client", "net_eur"), ("1", "Almer GmbH", "1200.00"),
                      ("2", "Cine Rex", "980.00"), ("3", "Almer GmbH", "980.00"))  # fmt: skip
     assert ask("What is the average net amount of the invoices to Almer GmbH?", bills).value == "1090"
+
+
+BLOOD = relation("blood-bank", ("Blood group", "Bags in stock", "Minimum stock"), ("A+", "164", "120"),
+                 ("A−", "28", "30"), ("O+", "140", "150"), ("O−", "61", "60"))  # fmt: skip
+SCOOPS = relation(
+    "ice-cream", ("flavour", "scoops_2023", "scoops_2024", "on_menu_since"), ("Lemon", "3540", "4160", "2019"),
+    ("Vanilla", "9120", "8870", "2024"), ("Mango", "2480", "2895", "2023"),
+)  # fmt: skip
+PLAYS = relation("plays", ("Play", "Genre", "Performances"), ("Ferry", "drama", "22"), ("Shoes", "comedy", "31"),
+                 ("Lantern", "musical", "40"), ("Duck", "comedy", "27"))  # fmt: skip
+SHARES = relation(
+    "revenue", ("", "2019 % of total revenue", "2019 Amount ($)", "2018 % of total revenue", "2018 Amount ($)"),
+    ("Services", "34%", "243,053", "38%", "246,548"), ("Maintenance", "2%", "16,499", "3%", "14,783"),
+)  # fmt: skip
+
+
+def test_a_sign_that_ends_a_name_tells_it_from_others() -> None:
+    assert ask("How many bags of O− are in stock?", BLOOD).value == "61"
+    assert ask("How many bags of A- are in stock?", BLOOD).value == "28"
+
+
+def test_a_measure_is_compared_with_the_column_that_limits_it() -> None:
+    assert ask("Which blood groups are below their minimum stock?", BLOOD).text == "A−; O+"
+
+
+def test_years_in_headers_are_compared_in_the_order_they_are_named() -> None:
+    assert ask("Which flavours had fewer scoops in 2024 than in 2023?", SCOOPS).text == "Vanilla"
+    assert ask("Which flavours had more scoops in 2024 than in 2023?", SCOOPS).text == "Lemon; Mango"
+
+
+def test_a_year_that_heads_a_column_is_no_date_of_another() -> None:
+    change = ask("By what percentage did the scoops of lemon go up from 2023 to 2024?", SCOOPS)
+    assert change.value is not None
+    assert change.value.startswith("17.5")
+
+
+def test_an_extreme_row_does_not_stand_for_the_sum_of_its_kind() -> None:
+    answer = ask("Which genre had the most performances in total?", PLAYS)
+    assert answer.text == "comedy" or not answer.verified
+
+
+def test_who_asks_for_an_amount_means_no_share_of_the_total() -> None:
+    assert ask("What was the revenue of services in 2019 and 2018?", SHARES).text == "243,053; 246,548"
+
+
+def test_a_cell_that_is_empty_is_not_answered_from_another() -> None:
+    works = relation("road-works", ("Street", "Begins", "Ends"), ("Mill Lane", "2024-03-04", "2024-03-22"),
+                     ("Elm Avenue", "2024-10-07", ""), ("Ring West", "2024-06-24", "2024-09-30"))  # fmt: skip
+    assert ask("When do the works on Mill Lane end?", works).text == "2024-03-22"
+    answer = ask("When do the works on Elm Avenue end?", works)
+    assert not answer.text
+    assert answer.reasons == ("road-works has no value of Ends there.",)
+
+
+def test_an_amount_that_stands_in_several_rows_is_not_verified() -> None:
+    head = ("Booked on", "Purpose", "Amount (€)")
+    rent = [(day, "Boathouse rent", "(420.00)") for day in ("3 Feb 2024", "5 Apr 2024")]
+    cash = relation("cash", head, ("12 Jan 2024", "Fees", "1480"), *rent)
+    assert not ask("How much did the club spend on boathouse rent?", cash).verified
+
+
+def test_a_name_of_number_and_letter_is_found_among_texts() -> None:
+    cars = relation("cars", ("Model", "Battery (kWh)"), ("500 L", "38"), ("Dot", "20.5"), ("Fox", "61"))
+    assert ask("What is the battery of the 500 L?", cars).value == "38"

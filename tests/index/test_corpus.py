@@ -84,16 +84,16 @@ def test_missing_and_damaged_files_are_named(name: str, content: bytes | None, c
 
 DOCUMENTS = {
     "bridges": terms(
-        "Bridge Opened Length (m) Old Bay Bridge Bridge 31 Dec. 1921 Opened 1,766 Length (m)"
+        "bridges Bridge Opened Length (m) Old Bay Bridge Bridge 31 Dec. 1921 Opened 1,766 Length (m)"
         " New Bay Bridge Bridge 1 May 1988 Opened 884 Length (m)"
     ),
     "income": terms(
-        "Annual report Acme plc sells software. Amounts are in $ millions. 2018 2019 Revenue: - Cloud"
+        "income Annual report Acme plc sells software. Amounts are in $ millions. 2018 2019 Revenue: - Cloud"
         " 120 2018 150 2019 - Licences 80 2018 70 2019 Total revenue 200 2018 220 2019 Costs: - Cloud"
         " 60 2018 75 2019 Total costs 60 2018 75 2019"
     ),
     "medals": terms(
-        "Winter games . Medal table Rank Nation Gold Silver 1 Rank Norway Nation 12 Gold 8 Silver"
+        "medals Winter games . Medal table Rank Nation Gold Silver 1 Rank Norway Nation 12 Gold 8 Silver"
         " 2 Rank Kenya Nation 7 Gold 9 Silver 3 Rank Peru Nation 7 Gold 1 Silver"
     ),
 }

@@ -205,7 +205,8 @@ def is_named_total(label: str) -> bool:
 def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) -> Totals:
     """The totals among the body rows that carry values, given by grid row in order.
 
-    A row called a total is one where the table is of numbers. Rows called net, gross or balance, and
+    A row called a total is one where the table is of numbers, unless words describe it as they do members.
+    Rows called net, gross or balance, and
     rows without a label, are totals if their numbers are the sum of rows right above them; amounts
     labelled "less" are taken off. Sums over totals already found take these as one amount.
     """
@@ -234,12 +235,25 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
                 del open_rows[start:]
             filled_share = 1 - here.count(None) / len(here)
             by_name = named and filled_share > 0 and (of_numbers or bool(_NAMED.fullmatch(label)))
+            by_name = by_name and not _is_described(row, label_column, profile)
             without_name = not label and of_numbers and mostly_labelled and bool(open_rows)
             only_numbers = profile.numeric.issuperset(filled(row))
             if start is not None or by_name or (without_name and only_numbers and filled_share >= 0.5):
                 totals.rows.add(index)
         open_rows.append(index)
     return totals
+
+
+def _is_described(row: Row, label_column: int, profile: Profile) -> bool:
+    """Whether words stand behind the label in two columns or more: a total has no properties of its own."""
+    texts = [
+        column
+        for column in filled(row)
+        if column > label_column
+        and column not in profile.numeric
+        and any(map(str.isalpha, cell_of(row, column)))
+    ]
+    return len(texts) >= 2
 
 
 def adds_up_below(

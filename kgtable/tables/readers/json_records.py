@@ -21,6 +21,9 @@ from kgtable.values.text import sound_text
 MOST_LEVELS = 200
 """Levels of nesting in a value; deeper ones are for no table, and each costs room on Python's stack."""
 
+MOST_MEMBERS = 64
+"""Members of a nested object that become columns of their own; one with more stays JSON text."""
+
 _CELL_BYTES = 8
 """Bytes that a cell takes at least where rows are held in memory."""
 
@@ -40,7 +43,8 @@ class _Number(str):
 def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     """The tables of a JSON or JSON Lines file. Row 0 holds the keys in the order they are first seen.
 
-    Numbers keep their digits; nested values become JSON text; ``null`` is that word and a key that a
+    Numbers keep their digits. A key that always holds objects becomes a column for each of their members, called
+    ``key.member``; other nested values become JSON text; ``null`` is that word and a key that a
     record lacks an empty cell. Raises `TableError` where the file is no JSON or holds no records.
     """
     encoding = _encoding(file, limits)
@@ -129,32 +133,81 @@ def _record_table(records: Sequence[object], check: _CheckExtent) -> _JsonTable 
     objects = [record for record in records if isinstance(record, dict)]
     if not objects or len(objects) < len(records):
         return None
-    keys = _keys(objects)
-    check(len(objects), len(keys), sum(map(len, objects)))
-    return _JsonTable([_header(keys), *(_cells(record, keys) for record in objects)], len(keys))
+    keys = _RecordKeys()
+    for record in objects:
+        keys.add(record)
+    paths = keys.paths
+    check(len(objects), len(paths), sum(map(_filled, objects)))
+    return _JsonTable([_header(paths), *(_cells(record, paths) for record in objects)], len(paths))
+
+
+def _filled(record: Mapping[str, object]) -> int:
+    """How many cells a record fills at most."""
+    return sum(len(value) if isinstance(value, dict) else 1 for value in record.values())
 
 
 def _column_rows(columns: Mapping[str, Sequence[object]]) -> list[Row]:
     """Rows from an object of arrays; shorter arrays end in empty cells."""
     height = max(map(len, columns.values()))
     lists = [[*map(_text, values), *[""] * (height - len(values))] for values in columns.values()]
-    return [_header(columns), *zip(*lists, strict=True)]
+    return [tuple(map(sound_text, columns)), *zip(*lists, strict=True)]
 
 
-def _keys(records: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    keys: dict[str, None] = {}
-    for record in records:
-        if not record.keys() <= keys.keys():
-            keys.update(dict.fromkeys(record))
-    return tuple(keys)
+_Path: TypeAlias = tuple[str, ...]
+"""The key of a column, and behind it the key within the nested object that is spread over columns."""
 
 
-def _header(keys: Iterable[str]) -> Row:
-    return tuple(map(sound_text, keys))
+class _RecordKeys:
+    """The keys of records in the order they are first seen, and the members of those that hold objects."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, dict[str, None] | None] = {}
+
+    def add(self, record: Mapping[str, object]) -> None:
+        """Take the keys of a record in."""
+        members = self._members
+        for key, value in record.items():
+            if isinstance(value, dict) and value:
+                seen = members.setdefault(key, {})
+                if seen is not None and not value.keys() <= seen.keys():
+                    seen.update(dict.fromkeys(value))
+                    members[key] = seen if len(seen) <= MOST_MEMBERS else None
+            elif value is None:
+                members.setdefault(key, {})
+            else:
+                members[key] = None
+
+    @property
+    def paths(self) -> tuple[_Path, ...]:
+        """The columns: one for each key, or one for each member of the objects that it always holds."""
+        found: list[_Path] = []
+        for key, inner in self._members.items():
+            spread: list[_Path] = [(key, member) for member in inner or ()]
+            clash = any(_name(path) in self._members for path in spread)
+            found += [(key,)] if clash or not spread else spread
+        return tuple(found)
 
 
-def _cells(record: Mapping[str, object], keys: Sequence[str]) -> Row:
-    return tuple([_text(record[key]) if key in record else "" for key in keys])
+def _name(path: _Path) -> str:
+    return ".".join(path)
+
+
+def _header(paths: Iterable[_Path]) -> Row:
+    return tuple(sound_text(_name(path)) for path in paths)
+
+
+def _cells(record: Mapping[str, object], paths: Sequence[_Path]) -> Row:
+    return tuple([_cell(record, path) for path in paths])
+
+
+def _cell(record: Mapping[str, object], path: _Path) -> str:
+    if path[0] not in record:
+        return ""
+    value = record[path[0]]
+    if len(path) == 1 or value is None:
+        return _text(value)
+    assert isinstance(value, dict)
+    return _text(value[path[1]]) if path[1] in value else ""
 
 
 def _text(value: object) -> str:
@@ -213,38 +266,39 @@ class RecordRows:
 
     file: TableFile
     encoding: Encoding
-    keys: tuple[str, ...]
+    paths: tuple[_Path, ...]
 
     def __iter__(self) -> Iterator[Row]:
-        if self.keys:
-            yield _header(self.keys)
+        if self.paths:
+            yield _header(self.paths)
         for _, record in _line_records(self.file, self.encoding, set()):
             if isinstance(record, dict):
-                yield _cells(record, self.keys)
+                yield _cells(record, self.paths)
             elif isinstance(record, list):
                 yield tuple(map(_text, record))
 
 
 def _read_lines(file: TableFile, encoding: Encoding, limits: ReadLimits) -> Grid:
-    keys: dict[str, None] = {}
+    keys = _RecordKeys()
     repeated: set[str] = set()
     faults: list[int] = []
     width = height = filled = 0
     for line, record in _line_records(file, encoding, repeated):
         if isinstance(record, dict):
-            keys.update(dict.fromkeys(record))
-            height, filled = height + 1, filled + len(record)
+            keys.add(record)
+            height, filled = height + 1, filled + _filled(record)
         elif isinstance(record, list):
             width = max(width, len(record))
             height, filled = height + 1, filled + len(record)
         else:
             faults.append(line)
-    width = max(width, len(keys))
+    paths = keys.paths
+    width = max(width, len(paths))
     if width == 0:
         kind = UnreadableTableError if faults else NoTableError
         raise kind("no line holds a JSON record.", path=file.relative, hint=_NO_RECORDS)
     check_extent(file, limits, height, width, filled)
-    rows = RecordRows(file, encoding, tuple(keys))
+    rows = RecordRows(file, encoding, paths)
     large = (
         file.path.stat().st_size > limits.stream_above or height * width * _CELL_BYTES > limits.stream_above
     )
@@ -254,7 +308,7 @@ def _read_lines(file: TableFile, encoding: Encoding, limits: ReadLimits) -> Grid
         if len(faults) > 1:
             message = f"{len(faults):,} lines hold no JSON record and were passed over from line {faults[0]}"
         notices.append(Notice("record", message, file.relative))
-    grid = _grid(file, encoding, rows if large else tuple(rows), width, len(keys))
+    grid = _grid(file, encoding, rows if large else tuple(rows), width, len(paths))
     return replace(grid, notices=tuple(notices))
 
 
