@@ -138,6 +138,9 @@ def _kind_of_answer(found: Interpretation) -> str:
     kinds = {value.kind for value in _said(found)}
     if "how_long" in question.cues and kinds & {ValueKind.DATE, ValueKind.PERIOD}:
         return "The answer is a date, where the question asks for a length."
+    moment = found.target is not None and not words_of_type("moment").isdisjoint(found.target.stems)
+    if "how_long" in question.cues and found.op == "select" and moment:
+        return "The answer is a time of the day, where the question asks for a length."
     if question.wh != "yes_no" and ValueKind.TRUTH in kinds:
         return "The answer is yes or no, where the question asks for something else."
     if question.wh == "who" and (
@@ -209,6 +212,13 @@ def _another_column_named(found: Interpretation) -> str:
     ]
     if unread:
         return f"The question asks for {unread[0]}."
+    measure = found.best.candidate.measure
+    if measure is not None and not source.link(measure).exact:
+        named = [
+            v.name for v in source.columns if v.ref not in found.read and v.measure and source.link(v).exact
+        ]
+        if named:
+            return f"The question names {named[0]}, which was not read."
     head, link = found.question.head, source.link(target)
     measured = link.exact and (target.period or target.measure)
     titled = head & source.title and not target.label and not measured and link.mask and not link.mask & head
@@ -275,7 +285,7 @@ def _more_of_a_time(found: Interpretation) -> str:
 def _statistic_not_asked(found: Interpretation) -> str:
     """A row or column named "… (average)" answers no question for the amount itself."""
     asked = {token.stem for token in found.question.tokens}
-    conditions = [c.expression for c in found.best.candidate.conditions if c.kind == "partial"]
+    conditions = [c.expression for c in found.best.candidate.conditions if c.kind in ("exact", "partial")]
     named = [
         str(condition.right.value)
         for condition in conditions
@@ -387,7 +397,13 @@ def _share_of_itself(found: Interpretation) -> str:
 
 
 def _other_words(found: Interpretation) -> str:
-    partial = any(c.kind == "partial" and c.quality < 0.6 for c in found.best.candidate.conditions)
+    conditions, source = found.best.candidate.conditions, found.source
+    for condition in conditions:
+        if condition.kind == "contains" and condition.column >= 0:
+            view = source.columns[condition.column]
+            if not source.link(view).mask:
+                return f"{view.name} only contains a word of the question."
+    partial = any(c.kind == "partial" and c.quality < 0.6 for c in conditions)
     return "A name of the question stands in the table in other words." if partial else ""
 
 

@@ -285,6 +285,8 @@ class Links:
         if asked is None:
             return 0
         unit, mask = asked
+        if view.kind is ValueKind.DURATION and comparable(unit, "SEC"):
+            return mask
         return mask if unit == view.unit_hint or any(u == unit for u in view.units if u not in NO_UNIT) else 0
 
     def _exact(self) -> Iterator[Condition]:

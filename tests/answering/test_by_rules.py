@@ -275,3 +275,24 @@ def test_an_amount_that_stands_in_several_rows_is_not_verified() -> None:
 def test_a_name_of_number_and_letter_is_found_among_texts() -> None:
     cars = relation("cars", ("Model", "Battery (kWh)"), ("500 L", "38"), ("Dot", "20.5"), ("Fox", "61"))
     assert ask("What is the battery of the 500 L?", cars).value == "38"
+
+
+def test_a_time_of_the_day_is_no_length() -> None:
+    head = ("Day", "Opens", "Closes")
+    hours = relation("opening-hours", head, ("Tuesday", "09:00", "17:00"), ("Wednesday", "10:00", "18:30"))
+    assert not ask("How long is the museum open on Wednesday?", hours).verified
+
+
+def test_hours_worked_are_no_minutes_of_breaks() -> None:
+    head = ("Person", "Break (min)", "Worked (h:mm)")
+    sheet = relation(
+        "timesheet", head, ("Noor", "30", "7:30"), ("Noor", "45", "7:15"), ("Sven", "30", "8:00")
+    )
+    answer = ask("How many hours did Noor work in all?", sheet)
+    assert answer.text == "14:45"
+
+
+def test_an_average_does_not_stand_for_the_amount() -> None:
+    rows = ("Securities held (average)", "203", "219"), ("Securities held (period-end)", "228", "200")
+    held = relation("securities", ("$ million", "2018", "2017"), *rows)
+    assert not ask("What was the change in securities held from 2017 to 2018?", held).verified
