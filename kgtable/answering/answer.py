@@ -12,8 +12,8 @@ from typing import Any
 
 from kgtable.answering.evidence import Cell
 from kgtable.answering.grounding import stated_numbers
+from kgtable.answering.headlines import headline_and_exact
 from kgtable.answering.prompting import measure, unit_word
-from kgtable.answering.said import said_and_exact
 from kgtable.programs.algebra import Program
 from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval
@@ -250,24 +250,15 @@ def verdict(answer: Answer) -> str:
     return f"{_VERDICTS[answer.status]}: " + (" ".join(answer.reasons) or "nothing could be checked")
 
 
-def headline(answer: Answer) -> str:
-    """The answer's text; a bare number, or a list of them, is said with unit and scale.
+def headline(reading: Answer | Alternative) -> str:
+    """The text of an answer or alternative; a bare number, or a list of them, is said with unit and scale.
 
     >>> headline(Answer("?", "109.6", "109600000", "CCY_USD"))
     '$109.6 million'
     """
-    return _told(answer)
-
-
-def _told(reading: Answer | Alternative) -> str:
-    return told(reading.text, reading.value, reading.unit, reading.citations)
-
-
-def told(text: str, value: str | None, unit: str | None, citations: Sequence[Citation] = ()) -> str:
-    """The text of an answer or result as a headline: a bare number, or a list of them, with unit and scale."""
-    said, _ = said_and_exact(
-        text, value, unit, [(cited.text, cited.unit, cited.scale) for cited in citations]
-    )
+    text, value, unit = reading.text, reading.value, reading.unit
+    printed = [(cited.text, cited.unit, cited.scale) for cited in reading.citations]
+    said, _ = headline_and_exact(text, value, unit, printed)
     return said.replace(JOINT, " ") if said != text else with_measure(text, value, unit)
 
 
@@ -329,7 +320,7 @@ def computed_text(
 
 def _others(answer: Answer) -> list[str]:
     return [
-        f"also: {_cut(_told(other), _WIDEST_CALCULATION)}"
+        f"also: {_cut(headline(other), _WIDEST_CALCULATION)}"
         f" ({harmless_text(other.citations[0].file if other.citations else other.table)})"
         for other in answer.alternatives
     ]
@@ -370,7 +361,7 @@ def as_markdown(answer: Answer) -> str:
     lines += [f"- {_escaped(str(cited))}" for cited in answer.passages] + ([""] if answer.passages else [])
     lines.append(f"{_escaped(verdict(answer))} ({_escaped(_source(answer))})")
     for other in answer.alternatives:
-        lines.append(f"\nalso: {_escaped(_told(other))} ({_escaped(other.table)})")
+        lines.append(f"\nalso: {_escaped(headline(other))} ({_escaped(other.table)})")
     return "\n".join(lines)
 
 
@@ -389,7 +380,9 @@ def as_html(answer: Answer) -> str:
         parts.append(f"<ul>{''.join(quoted)}</ul>")
     parts.append(f"<p>{html.escape(verdict(answer))} ({html.escape(_source(answer))})</p>")
     if answer.alternatives:
-        others = (f"<li>{html.escape(_told(o))} ({html.escape(o.table)})</li>" for o in answer.alternatives)
+        others = (
+            f"<li>{html.escape(headline(o))} ({html.escape(o.table)})</li>" for o in answer.alternatives
+        )
         parts.append(f"<p>also:</p><ul>{''.join(others)}</ul>")
     return "".join(parts)
 

@@ -29,8 +29,6 @@ _CODE = re.compile(r"[A-Za-z]{0,3}[-_. ]?\d+")
 _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 _COUNTED = ("count", "count_distinct", "sum", "mean")
-_SPENT = frozenset({"spend", "spent", "pay", "paid", "cost", "costs", "expense", "expenses"})
-_MORE = frozenset({"more", "most", "fewer", "fewest", "less", "least"})
 _NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
 
 
@@ -277,7 +275,7 @@ def _difference_below_zero(found: Interpretation) -> str:
 def _more_of_a_time(found: Interpretation) -> str:
     """*Which team had more* asks for no later date."""
     measure = found.best.candidate.measure
-    counted = {token.word for token in found.question.tokens} & _MORE
+    counted = {token.stem for token in found.question.tokens} & words_of_type("more")
     wrong = found.op in ("compare", "extreme", "top") and measure is not None and measure.temporal and counted
     return f"The question asks for more, and {measure.name} holds times." if wrong and measure else ""
 
@@ -328,7 +326,7 @@ def _several_amounts(found: Interpretation) -> str:
 
 def _spent_below_zero(found: Interpretation) -> str:
     """*How much was spent* asks for a positive number, whatever sign the table gives to costs."""
-    spent = {token.word for token in found.question.tokens} & _SPENT
+    spent = {token.stem for token in found.question.tokens} & words_of_type("spending")
     wrong = spent and any(value.number is not None and value.number < 0 for value in _said(found))
     return "The amount is below zero in the table." if wrong else ""
 

@@ -184,7 +184,7 @@ def synonyms() -> Mapping[str, frozenset[str]]:
 
 @cache
 def words_of_type(name: str) -> frozenset[str]:
-    """Stems of headers of persons, places or times."""
+    """Stems of the words of a type: of headers of persons, places or times, of spending."""
     return frozenset(map(stemmed, english()["types"][name].split()))
 
 

@@ -296,3 +296,36 @@ def test_an_average_does_not_stand_for_the_amount() -> None:
     rows = ("Securities held (average)", "203", "219"), ("Securities held (period-end)", "228", "200")
     held = relation("securities", ("$ million", "2018", "2017"), *rows)
     assert not ask("What was the change in securities held from 2017 to 2018?", held).verified
+
+
+def test_a_difference_below_zero_is_not_verified() -> None:
+    loans = relation(
+        "loans", ("$ million", "2018", "2017"), ("Car loans", "120", "150"), ("Home loans", "90", "70")
+    )
+    assert ask("What is the difference in home loans between 2017 and 2018?", loans).verified
+    answer = ask("What is the difference in car loans between 2017 and 2018?", loans)
+    assert answer.value == "-30"
+    assert answer.reasons == ("The difference is below zero, and may be meant without its sign.",)
+
+
+def test_more_is_no_later_year() -> None:
+    cups = relation("cups", ("Team", "Last year in cup"), ("Young Guns", "2009"), ("Clydesdales", "2006"))
+    answer = ask("Which team had more cup, Young Guns or Clydesdales?", cups)
+    assert "The question asks for more, and Last year in cup holds times." in answer.reasons
+
+
+def test_the_least_of_a_measure_that_nobody_named_is_not_verified() -> None:
+    meters = relation("meters", ("Tenant", "Persons", "Reading"), ("Ernst", "1", "433"), ("Brix", "4", "120"))
+    assert "The question does not name Persons." in ask("Which tenant used the least?", meters).reasons
+
+
+def test_cells_that_only_contain_a_word_choose_nothing_for_certain() -> None:
+    notes = (
+        ("1979", "Mork", "guest"),
+        ("1980", "Dallas", "played a sheriff"),
+        ("1980", "Taxi", "also played a thief"),
+    )
+    shows = relation("shows", ("Year", "Show", "Notes"), *notes, ("1979", "Soap", "voice"))
+    answer = ask("In which year was the most played?", shows)
+    assert answer.text == "1980"
+    assert answer.reasons == ("Notes only contains a word of the question.",)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kgtable
 from kgtable.building.catalogue import Catalogue
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import CellAddress, Namespaces
@@ -281,3 +282,12 @@ def test_a_model_that_names_no_labels_is_done_without(store: EmbeddedStore, name
     found = IndexlessRetriever(store, names, llm=llm).retrieve("How many gold medals did Kenya win?", 4)
     assert found.triples[0].table == "medals"
     assert "labels_refused" in found.trace
+
+
+def test_a_table_is_found_by_the_name_of_its_file(tmp_path: Path) -> None:
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    for name, title in (("album-tracks", "Blue"), ("podcast-episodes", "Bread"), ("ship-logs", "Fog")):
+        (tables / f"{name}.csv").write_text(f"Title,Length\n{title},30\nOther,40\n", encoding="utf-8")
+    with kgtable.build(tables, tmp_path / "kg", embedding="none") as kg:
+        assert kg.retrieve("Which podcast episode is the shortest?").tables[0].table == "podcast-episodes"

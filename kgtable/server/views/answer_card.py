@@ -10,8 +10,8 @@ from typing import Any
 
 from kgtable.answering.answer import Alternative, Answer, Citation, Status
 from kgtable.answering.evidence import CELL_ID
+from kgtable.answering.headlines import PrintedNumber, headline_and_exact
 from kgtable.answering.program_answers import RULES
-from kgtable.answering.said import PrintedNumber, said_and_exact
 from kgtable.errors import GraphError, ProgramCompilationError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
@@ -74,7 +74,7 @@ def weak(answer: Answer) -> bool:
 
 def _reading(reading: Answer | Alternative, graph: KnowledgeGraph) -> dict[str, Any]:
     """An answer or alternative as one says it, with its unit's name, period, program as SPARQL and cells."""
-    said, exact = said_and_exact(reading.text, reading.value, reading.unit, _printed(reading.citations))
+    said, exact = headline_and_exact(reading.text, reading.value, reading.unit, _printed(reading.citations))
     program = reading.program
     return {
         "headline": said or None,

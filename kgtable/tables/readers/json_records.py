@@ -204,9 +204,8 @@ def _cell(record: Mapping[str, object], path: _Path) -> str:
     if path[0] not in record:
         return ""
     value = record[path[0]]
-    if len(path) == 1 or value is None:
+    if len(path) == 1 or not isinstance(value, dict):
         return _text(value)
-    assert isinstance(value, dict)
     return _text(value[path[1]]) if path[1] in value else ""
 
 

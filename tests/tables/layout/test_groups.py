@@ -131,6 +131,14 @@ def test_called_totals() -> None:
     assert found.totals == {3, 4}
 
 
+def test_a_row_that_words_describe_is_no_total() -> None:
+    routes = (
+        "Route|Sector|Grade|Length|Bolts\nNothing|Left|5c|18|7\nThe Total|Main|7b|35|14\n1984|Main|6c|30|12"
+    )
+    assert not structure(routes).totals
+    assert structure("Item|Unit|Amount\nSugar|kg|18\nFlour|kg|35\nTotal|kg|60").totals == {3}
+
+
 def test_net_amounts_are_totals_if_they_add_up() -> None:
     found = structure(
         "|2019|2018\nSales|12,000|11,000\nLess: returns|2,100|1,900\nNet sales|9,900|9,100\nNet debt|777|888"

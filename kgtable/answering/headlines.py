@@ -17,7 +17,7 @@ PrintedNumber: TypeAlias = tuple[str, str | None, str | None]
 """The text, unit and scale of a cell that an answer cites."""
 
 
-def said_and_exact(
+def headline_and_exact(
     text: str, value: str | None, unit: str | None, printed: Sequence[PrintedNumber] = ()
 ) -> tuple[str, str]:
     """A text that gives a number as one says it, and the whole number in full where that says more.
@@ -25,13 +25,13 @@ def said_and_exact(
     A text that says more than a number stays as it is; only what it does not say stands in the second. Where
     it lists numbers of `printed` cells, each is said with the cell's unit and scale.
 
-    >>> said, exact = said_and_exact("198.0", "198000000", "CCY_USD")
+    >>> said, exact = headline_and_exact("198.0", "198000000", "CCY_USD")
     >>> said.replace("\N{NO-BREAK SPACE}", " "), exact
     ('$198.0 million', '198,000,000 US dollars')
-    >>> said_and_exact("Norrvik", None, None)
+    >>> headline_and_exact("Norrvik", None, None)
     ('Norrvik', '')
     >>> cells = [("224,300", "CCY_EUR", "T"), ("116,200", "CCY_EUR", "T")]
-    >>> said_and_exact("224,300; 116,200", None, None, cells)[0].replace("\N{NO-BREAK SPACE}", " ")
+    >>> headline_and_exact("224,300; 116,200", None, None, cells)[0].replace("\N{NO-BREAK SPACE}", " ")
     '€224.3 million; €116.2 million'
     """
     number = _decimal(value)
@@ -67,7 +67,7 @@ def _list(text: str, printed: Sequence[PrintedNumber]) -> str:
             SCALE_POWERS.get(scale or "", 0) if power is None else power
         )
         exact = Decimal(value.numerator) / Decimal(value.denominator)
-        said.append(said_and_exact(part, format(exact, "f"), unit)[0])
+        said.append(headline_and_exact(part, format(exact, "f"), unit)[0])
     return "; ".join(said)
 
 
