@@ -45,9 +45,10 @@ SPLITS = (
     ("tatqa", "dev"),
     ("wtq", "squall"),
     ("questions", "dev"),
+    ("town", "dev"),
 )
-OWN = "questions"
-"""The folder under ``tests/`` with kgtable's own invented tables and questions, all of them for training."""
+OWN = {"questions": "questions", "town": "questions/town"}
+"""The folders under ``tests/`` with kgtable's own invented tables and questions, all of them for training."""
 SEED = 20261122
 PENALTY = 0.002
 CONFIDENCE_PENALTY = 0.002
@@ -80,11 +81,11 @@ START = {
 def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list[dict[str, Any]]:
     """The groups of one share of a benchmark: for each question the features of candidates and which are right."""
     name, split, data, kgs, limit, start, share = task
-    folder = Path(__file__).parents[1] / "tests" / OWN if name == OWN else Path(data) / name
-    place = Workplace(folder, Path(kgs) / name, Path(data) / "everyday" if name == OWN else None)
+    folder = Path(__file__).parents[1] / "tests" / OWN[name] if name in OWN else Path(data) / name
+    place = Workplace(folder, Path(kgs) / name, Path(data) / "everyday" if name in OWN else None)
     known = ranker.RankerWeights(start, {})
     part, parts = map(int, share.split("/"))
-    questions = [q for q in place.questions(split) if name == OWN or for_training(q)]
+    questions = [q for q in place.questions(split) if name in OWN or for_training(q)]
     questions = [q for q in questions if q.extra.get("answer_from") != "text" or hash_share(q.id, 4)]
     random.Random(SEED).shuffle(questions)
     questions = questions[:limit][part::parts] if limit else questions[part::parts]
@@ -111,9 +112,8 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
                 values = [v for row in entry.denotation.rows for v in row if v is not None]
                 number = values[0].number if len(values) == 1 else None
                 value = format_decimal(number) if number is not None else None
-                unique = list(dict.fromkeys(texts))
                 verdicts[texts] = place.judge(
-                    question, "; ".join(unique), value, None if not values else values[0].unit
+                    question, "; ".join(texts), value, None if not values else values[0].unit
                 )
             rows.append(entry.features)
             reads = not right_tables or bool(right_tables & set(tables_of(entry.candidate.program)))

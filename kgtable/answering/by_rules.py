@@ -52,7 +52,7 @@ class RankedProgram:
     @property
     def text(self) -> str:
         """The answer as one text."""
-        return "; ".join(dict.fromkeys(self.texts))
+        return "; ".join(self.texts)
 
     @property
     def value(self) -> str | None:

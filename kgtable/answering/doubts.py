@@ -13,10 +13,10 @@ from kgtable.answering.coverage import TELLING, Coverage
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
-from kgtable.programs.reading import consumed_cues, synonyms, words_of_type
+from kgtable.programs.reading import consumed_cues, number_words, synonyms, words_of_type
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import stems_of
-from kgtable.programs.scalars import Datum, text_of
+from kgtable.programs.scalars import Datum, items, text_of
 
 VERIFIED_FROM = 0.70
 """The calibrated confidence from which an answer may be called verified."""
@@ -26,9 +26,12 @@ _AND_NAMES = re.compile(
     r"\b(?:\w+s? and (?:the |their )?(?:first |last |full )?names?|names? and (?:the |their )?\w+s?)\b"
 )
 _CODE = re.compile(r"[A-Za-z]{0,3}[-_. ]?\d+")
+_SINCE_WHICH = re.compile(r"\bsince (?:which|what|when)\b|\bfrom (?:which|what) \w+ on(?:wards?)?\b")
+_NUMERIC_DATE = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}")
 _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 _COUNTED = ("count", "count_distinct", "sum", "mean")
+_SHARES = frozenset(("percent", "share", "points", "rate", "ratio"))
 _NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
 
 
@@ -139,6 +142,18 @@ def _kind_of_answer(found: Interpretation) -> str:
     moment = found.target is not None and not words_of_type("moment").isdisjoint(found.target.stems)
     if "how_long" in question.cues and found.op == "select" and moment:
         return "The answer is a time of the day, where the question asks for a length."
+    read = found.target or found.best.candidate.measure
+    if read is not None and read.clock and found.op in ("select", "sum") and question.unit_asked is not None:
+        return "The answer is a time of the day, where the question asks for a length."
+    asked = question.cues.keys() & {"how_long", "how_many", "how_much"}
+    words = (
+        kinds and kinds <= set(_NAMING) and not any(map(_starts_with_a_number, texts(found.best.denotation)))
+    )
+    if asked and words and found.op == "select":
+        return "The answer is no number, where the question asks for one."
+    units = {value.unit for value in _said(found)}
+    if "how_many" in question.cues and "PERCENT" in units and not question.cues.keys() & _SHARES:
+        return "The answer is a share, where the question asks for a number."
     if question.wh != "yes_no" and ValueKind.TRUTH in kinds:
         return "The answer is yes or no, where the question asks for something else."
     if question.wh == "who" and (
@@ -151,6 +166,10 @@ def _kind_of_answer(found: Interpretation) -> str:
         if person and not found.source.link(target).mask & question.focus:
             return f"The question asks for somebody, and {person} was not read."
     return ""
+
+
+def _starts_with_a_number(text: str) -> bool:
+    return text[:1].isdigit() or (text.split()[:1] != [] and text.split()[0].casefold() in number_words())
 
 
 def _said(found: Interpretation) -> list[Datum]:
@@ -387,9 +406,162 @@ def _counts_one_row(found: Interpretation) -> str:
     return "Only the row that the question names is counted." if found.op == "count" and unique else ""
 
 
+def _difference_not_asked(found: Interpretation) -> str:
+    """Two measures are taken from one another only where the question compares them: *won* says no difference."""
+    op = found.best.candidate.op
+    wrong = op.startswith("difference/columns") and "/time" not in op
+    wrong = wrong and not found.question.cues.keys() & {"difference", "than", "more_than", "less_than"}
+    return "The question does not ask for a difference." if wrong else ""
+
+
+def _names_no_column(found: Interpretation) -> str:
+    """The name of a column answers who asks for one: *in which year*, not *what was the highest*."""
+    question, op = found.question, found.best.candidate.op
+    if op == "column_extreme/count":
+        return "" if "how_many" in question.cues else "The question does not ask for a number of columns."
+    times = {t.stem for t in question.tokens if question.focus >> t.index & 1} & words_of_type("time")
+    named = times or question.wh in ("when", "which", "who", "where")
+    return (
+        "The question asks for a value, not for its column." if op == "column_extreme" and not named else ""
+    )
+
+
+def _joined_by_row_numbers(found: Interpretation) -> str:
+    """Each table numbers its own rows, and the two numbers have nothing to do with one another."""
+    join = found.source.join
+    if join is None:
+        return ""
+    ends = [view for view in found.source.columns if view.ref in (join.left, join.right)]
+    keys = words_of_type("key")
+    own = all(set(view.stems) <= keys and view.distinct == view.filled for view in ends)
+    return "The tables are joined by the numbers of their own rows." if own else ""
+
+
+def _shown_in_part(found: Interpretation) -> str:
+    """Columns are listed, and one that the question names as well is left out."""
+    op, source = found.best.candidate.op, found.source
+    if not op.endswith("/columns") or found.op in _AGGREGATED:
+        return ""
+    shown = found.question._all(source.link(view).mask for view in source.columns if view.ref in found.read)
+    left = [
+        view.name
+        for view in source.columns
+        if view.ref not in found.read
+        and (source.link(view).exact or source.link(view).derived)
+        and source.link(view).mask
+        & ~shown
+        & ~found.question._all(c.mask for c in found.best.candidate.conditions)
+    ]
+    return f"The question asks for {left[0]} as well." if left else ""
+
+
+def _of_one_or_of_both(found: Interpretation) -> str:
+    """*Both have 12* is said of each, where nothing asks for the total; *as many as A* may count A or leave it out."""
+    cues = found.question.cues.keys()
+    if found.op == "sum" and "both" in cues and not cues & {"total", "together", "how_much"}:
+        return "The question may ask for what each of them has."
+    return (
+        "The row that others are like may be counted, too."
+        if found.best.candidate.op == "same_as/count"
+        else ""
+    )
+
+
+def _counts_one_list(found: Interpretation) -> str:
+    """The one cell that is counted lists several things."""
+    target = found.target
+    if found.op != "count_distinct" or target is None:
+        return ""
+    rows = {condition.size for condition in found.best.candidate.conditions if condition.kind == "exact"}
+    listed = any(len(items(text_of(value))) > 1 for value in found.source.values_of(target, 20))
+    return f"A cell of {target.name} may list several." if rows == {1} and listed else ""
+
+
+def _since_which(found: Interpretation) -> str:
+    """*Since which year* asks for the first from which on something holds, not for the rows of which it does."""
+    asked = _SINCE_WHICH.search(found.question.lower)
+    return "The question asks since when, which no program says." if asked else ""
+
+
+def _most_of_what(found: Interpretation) -> str:
+    """*The most towers* counts towers, whatever column measures another superlative of the question."""
+    measure, question = found.best.candidate.measure, found.question
+    if measure is None or found.op not in ("extreme", "top"):
+        return ""
+    link = found.source.link(measure).mask
+    for adjective, token in question.adjectives:
+        noun = token << 1 & question.content
+        if adjective.name == "most" and adjective.superlative and noun and not noun & link:
+            hinted = any(noun & other for _, other in question.adjectives)
+            if not hinted and (link or len(question.adjectives) > 1):
+                return f"The question asks for the most {question.words_of(noun)}."
+    return ""
+
+
+def _counts_for_an_adjective(found: Interpretation) -> str:
+    """*The strongest* is no question for the number of rows."""
+    counted = found.best.candidate.op.startswith("group_extreme/count")
+    named = [
+        adjective.name
+        for adjective, token in found.question.adjectives
+        if adjective.headers and adjective.superlative and token & found.best.candidate.mask
+    ]
+    wrong = counted and named and not found.question.cues.keys() & {"how_many", "most_often", "times"}
+    return "Rows are counted, which the question does not ask for." if wrong else ""
+
+
+def _worth_of_several(found: Interpretation) -> str:
+    """*The value of the lamps in stock* is their number times the price of one."""
+    target, source = found.target, found.source
+    if found.op != "select" or target is None or not target.measure or target.quantity:
+        return ""
+    said = {token.stem for token in found.question.tokens if token.stem in words_of_type("worth")}
+    held = any(view.quantity for view in source.columns)
+    return f"{target.name} may be that of one, and the rows have a number of them." if said and held else ""
+
+
+def _day_or_month(found: Interpretation) -> str:
+    """A row is chosen by a date such as 1/2/2024, and no date of its column tells which of the two is the month."""
+    for condition in found.best.candidate.conditions:
+        if condition.kind not in ("time", "exact") or condition.column < 0:
+            continue
+        view = found.source.columns[condition.column]
+        parts = [
+            _NUMERIC_DATE.fullmatch(text_of(value).strip()) for value in found.source.values_of(view, 400)
+        ]
+        if any(parts) and all(part and int(part[1]) <= 12 and int(part[2]) <= 12 for part in parts):
+            return f"The dates of {view.name} do not tell days from months."
+    return ""
+
+
+def _one_of_several_persons(found: Interpretation) -> str:
+    """*Who* is one column or another, and the question names none of them."""
+    question, target, source = found.question, found.target, found.source
+    if question.wh != "who" or found.op != "select" or target is None or target.label:
+        return ""
+    asking = question._all(
+        1 << token.index for token in question.tokens if token.word in ("who", "whom", "whose")
+    )
+    taken = {condition.column for condition in found.best.candidate.conditions}
+    others = [
+        view.name
+        for view in source.columns
+        if view.kind in _NAMING
+        and view.place not in taken
+        and view.ref != target.ref
+        and not view.label
+        and (view.personal or 2 * view.distinct > view.filled)
+        and not source.link(view).mask & ~asking
+    ]
+    unnamed = not source.link(target).mask & ~asking
+    return f"The question may ask for {others[0]} as well." if unnamed and others else ""
+
+
 def _share_of_itself(found: Interpretation) -> str:
     """A part is less than the whole: else the two were taken the other way round, or for one another."""
     numbers = [value.number for value in _said(found)] if found.op == "share" else []
+    if any(number is not None and number < 0 for number in numbers):
+        return "The share is below zero, since one of the amounts is."
     wrong = any(number is not None and number >= 100 for number in numbers)
     return "The part is not less than the whole." if wrong else ""
 
@@ -441,6 +613,18 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _counts_one_row,
     _number_of_things,
     _one_column_twice,
+    _difference_not_asked,
+    _counts_one_list,
+    _names_no_column,
+    _joined_by_row_numbers,
+    _shown_in_part,
+    _of_one_or_of_both,
+    _since_which,
+    _most_of_what,
+    _counts_for_an_adjective,
+    _worth_of_several,
+    _day_or_month,
+    _one_of_several_persons,
     _share_of_itself,
     _other_words,
     _unsure,

@@ -72,8 +72,9 @@ class Session(_Executor):
 
 
 def texts(denotation: Denotation) -> list[str]:
-    """The values of a denotation as texts, row by row: as printed, or plainly where they were computed."""
-    return [value_text(value) for row in denotation.rows for value in row if value is not None]
+    """The values of a denotation as texts, equal rows once: as printed, or plainly where they were computed."""
+    rows = (tuple(value_text(value) for value in row if value is not None) for row in denotation.rows)
+    return [text for row in dict.fromkeys(rows) for text in row]
 
 
 def value_text(value: Datum) -> str:

@@ -30,213 +30,18 @@ from kgtable.programs.algebra import (
     RowChoice,
     Sort,
     SortKey,
-    Unpivot,
     ValueKind,
 )
-from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, Candidate, Grammar
+from kgtable.programs.grammar import MOST_MEASURES, Candidate, Grammar
 from kgtable.programs.linking import Condition
-from kgtable.programs.reading import Question, linking_verbs, months
+from kgtable.programs.reading import Question, linking_verbs
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.sources import ConditionSet, condition_set
-
-
-def _same_measure(one: ColumnView, other: ColumnView) -> bool:
-    """Whether two columns of periods are of one measure, as far as their headers say what they measure."""
-    if bool(one.whole) != bool(other.whole):
-        return False  # an amount and its share in something
-    if not (one.period and other.period):
-        return True
-    measured = [
-        {stem for stem in view.stems if stem not in months() and not any(map(str.isdigit, stem))}
-        for view in (one, other)
-    ]
-    return not all(measured) or bool(measured[0] & measured[1])
-
-
-def _is_percent(view: ColumnView) -> bool:
-    return set(view.units) == {"PERCENT"}
+from kgtable.programs.sources import condition_set
 
 
 class Comparisons(Grammar):
     """Operators that take two values or more apart."""
-
-    def _periods(self, conditions: ConditionSet) -> list[ColumnView]:
-        """Columns of periods or of one measure side by side: those that the question names, else all."""
-        source = self.source
-        columns = [
-            view
-            for view in source.columns
-            if view.period
-            and (view.numeric or view.kind is ValueKind.TEXT)
-            and view.place not in conditions.columns
-        ]
-        return columns
-
-    def _by_columns(self, conditions: ConditionSet) -> Iterator[Candidate]:
-        """Calculations across the columns of one row: years side by side, two measures."""
-        source, cues, question = self.source, self.cues, self.question
-        if source.join is not None:
-            return
-        periods = self._periods(conditions)
-        linked = [
-            view
-            for view in source.columns
-            if source.link(view).exact and view.numeric and view.place not in conditions.columns
-        ]
-        linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
-        asked = [view for view in periods if view in linked]
-        if asked:
-            best = max(asked, key=lambda view: source.link(view).mask.bit_count())
-            periods = [view for view in periods if _same_measure(view, best)]
-            asked = [view for view in asked if _same_measure(view, best)]
-        pairs = [
-            (one, other)
-            for one, other in combinations(linked[:4], 2)
-            if source.link(one).mask != source.link(other).mask and _same_measure(one, other)
-        ]
-        if not pairs and len(periods) == 2 and len(question.times) == 0:
-            pairs = [(periods[0], periods[1])]
-        rows = conditions.over(source.rows(conditions.choice))
-        single = bool(conditions.conditions)
-        totals = (
-            source.rows(RowChoice.TOTALS)
-            if any(part.index.has_totals for part in source.links) and "total" in cues
-            else None
-        )
-        bases = [(rows, "", 0)] if single else []
-        if totals is not None and not conditions.conditions:
-            bases.append((totals, "/total", cues["total"]))
-        for base, suffix, base_mask in bases:
-            for one, other in pairs[:3]:
-                early, late = self._in_order(one, other)
-                first, last = Lookup(base, early.ref), Lookup(base, late.ref)
-                yield from self._calculated(first, last, conditions, early, late, suffix, base_mask)
-            if len(asked) >= 2:
-                columns = tuple(
-                    ColumnRef(view.ref.name, view.ref.table) for view in self._spanned(asked, periods)
-                )
-                wide = Unpivot(base, columns)
-                for name in ("mean", "sum", "max", "min"):
-                    if (name == "mean" and "average" in cues) or (name == "sum" and "total" in cues):
-                        root = Aggregate(AGGREGATES[name], ColumnRef("value"), wide)
-                        yield self.make(
-                            f"columns/{name}{suffix}",
-                            root,
-                            conditions,
-                            measure=asked[0],
-                            mask=base_mask,
-                            others=asked,
-                        )
-                        low, high = min(view.place for view in asked), max(view.place for view in asked)
-                        span = tuple(view.ref for view in periods if low <= view.place <= high)
-                        if cues.keys() & {"between", "since", "until"} and len(span) > len(columns):
-                            root = Aggregate(AGGREGATES[name], ColumnRef("value"), Unpivot(base, span))
-                            yield self.make(
-                                f"columns/{name}/span{suffix}",
-                                root,
-                                conditions,
-                                measure=asked[0],
-                                mask=base_mask,
-                                others=asked,
-                            )
-        if len(periods) >= 2 and single:
-            columns = tuple(
-                view.ref for view in (self._spanned(asked, periods) if len(asked) >= 2 else periods)
-            )
-            wide = Unpivot(rows, columns)
-            masks = asked if len(asked) >= 2 else []
-            for down, token, _, _ in self._directions()[:1]:
-                listed = Project(
-                    Limit(Sort(wide, (SortKey(ColumnRef("value"), down),)), 1, ties=True),
-                    (Named(ColumnRef("column")),),
-                )
-                yield self.make("column_extreme", listed, conditions, mask=token, others=masks)
-            for threshold in question.thresholds[:1]:
-                limit = Constant(threshold.number.value, ValueKind.QUANTITY, None, threshold.number.scale)
-                listed = Project(
-                    Filter(wide, Compare(threshold.relator, ColumnRef("value"), limit)),
-                    (Named(ColumnRef("column")),),
-                )
-                yield self.make(
-                    "column_extreme/threshold", listed, conditions, mask=threshold.mask, others=masks
-                )
-            if "average" in cues and len(asked) < 2:
-                yield self.make(
-                    "columns/mean", Aggregate(AggregateFunction.MEAN, ColumnRef("value"), wide), conditions
-                )
-            if "total" in cues and len(asked) < 2:
-                yield self.make(
-                    "columns/sum", Aggregate(AggregateFunction.SUM, ColumnRef("value"), wide), conditions
-                )
-
-    @property
-    def _says_span(self) -> bool:
-        """Whether the question names the first and the last of several periods, not two of them."""
-        cues = self.cues
-        return self.question.says_span or bool(
-            cues.keys() & {"between", "until", "since"} and "and" not in cues
-        )
-
-    def _spanned(self, asked: Sequence[ColumnView], periods: Sequence[ColumnView]) -> Sequence[ColumnView]:
-        """The columns from the first to the last that are named, where the question names a span."""
-        if len(asked) == 2 and self._says_span:
-            low, high = sorted(view.place for view in asked)
-            return [view for view in periods if low <= view.place <= high]
-        return asked
-
-    def _calculated(
-        self, first: Expression, last: Expression, conditions: ConditionSet, early: ColumnView, late: ColumnView,
-        suffix: str, mask: int,
-    ) -> Iterator[Candidate]:  # fmt: skip
-        """Arithmetic of two values: `last` is the later or the first named, `first` the other."""
-        cues, others = self.cues, (early, late)
-
-        def made(op: str, root: Expression) -> Candidate:
-            return self.make(op, root, conditions, measure=late, mask=mask, others=others)
-
-        time = "/time" if early.period and late.period else ""
-        changing = cues.keys() & {
-            "difference",
-            "change",
-            "down",
-            "up",
-            "more_than",
-            "less_than",
-            "how_much",
-            "how_many",
-        }
-        falls = "down" in cues and "up" not in cues
-        if changing:
-            # "By how much did it fall" asks for what was lost, a positive number where it fell.
-            ends = (first, last) if falls else (last, first)
-            root: Expression = Arithmetic(Operator.SUBTRACT, *ends)
-            for name, node in (
-                (f"difference/columns{time}{suffix}", root),
-                (f"difference/columns{time}/reverse{suffix}", Arithmetic(Operator.SUBTRACT, *reversed(ends))),
-            ):
-                yield from self._maybe_converted(name, node, conditions, late, mask, others)
-        if cues.keys() & {"percent", "rate", "change"}:
-            change: Expression = Arithmetic(Operator.PERCENT_CHANGE, first, last)
-            if falls:
-                change = Apply(Function.NEGATE, change)
-            yield made(f"percent_change/columns{time}{suffix}", change)
-        if cues.keys() & {"ratio", "share", "percent", "per"}:
-            yield made(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first))
-            if _is_percent(early) == _is_percent(late):
-                yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first))
-        if "average" in cues and not self._says_span:
-            half = Arithmetic(
-                Operator.DIVIDE,
-                Arithmetic(Operator.ADD, first, last),
-                Constant(Decimal(2), ValueKind.QUANTITY),
-            )
-            yield made(f"columns/mean{suffix}", half)
-        if cues.keys() & {"total", "together"}:
-            yield made(f"columns/sum{suffix}", Arithmetic(Operator.ADD, first, last))
-        if self.question.wh == "yes_no":
-            relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
-            yield made(f"compare_yes/columns{suffix}", Compare(relator, last, first))
 
     def _pairs(self) -> Iterator[Candidate]:
         """Two entities of one column: their difference, ratio, and which of them has more."""
@@ -329,7 +134,7 @@ class Comparisons(Grammar):
                 and view.role is not ColumnRole.ORDINAL
             ):
                 # "How much faster was A than B": what A has less of the time, so that the answer is positive.
-                less = not timed and self._measures_the_other_way(view)
+                less = not timed and self._measures_the_other_way(view) != self._says_other_first(one)
                 ends = (early, late) if less else (late, early)
                 for name, node in (
                     ("difference/rows", Arithmetic(Operator.SUBTRACT, *ends)),
@@ -409,6 +214,11 @@ class Comparisons(Grammar):
                 Constant(Decimal(1), ValueKind.QUANTITY),
             )
             yield self.make("difference/position", apart, both, mask=cues["between"])
+
+    def _says_other_first(self, one: Condition) -> bool:
+        """Whether what is compared with is named first, as A of "how many more points than A did B get"."""
+        than = self.cues.get("than", 0)
+        return bool(than) and one.mask > than and not than >> one.mask.bit_length()
 
     def _measures_the_other_way(self, view: ColumnView) -> bool:
         """Whether the one with more of the question's comparative has the smaller number of a column."""
@@ -510,7 +320,11 @@ class Comparisons(Grammar):
                     relator = Relator.LESS if "down" in cues else Relator.GREATER
                     holds = Compare(relator, late.ref, early.ref)
                 negation = cues.get("negation", 0)
-                if negation:
+                if negation and moved == {"change"}:
+                    holds = Compare(
+                        Relator.EQUAL, late.ref, early.ref
+                    )  # what did not change neither rose nor fell
+                elif negation:
                     holds = Not(holds)
                 rows = Filter(source.rows(), holds)
                 moves = Question._all(cues.get(cue, 0) for cue in moved) | negation
@@ -531,7 +345,8 @@ class Comparisons(Grammar):
                     mask=moves,
                     others=(one, other),
                 )
-                for down, token, _, _ in self._directions()[:1]:
+                superlative = any(adjective.superlative for adjective, _ in self.question.adjectives)
+                for down, token, _, _ in self._directions()[: int(superlative or "than" not in cues)]:
                     gain: Expression = Arithmetic(Operator.SUBTRACT, late.ref, early.ref)
                     falling = "down" in cues and "less_than" not in cues
                     order = Sort(source.rows(), (SortKey(gain, down != falling),))

@@ -31,6 +31,9 @@ MOST_MEASURES = 3
 MOST_SHOWN = 5
 """Columns that a question asks for at once."""
 
+LEAST_DERIVED = 0.45
+"""From which score on a column that is named by a related word is shown beside others."""
+
 AGGREGATES = {
     "sum": AggregateFunction.SUM,
     "mean": AggregateFunction.MEAN,
@@ -186,6 +189,42 @@ class Grammar:
             return -score, view.place
 
         return sorted(source.columns, key=rank)
+
+    def _shown(self, views: Sequence[ColumnView], taken: int) -> list[ColumnView]:
+        """The columns that a question names in full by tokens of their own, in its order; none where too many.
+
+        `taken` are the tokens that conditions account for.
+        """
+        link = self.source.link
+        said = {token.stem for token in self.question.tokens}
+        named = [
+            view
+            for view in views
+            if (link(view).exact or self._is_asked_for(view))
+            and link(view).mask & ~taken
+            and (not view.key_words or view.key_words & said)
+        ]
+        named.sort(key=lambda view: (link(view).mask & -link(view).mask, view.place))
+        apart: list[ColumnView] = []
+        for view in named:
+            mask = link(view).mask
+            inside = any(mask & link(other).mask == mask != link(other).mask for other in named)
+            if not inside and not any(mask == link(other).mask for other in apart):
+                apart.append(view)
+        return apart if len(apart) <= MOST_SHOWN else []
+
+    def _is_asked_for(self, view: ColumnView) -> bool:
+        """Whether a related word names a column in the part of the question that says what is asked for."""
+        link = self.source.link(view)
+        return link.derived and link.score >= LEAST_DERIVED and bool(link.mask & self.question.focus)
+
+    def _repeats(self, view: ColumnView) -> bool:
+        """Whether several rows may hold one value of a column: of a join also where the other table repeats its key."""
+        join = self.source.join
+        if view.distinct < view.filled or join is None:
+            return view.distinct < view.filled
+        other = (join.right, join.left)[self.source.part_of(view.place)]
+        return any(key.ref == other and key.distinct < key.filled for key in self.source.columns)
 
     def _condition_sets(self) -> list[ConditionSet]:
         """The empty set, and the likeliest conjunctions of conditions on different tokens."""

@@ -89,7 +89,7 @@ _MINUS = str.maketrans("−–", "--")
 _SHARES = frozenset({"share", "percent"})
 """Cues of questions for a part of a whole."""
 
-_NOUNS = frozenset({"name", "amount", "chang", "valu", "share", "rank", "posit"})
+_NOUNS = frozenset({"name", "amount", "chang", "valu", "share", "rank", "posit", "state"})
 """Words without content in most questions that head columns all the same."""
 
 
@@ -201,7 +201,7 @@ class Links:
         best = ColumnLink(0.0, 0)
         # Who asks for revenue means no "% of total revenue".
         unasked = frozenset[str]() if question.cues.keys() & _SHARES else view.whole
-        for stems in {view.stems, view.own}:
+        for stems in dict.fromkeys((view.stems, view.own, *view.names)):
             stems = tuple(stem for stem in stems if stem not in unasked) if unasked else stems
             content = [stem for stem in stems if not is_empty_word(stem)] or list(stems)
             if not content:
@@ -609,6 +609,8 @@ class Links:
         number, link = threshold.number, self.columns[view.place]
         if threshold.upper is not None and any(m.mask & number.mask for m in self.question.times):
             return None
+        if any("/" in mention.lexical and mention.mask & number.mask for mention in self.question.times):
+            return None  # "over 2018-2023" is a span
         near = _distance(link.mask, threshold.mask) if link.mask else 99
         quality = 0.35 + (0.35 * link.score if near <= 3 else 0.2 * link.score if near < 99 else 0)
         mask = threshold.mask | (link.mask if near <= 3 else 0)
@@ -773,6 +775,9 @@ def _same_period(header: str, said: str) -> bool:
     if header == said:
         return True
     year = re.search(r"(?:19|20)\d\d", header)
+    span = re.fullmatch(r"(\d{4})/(\d{4})", said)
+    if span and year is not None and int(span[2]) > int(span[1]) + 1:
+        return span[1] <= year[0] <= span[2] and not re.search(r"[QH]|^P3M", header)
     if said.isdigit() and year is not None and year[0] == said:
         if re.search(r"(?:19|20)\d\d\D+(?:19|20)\d\d$", header):
             return False

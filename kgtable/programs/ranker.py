@@ -21,10 +21,12 @@ from kgtable.index.relations import TableRelations
 from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
+from kgtable.programs.column_comparisons import ColumnComparisons
 from kgtable.programs.comparisons import Comparisons
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.linking import Links
 from kgtable.programs.reading import Question
+from kgtable.programs.references import References
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.scalars import Datum, key_of, text_of
@@ -47,7 +49,7 @@ def candidates_of(source: ProgramSource) -> list[Candidate]:
     return list(found.values())
 
 
-class _All(Selections, Comparisons):
+class _All(Selections, ColumnComparisons, Comparisons, References):
     """Every operator."""
 
     def all(self) -> Iterator[Candidate]:
@@ -57,12 +59,19 @@ class _All(Selections, Comparisons):
         for conditions in self.sets[:4]:
             yield from self._extremes(conditions)
             yield from self._grouped(conditions)
+        # A number may limit the columns of a row as well as its rows.
+        unlimited = [found for found in self.sets if all(c.kind != "threshold" for c in found.conditions)]
+        known = set(map(id, self.sets[:4]))
+        for conditions in [*self.sets[:4], *(found for found in unlimited[:2] if id(found) not in known)]:
             yield from self._by_columns(conditions)
         if len(self.sets) > 4:
             yield from self._extremes(self.sets[-1])  # of all rows
         yield from self._pairs()
         yield from self._shares()
         yield from self._neighbours()
+        yield from self._same_as()
+        yield from self._beyond_row()
+        yield from self._in_both()
         yield from self._rows_compared()
         yield from self._truths()
         if self.source.join is not None:

@@ -33,6 +33,8 @@ _TOKEN = re.compile(
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _DECADE = re.compile(r"(1[5-9]|20)\d0s")
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
+_YEAR_BEFORE = re.compile(r"\b(?:(?:the )?(?:previous|prior|preceding|last) year|(?:in )?the year before|a year (?:before|earlier))\b(?! (?:in|of)\b)")  # fmt: skip  # noqa: E501
+_OR_LATER = re.compile(r",? or (earlier|before|later|after|newer)\b")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _POSSESSIVE = re.compile(r"['’]s$")
 _QUOTED = re.compile(r"[\"“”„«]([^\"“”„«»]{1,120})[\"“”»]")
@@ -213,6 +215,12 @@ def _verbs() -> frozenset[str]:
 
 
 @cache
+def telling_words() -> frozenset[str]:
+    """Words that say only that a table gives something: "for which years is revenue provided"."""
+    return frozenset(english()["words"]["telling"].split())
+
+
+@cache
 def linking_verbs() -> frozenset[str]:
     """Verbs between a whole and its part: "what share of revenue were wages"."""
     return frozenset(english()["words"]["linking"].split())
@@ -364,7 +372,14 @@ class Question:
     @cached_property
     def times(self) -> tuple[TimeMention, ...]:
         """Dates, months, years and spans, each with how it limits time."""
-        return tuple(self._related(mention) for mention in self._times())
+        found = [self._related(mention) for mention in self._times()]
+        years = [mention for mention in found if _YEAR.fullmatch(mention.lexical)]
+        if len(years) == 1:  # "in 2023 … the year before"
+            for match in _YEAR_BEFORE.finditer(self.lower):
+                mask = self.mask(*match.span())
+                if not mask & years[0].full_mask:
+                    found.append(TimeMention(str(int(years[0].lexical) - 1), mask, full_mask=mask))
+        return tuple(found)
 
     @cached_property
     def numbers(self) -> tuple[NumberMention, ...]:
@@ -615,6 +630,12 @@ class Question:
     def _related(self, mention: TimeMention) -> TimeMention:
         first = self.tokens[(mention.mask & -mention.mask).bit_length() - 1]
         before = self.lower[: first.start]
+        last = self.tokens[mention.mask.bit_length() - 1]
+        if behind := _OR_LATER.match(self.lower, last.end):
+            relation = "until" if behind[1] in ("earlier", "before") else "since"
+            return mention._replace(
+                relation=relation, full_mask=mention.mask | self.mask(behind.start(), behind.end())
+            )
         match = _SINCE.search(before)
         if match is None:
             return mention

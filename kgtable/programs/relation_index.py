@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
@@ -27,6 +27,9 @@ from kgtable.programs.reading import (
 from kgtable.programs.relation import ColumnData, ColumnRole, MemberKind, Relation, RelationColumn
 from kgtable.programs.scalars import number_in, text_of
 from kgtable.values.periods import find_period
+
+LEAST_ABBREVIATIONS = 3
+"""How many headers have to be abbreviations of one field for any of them to be read so."""
 
 MOST_VALUES = 20_000
 """Different values of a column that are looked up."""
@@ -99,6 +102,10 @@ class ColumnView:
     """The stems of what its values are shares of: *total* and *revenue* for "% of total revenue"."""
     key: int = -1
     """The place of the identifier whose rows this column names; -1 for none."""
+    clock: bool = False
+    """Whether it holds times of the day, as 09:30."""
+    names: tuple[tuple[str, ...], ...] = ()
+    """Stems of other names for it: the header as it is written (*pH*), what an abbreviation stands for (*Pts*)."""
 
     @property
     def numeric(self) -> bool:
@@ -215,6 +222,9 @@ class TableIndex:
             own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
         filled = int((data.codes >= 0).sum())
         said = frozenset(stems)
+        clock = column.kind is ValueKind.DURATION and _is_clock(data)
+        written = tuple(dict.fromkeys(stems_of(plain[:400])))
+        names = (() if set(written) == said else (written,)) + self._abbreviated.get(own.strip(), ())
         shared = _SHARE_OF.search(own)
         return ColumnView(
             ColumnRef(self._reference(column.header, index), self.id),
@@ -223,7 +233,7 @@ class TableIndex:
             column.role,
             stems,
             own_stems,
-            frozenset(stems) | _measured_by(column, hint, _is_clock(data)),
+            frozenset(stems) | _measured_by(column, hint, clock),
             key_words,
             column.units if column.kind is ValueKind.QUANTITY else (),
             _period_of(column.header),
@@ -237,7 +247,21 @@ class TableIndex:
             bool(said & words_of_type("place")),
             bool(said & words_of_type("time")) or column.kind in (ValueKind.DATE, ValueKind.PERIOD),
             frozenset(name_stems(shared[1])) if shared else frozenset(),
+            clock=clock,
+            names=names,
         )
+
+    @cached_property
+    def _abbreviated(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """What headers stand for that are abbreviations of one field, such as a league's W, L and Pts."""
+        headers = {column.path[-1].strip() for column in self.relation.columns if column.path}
+        for field in english()["abbreviations"].values():
+            if len(headers & field.keys()) >= LEAST_ABBREVIATIONS:
+                return {
+                    short: tuple(stems_of(name) for name in names.split("|"))
+                    for short, names in field.items()
+                }
+        return {}
 
 
 def _naming(views: Sequence[ColumnView]) -> ColumnView | None:
@@ -287,8 +311,12 @@ class CellIndex:
                     apart = name_stems(_JOINT.sub(" ", text))
                     if stems[-1] == _TOTAL and len(stems) > 1:  # "Income total" is the total income
                         self.whole[_TOTAL, *stems[:-1]].append(place)
-                    for other in {stems_of(_UNIT_PART.sub(" ", text)), apart} - {(), stems}:
-                        self.whole[other].append(place)
+                    forms = dict.fromkeys(
+                        (stems_of(_UNIT_PART.sub(" ", text)), apart, *_reversed(text, stems))
+                    )
+                    for other in forms:
+                        if other and other != stems:
+                            self.whole[other].append(place)
                 for word in dict.fromkeys(stems):
                     self.words[word].append(place)
                     if len(word) >= 5 and word.isalpha():
@@ -337,6 +365,15 @@ def _measured_by(column: RelationColumn, hint: str | None, clock: bool) -> froze
         if unit != "date" and any(comparable(unit, one) for one in units)
     )
     return next(known, frozenset()) if units else frozenset()
+
+
+def _reversed(text: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """A person's name in the other order: *Kate Dorsey* for "Dorsey, Kate" and for "Dorsey Kate"."""
+    family, comma, given = text.partition(",")
+    if comma and len(stems) <= 4 and "," not in given:
+        yield stems_of(given) + stems_of(family)
+    elif len(stems) == 2 and all(word[:1].isupper() and word.isalpha() for word in text.split()):
+        yield stems[1], stems[0]
 
 
 def _is_clock(data: ColumnData) -> bool:

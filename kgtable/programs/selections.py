@@ -8,7 +8,6 @@ from decimal import Decimal
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
-    And,
     Arithmetic,
     ColumnRef,
     Compare,
@@ -17,28 +16,23 @@ from kgtable.programs.algebra import (
     Filter,
     GroupBy,
     Limit,
-    Lookup,
-    Membership,
     Named,
     Neighbours,
-    Not,
+    Node,
     Operator,
     Project,
     Relator,
+    RowChoice,
     Rows,
     Sort,
     SortKey,
-    TableRows,
     ValueKind,
 )
-from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_SHOWN, MOST_TARGETS, Candidate, Grammar
+from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Candidate, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.sources import ConditionSet, condition_set
-
-LEAST_DERIVED = 0.45
-"""From which score on a column that is named by a related word is shown beside others."""
+from kgtable.programs.sources import ConditionSet
 
 
 class Selections(Grammar):
@@ -70,6 +64,8 @@ class Selections(Grammar):
                 if view.place in decided:
                     continue
                 yield self.make("select", Project(rows, (Named(view.ref),), True), conditions, target=view)
+        if "members" in self.cues and source.labels and conditions.conditions:
+            yield from self._members(conditions)
         linked = self._shown(targets, conditions.mask)
         if len(linked) >= 2:
             columns = tuple(Named(view.ref) for view in linked)
@@ -99,33 +95,19 @@ class Selections(Grammar):
                     yield self.make("count_distinct", root, conditions, target=view)
         yield from self._aggregates(rows, conditions)
 
-    def _shown(self, views: Sequence[ColumnView], taken: int) -> list[ColumnView]:
-        """The columns that a question names in full by tokens of their own, in its order; none where too many.
-
-        `taken` are the tokens that conditions account for.
-        """
-        link = self.source.link
-        said = {token.stem for token in self.question.tokens}
-        named = [
-            view
-            for view in views
-            if (link(view).exact or self._is_asked_for(view))
-            and link(view).mask & ~taken
-            and (not view.key_words or view.key_words & said)
-        ]
-        named.sort(key=lambda view: (link(view).mask & -link(view).mask, view.place))
-        apart: list[ColumnView] = []
-        for view in named:
-            mask = link(view).mask
-            inside = any(mask & link(other).mask == mask != link(other).mask for other in named)
-            if not inside and not any(mask == link(other).mask for other in apart):
-                apart.append(view)
-        return apart if len(apart) <= MOST_SHOWN else []
-
-    def _is_asked_for(self, view: ColumnView) -> bool:
-        """Whether a related word names a column in the part of the question that says what is asked for."""
-        link = self.source.link(view)
-        return link.derived and link.score >= LEAST_DERIVED and bool(link.mask & self.question.focus)
+    def _members(self, conditions: ConditionSet) -> Iterator[Candidate]:
+        """The labels of the rows of a group, or of those that a table's total row adds up."""
+        source, label = self.source, self.source.labels[0]
+        rows = conditions.over(source.rows(conditions.choice))
+        if not any(c.kind == "group" for c in conditions.conditions):
+            whole = [
+                c for c in conditions.conditions if c.column == label.place and c.choice is RowChoice.ALL
+            ]
+            if len(whole) < len(conditions.conditions) or source.links[0].index.group_values:
+                return
+            rows = source.rows()
+        members = Project(rows, (Named(label.ref),))
+        yield self.make("members", members, conditions, target=label, mask=self.cues["members"])
 
     def _aggregates_apart(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
         """Several aggregates of different columns, each word of one with the next column that is named."""
@@ -321,78 +303,121 @@ class Selections(Grammar):
 
     def _grouped(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """Groups of equal values: the one with the most rows or the largest sum, all with their counts, HAVING."""
-        source, cues, question = self.source, self.cues, self.question
-        rows = conditions.over(source.rows(conditions.choice))
-        keys = [view for view in self.targets if view.place not in conditions.columns][:3]
-        directions = self._directions()
-        average = "average" in cues
-        numbers = [t for t in question.thresholds if not t.mask & conditions.mask and t.number.unit is None]
-        for key in keys:
+        source, question = self.source, self.question
+        free = [view for view in self.targets if view.place not in conditions.columns]
+        said = [view for view in free if self._says_each(view)]
+        if source.join is not None:
+            said += [view for view in self._shown(free, conditions.mask) if not view.measure]
+        for key in list(dict.fromkeys([*free[:3], *said]))[:5]:
             if not (source.link(key).score > 0.3 or key.label or source.link(key).mask & question.focus):
                 continue
-            repeated = key.distinct < key.filled
-            named = (Named(key.ref, "key"),)
-            measures: list[tuple[str, Expression, ColumnView | None]] = []
-            if repeated:
-                measures.append(("count", Aggregate(AggregateFunction.COUNT), None))
-                for view in self.measures[:2]:
-                    if view.place != key.place:
-                        function = AggregateFunction.MEAN if average else AggregateFunction.SUM
-                        measures.append(("mean" if average else "sum", Aggregate(function, view.ref), view))
-                measures += [
-                    ("distinct", Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref), view)
-                    for view in self.targets[:4]
-                    if view.place != key.place and source.link(view).score >= 0.5 and not view.measure
-                ]
-            for name, aggregate, measure in measures:
-                grouped = GroupBy(rows, named, (Named(aggregate, "value"),))
-                for down, token, _adjective, _ in directions[:2]:
-                    order = Sort(grouped, (SortKey(ColumnRef("value"), down),))
-                    root = Project(Limit(order, 1, ties=True), (Named(ColumnRef("key")),))
-                    mask = token | (cues.get("average", 0) if name == "mean" else 0)
-                    yield self.make(
-                        f"group_extreme/{name}", root, conditions, target=key, measure=measure, mask=mask
-                    )
-                    if name == "count":
-                        value = Project(Limit(order, 1), (Named(ColumnRef("value")),))
-                        yield self.make("group_extreme/value", value, conditions, target=key, mask=mask)
-                    if "and" in cues:
-                        both = Project(
-                            Limit(order, 1, ties=True), (Named(ColumnRef("key")), Named(ColumnRef("value")))
-                        )
-                        yield self.make(
-                            f"group_extreme/{name}/both", both, conditions, target=key, measure=measure,
-                            mask=mask | cues["and"],
-                        )  # fmt: skip
-                if cues.keys() & {"each", "per"}:
-                    yield self.make(f"group/{name}", grouped, conditions, target=key, measure=measure)
-                    swapped = Project(grouped, (Named(ColumnRef("value")), Named(ColumnRef("key"))))
-                    yield self.make(f"group/{name}/swapped", swapped, conditions, target=key, measure=measure)
-                for threshold in numbers[:1]:
-                    limit = Constant(threshold.number.value, ValueKind.QUANTITY)
-                    having = Filter(grouped, Compare(threshold.relator, ColumnRef("value"), limit))
-                    root = Project(having, (Named(ColumnRef("key")),))
-                    yield self.make(
-                        f"having/{name}", root, conditions, target=key, measure=measure, mask=threshold.mask
-                    )
-                    counted = Aggregate(AggregateFunction.COUNT, None, having)
-                    yield self.make(
-                        f"having/{name}/count",
-                        counted,
-                        conditions,
-                        target=key,
-                        measure=measure,
-                        mask=threshold.mask,
-                    )
-                if name == "count" and "most_often" in cues and not numbers:
-                    having = Filter(
-                        grouped,
-                        Compare(
-                            Relator.GREATER, ColumnRef("value"), Constant(Decimal(1), ValueKind.QUANTITY)
-                        ),
-                    )
-                    root = Project(having, (Named(ColumnRef("key")),))
-                    yield self.make("having/repeated", root, conditions, target=key, mask=cues["most_often"])
+            measures = list(self._group_measures(key)) if self._repeats(key) else []
+            beside = self._keys_beside(key, conditions)
+            for name, aggregate, measure, mask in measures:
+                yield from self._of_groups(name, aggregate, measure, mask, conditions, [key])
+                if beside:
+                    yield from self._of_groups(name, aggregate, measure, mask, conditions, beside)
+
+    def _group_measures(self, key: ColumnView) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
+        """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
+        source, cues = self.source, self.cues
+        yield "count", Aggregate(AggregateFunction.COUNT), None, 0
+        for view in self.measures[:2]:
+            if view.place != key.place:
+                name, mask = ("mean", cues["average"]) if "average" in cues else ("sum", 0)
+                yield name, Aggregate(AGGREGATES[name], view.ref), view, mask
+                if self._says_each(key):
+                    for down, token, _, _ in self._directions()[:2]:
+                        name = "max" if down else "min"
+                        yield name, Aggregate(AGGREGATES[name], view.ref), view, token
+        for view in self.targets[:4]:
+            if view.place != key.place and source.link(view).score >= 0.5 and not view.measure:
+                yield "distinct", Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref), view, 0
+
+    def _says_each(self, key: ColumnView) -> bool:
+        """Whether the question asks for every group by naming a column: "for each year", "by year"."""
+        if "order" not in self.cues and self._is_said_after_by(key):
+            return True
+        each = self.cues.get("each", 0) | self.cues.get("per", 0)
+        link = self.source.link(key)
+        named = link.mask
+        if key.label and self.source.join is not None:
+            named |= self.source.links[self.source.part_of(key.place)].titled
+        return bool(named & (each << 1 | each << 2 | each << 3) & ~each)
+
+    def _says_value_first(self, measure: ColumnView | None, keys: Sequence[ColumnView]) -> bool:
+        """Whether the question names what is told of groups before it names the groups."""
+        link = self.source.link
+        told = self.cues.get("how_many", 0) if measure is None else link(measure).mask
+        named = Question._all(link(view).mask for view in keys)
+        return bool(told) and (not named or told & -told < named & -named)
+
+    def _keys_beside(self, key: ColumnView, conditions: ConditionSet) -> list[ColumnView]:
+        """The columns that a question names beside a key and that tell of the same thing; none for the key alone."""
+        source = self.source
+        part = source.part_of(key.place)
+        same = [
+            view
+            for view in source.columns
+            if source.part_of(view.place) == part
+            and view.place not in conditions.columns
+            and (not view.measure or (source.join is not None and key.distinct == key.filled))
+        ]
+        shown = self._shown(same, conditions.mask)
+        return shown if len(shown) >= 2 and key in shown else []
+
+    def _of_groups(
+        self, name: str, aggregate: Expression, measure: ColumnView | None, named: int, conditions: ConditionSet,
+        keys: Sequence[ColumnView],
+    ) -> Iterator[Candidate]:  # fmt: skip
+        """The extreme group, all groups with what is told of each, and those beyond a number."""
+        cues, question = self.cues, self.question
+        names = ["key"] if len(keys) == 1 else [view.name for view in keys]
+        if len({*names, "value"}) <= len(keys):
+            names = [f"key {place}" for place in range(1, len(keys) + 1)]
+        columns = tuple(Named(ColumnRef(each)) for each in names)
+        value = Named(ColumnRef("value"))
+        grouped = GroupBy(
+            conditions.over(self.source.rows(conditions.choice)),
+            tuple(Named(view.ref, each) for view, each in zip(keys, names, strict=True)),
+            (Named(aggregate, "value"),),
+        )
+        suffix = "" if len(keys) == 1 else "/columns"
+
+        def made(op: str, root: Node, mask: int, also: Sequence[str] = ()) -> Candidate:
+            return self.make(
+                op + suffix, root, conditions, target=keys[0], measure=measure, mask=mask | named, also=also,
+                others=keys[1:],
+            )  # fmt: skip
+
+        if name not in ("max", "min"):
+            for down, token, _, _ in self._directions()[:2]:
+                order = Sort(grouped, (SortKey(ColumnRef("value"), down),))
+                best = Limit(order, 1, ties=True)
+                yield made(f"group_extreme/{name}", Project(best, columns), token)
+                if name == "count" and not suffix:
+                    yield made("group_extreme/value", Project(Limit(order, 1), (value,)), token)
+                if "and" in cues:
+                    both = Project(best, (*columns, value))
+                    yield made(f"group_extreme/{name}/both", both, token | cues["and"])
+        if self.cues.keys() & {"each", "per"} or any(map(self._says_each, keys)):
+            also = ("group:said",) if any(map(self._says_each, keys)) else ()
+            if self._says_value_first(measure, keys):
+                yield made(f"group/{name}/swapped", Project(grouped, (value, *columns)), 0, also)
+            else:
+                yield made(f"group/{name}", grouped, 0, also)
+        numbers = [t for t in question.thresholds if not t.mask & conditions.mask and t.number.unit is None]
+        for threshold in numbers[:1]:
+            limit = Constant(threshold.number.value, ValueKind.QUANTITY)
+            having = Filter(grouped, Compare(threshold.relator, ColumnRef("value"), limit))
+            yield made(f"having/{name}", Project(having, columns), threshold.mask)
+            if not suffix:
+                counted = Aggregate(AggregateFunction.COUNT, None, having)
+                yield made(f"having/{name}/count", counted, threshold.mask)
+        if name == "count" and "most_often" in cues and not numbers:
+            once = Constant(Decimal(1), ValueKind.QUANTITY)
+            having = Filter(grouped, Compare(Relator.GREATER, ColumnRef("value"), once))
+            yield made("having/repeated", Project(having, columns), cues["most_often"])
 
     def _neighbours(self) -> Iterator[Candidate]:
         """The rows before and after the rows of a condition."""
@@ -411,34 +436,6 @@ class Selections(Grammar):
                 for view in views:
                     root = Project(around, (Named(view.ref),))
                     yield self.make(f"neighbour/{cue}", root, conditions, target=view, mask=cues[cue])
-            if "same" in cues or "other" in cues:
-                for view in self.targets[:3]:
-                    if view.place in conditions.columns:
-                        continue
-                    known = Lookup(Filter(source.rows(conditions.choice), expression), view.ref)
-                    rows = Filter(
-                        source.rows(), And((Compare(Relator.EQUAL, view.ref, known), Not(expression)))
-                    )
-                    column = (
-                        source.columns[conditions.conditions[0].column]
-                        if conditions.conditions[0].column >= 0
-                        else source.labels[0]
-                    )
-                    yield self.make(
-                        "same_as",
-                        Project(rows, (Named(column.ref),), True),
-                        conditions,
-                        target=column,
-                        measure=view,
-                        mask=cues.get("same", 0) | cues.get("other", 0),
-                    )
-                    yield self.make(
-                        "same_as/count",
-                        Aggregate(AggregateFunction.COUNT, None, rows),
-                        conditions,
-                        measure=view,
-                        mask=cues.get("same", 0) | cues.get("other", 0),
-                    )
 
     def _truths(self) -> Iterator[Candidate]:
         """Whether there is a row of which the conditions hold."""
@@ -453,53 +450,3 @@ class Selections(Grammar):
                     Compare(Relator.GREATER, counted, Constant(Decimal(0), ValueKind.QUANTITY)),
                     conditions,
                 )
-
-    def _never_within(self) -> Iterator[Candidate]:
-        """Members of a column of which no row meets a condition."""
-        source, cues = self.source, self.cues
-        for conditions in self.sets[:4]:
-            if not conditions.conditions or any(
-                c.kind.startswith(("not", "missing")) for c in conditions.conditions
-            ):
-                continue
-            for view in self.targets[:2]:
-                if view.place in conditions.columns or view.distinct >= view.filled:
-                    continue
-                met = Project(conditions.over(source.rows()), (Named(view.ref),))
-                rows = Filter(source.rows(), Not(Membership(view.ref, met)))
-                root = Project(rows, (Named(view.ref),), True)
-                yield self.make("never/within", root, conditions, target=view, mask=cues["negation"])
-                counted = Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref, rows)
-                yield self.make("never/within/count", counted, conditions, target=view, mask=cues["negation"])
-
-    def _never(self) -> Iterator[Candidate]:
-        """Rows of one table that no row of the other refers to."""
-        source, cues = self.source, self.cues
-        if "negation" not in cues or source.join is None:
-            return
-        nothing = condition_set([])
-        keys = source.join.left, source.join.right
-        for place in (0, 1):
-            own, other = source.links[place], source.links[1 - place]
-            own_id, other_id = own.index.id, other.index.id
-            referred = Project(TableRows((other_id,)), (Named(keys[1 - place]),))
-            rows = Filter(TableRows((own_id,)), Not(Membership(keys[place], referred)))
-            views = [view for view in self.targets if view.ref.table == own_id][:3]
-            spoken = (
-                Question._all(source.link(v).mask for v in source.columns if v.ref.table == other_id)
-                | other.title
-            )
-            for view in views:
-                yield self.make(
-                    "never",
-                    Project(rows, (Named(view.ref),), True),
-                    nothing,
-                    target=view,
-                    mask=cues["negation"] | spoken,
-                )
-            yield self.make(
-                "never/count",
-                Aggregate(AggregateFunction.COUNT, None, rows),
-                nothing,
-                mask=cues["negation"] | spoken,
-            )

@@ -42,6 +42,8 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
+from kgtable.programs.ranker import candidates_of, sources_of
+from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
 from tests.programs.back_ends import in_memory, in_sparql, in_sql, same, store_of
@@ -299,3 +301,28 @@ def test_gold_programs_mean_the_same(
         asked += 2
         said += len(agree(program, relations, store_of(found.tables[0] for found in relations.values())))
     assert said >= share * asked > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "tables", "op"),
+    [
+        ("For which years is the School item given?", ("budget",), "column_list"),
+        ("In which year was School the highest?", ("budget",), "column_extreme"),
+        ("In how many years was School more than 430?", ("budget",), "column_extreme/count"),
+        ("Which boats have a larger crew than the boat with the lowest year?", ("race",), "beyond"),
+        ("Which customers have orders that are both paid and open?", ("orders",), "both"),
+        ("Which town has no order in March 2024?", ("customers", "orders"), "never"),
+        (
+            "Show the name, the town and the number of orders for each name.",
+            ("customers", "orders"),
+            "group/count/columns",
+        ),
+        ("What is the highest amount for each customer?", ("orders",), "group/max"),
+    ],
+)
+def test_candidates_mean_the_same(question: str, tables: tuple[str, ...], op: str) -> None:
+    sources = sources_of(Question.read(question), [(RELATIONS[id], 1.0) for id in tables])
+    found = [c for source in sources for c in candidates_of(source) if c.op.startswith(op)]
+    assert found
+    for candidate in found[:12]:
+        assert "sparql" in agree(candidate.program, RELATIONS, STORE)
