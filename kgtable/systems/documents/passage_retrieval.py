@@ -95,7 +95,7 @@ class DocumentRetriever:
         """At most `k` triples, the tables by what they and the passages beside them say, and the passages.
 
         The trace's ``evidence`` lists the best of both: kind (``table``, ``passage``), id or IRI, score;
-        ``tables`` are the tables as they were ranked without the passages.
+        ``tables`` are the tables by the probability of the place that each is.
         """
         found = self._tables.retrieve(question, k)
         clock = Clock()
@@ -125,7 +125,9 @@ class DocumentRetriever:
         ]
         times = {**found.timings_ms, **{step: ms for step, ms in clock.times.items() if step != "total"}}
         times["total"] = found.timings_ms.get("total", 0.0) + clock.times.get("total", 0.0)
-        trace = {**found.trace, "evidence": named, "tables": found.tables}
+        alone = sorted(own_tables, key=lambda table: (-places[table], table))
+        by_place = tuple(ScoredTable(table, places[table]) for table in alone)
+        trace = {**found.trace, "evidence": named, "tables": by_place}
         return replace(found, tables=tables, passages=texts, method=self.name, timings_ms=times, trace=trace)
 
     def place_features(self, question: str, k: int) -> tuple[list[str | int], Floats]:
