@@ -137,8 +137,8 @@ class _Assembly:
     tables: list[tuple[PdfTable, int]] = field(default_factory=list)
     open_page: int = 0
     """The page that the last table goes on from; 0 where something follows it."""
-    lines: list[Line] = field(default_factory=list)
-    """The lines of the last paragraph."""
+    tail: list[list[Line]] = field(default_factory=list)
+    """The lines of the last paragraphs, those since the last table and page."""
     repeated: list[Line] = field(default_factory=list)
     """Lines at the top of a page that the open table begins with, too."""
 
@@ -156,6 +156,7 @@ class _Assembly:
                 if block.first_on_page:
                     self._begin_on_page_before(table)
                 self.tables.append((table, len(self.paragraphs)))
+            self.tail = []
             self.open_page = block.page if block.last_on_page else 0
             self.repeated = []
             return
@@ -203,27 +204,38 @@ class _Assembly:
 
     def _begin_on_page_before(self, table: PdfTable) -> None:
         """Lines at the end of the page before that begin with the table's first row, and fit it, are its rows."""
-        if table.ruled or not self.lines or self.paragraphs[-1].page != table.page - 1:
+        if table.ruled or not self.tail or self.paragraphs[-1].page != table.page - 1:
             return
-        for start in range(len(self.lines)):
-            rows = rows_in_columns(self.lines[start:], table)
-            if rows and rows[0] == table.rows[0]:
-                shift = len(rows) - 1
-                table.rows[1:1] = rows[1:]
-                table.merged = [
-                    area
-                    if area.bottom == 0
-                    else Area(area.top + shift, area.left, area.bottom + shift, area.right)
-                    for area in table.merged
-                ]
-                del self.lines[start:]
-                if self.lines:
-                    self.paragraphs[-1] = replace(
-                        self.paragraphs[-1], text=sound_text(self._text(self.lines))
-                    )
-                else:
-                    self.paragraphs.pop()
-                    self.sizes.pop()
+        lines = [line for of_one in self.tail for line in of_one]
+        head = _told(table.rows[0])
+        for start in range(len(lines)):
+            for after in range(start + 1, min(start + 4, len(lines))):
+                same = " ".join(line.text for line in lines[start:after]) == head
+                rows = rows_in_columns(lines[after:], table) if same else None
+                if rows:
+                    self._insert_below_head(table, rows)
+                    self._drop_last_lines(len(lines) - start)
+                    return
+
+    def _insert_below_head(self, table: PdfTable, rows: Sequence[Row]) -> None:
+        table.rows[1:1] = rows
+        shift = len(rows)
+        table.merged = [
+            area if area.bottom == 0 else Area(area.top + shift, area.left, area.bottom + shift, area.right)
+            for area in table.merged
+        ]
+
+    def _drop_last_lines(self, count: int) -> None:
+        """Takes the last lines out of the last paragraphs; one without a line is none."""
+        while count and self.tail:
+            lines = self.tail.pop()
+            if count >= len(lines):
+                count -= len(lines)
+                self.paragraphs.pop()
+                self.sizes.pop()
+            else:
+                text = sound_text(self._text(lines[: len(lines) - count]))
+                self.paragraphs[-1] = replace(self.paragraphs[-1], text=text)
                 return
 
     def _give_back(self, page: int) -> None:
@@ -245,9 +257,11 @@ class _Assembly:
             and text[:1].islower()
         ):
             self.paragraphs[-1] = replace(last, text=self._joined(last.text, text))
-            self.lines = []
+            self.tail = []
             return
-        self.lines = list(block.lines)
+        if block.first_on_page:
+            self.tail = []
+        self.tail.append(list(block.lines))
         self.paragraphs.append(Paragraph(text, block.page))
         self.sizes.append(block.heading)
 

@@ -119,6 +119,14 @@ def test_a_table_whose_last_row_alone_is_on_the_next_page(tmp_path: Path, ruled:
     assert len(content.text.paragraphs) == 2
 
 
+def test_a_table_whose_headings_alone_are_on_the_page_before(tmp_path: Path) -> None:
+    rows = [["", "Fiscal Years", ""], *ROWS]
+    content = read(pdf_with(tmp_path / "a.pdf", rows, space=592))
+    assert content.text.paragraphs[0].text.endswith("growth.")
+    assert len(content.text.paragraphs) == 2
+    assert cells(content) == rows
+
+
 def test_a_ruled_table_whose_first_part_has_an_empty_column(tmp_path: Path) -> None:
     rows = [["", "December 31,", ""], ["", "2019", "2018"], *ROWS[1:]]
     content = read(pdf_with(tmp_path / "a.pdf", rows, space=590, ruled=True))
