@@ -193,6 +193,10 @@ class PassageIndex:
         """The Okapi score of every passage as a whole."""
         return self._words[0].scores(question)
 
+    def having(self, term: str) -> int:
+        """How many passages have a term."""
+        return self._words[0].having(term)
+
     def best_of_pieces(self, scores: Scores) -> Scores:
         """For each passage the best score of its pieces."""
         best = np.full(len(self.passages), -np.inf, dtype=np.float32)
@@ -228,6 +232,11 @@ class Okapi:
         having = np.diff(self._starts)
         self.weights = np.log(1 + (self.size - having + 0.5) / (having + 0.5))
         self._values = (saturated * np.repeat(self.weights, having)).astype(np.float32)
+
+    def having(self, term: str) -> int:
+        """How many texts have a term."""
+        number = self._numbers.get(term)
+        return 0 if number is None else int(self._starts[number + 1] - self._starts[number])
 
     def scores(self, question: str) -> Scores:
         """The score of every text for the words of a question; words that only ask count a third."""

@@ -152,7 +152,7 @@ class TwoAnswers:
 
 
 def two_answers(evidence: Evidence, keep: int) -> TwoAnswers:
-    """The answer of the tables, ranked without the passages, and that of the first `keep` passages."""
+    """The answer of the tables by their places, and that of the first `keep` passages."""
     retrieval = evidence.retrieval
     alone = retrieval.trace.get("tables")
     of_tables = Evidence(replace(retrieval, tables=alone), evidence.source) if alone else evidence

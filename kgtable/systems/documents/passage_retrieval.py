@@ -1,9 +1,10 @@
 """Passages and tables retrieved together: each is the likelier for what stands beside it.
 
 TableRAG (Huawei, section 3.3) recalls 30 chunks of text and of tables written as Markdown by their vectors, and
-reranks them. Here tables are ranked by kgtable's own retriever, passages by words and vectors of their pieces, and
-both are merged: the probability of an item is its own plus that of the best item it is linked with
-(``kgt:describes``), as long as that one is not listed already.
+reranks them. Here tables are recalled by kgtable's own retriever, passages by words and vectors of their pieces; each
+table is ranked together with the passages beside it (`place_ranking`), and its probability divided among them. The
+probability of an item is its own plus that of the best item it is linked with (``kgt:describes``), as long as that
+one is not listed already.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from math import log
 
 import numpy as np
 
@@ -23,19 +26,21 @@ from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage, ScoredTable
 from kgtable.retrieval.table_texts import TriplesOf, within
 from kgtable.systems.documents.asked_kinds import text_share
+from kgtable.systems.documents.place_ranking import PlaceRanking
 
 MOST_SHARE, SHARE_OF_TEXT = 0.95, 0.85
-"""How much of the probability tables have together where the question is surely not about a text, and how much of it
-passages get where it surely is; they have the rest."""
-
-TABLE_FLATTENING, PASSAGE_FLATTENING = 1.5, 1.25
-"""What the logits of tables and of passages are divided by: both rankings are surer than they should be."""
+"""How much of a place's probability its table has where the question is surely not about a text, and how much of it
+its passages get where it surely is; they have the rest."""
 
 REPEATED = 0.6
 """What the own score of an item counts where the item it is linked with is listed before it."""
 
 PASSAGES_KEPT = 100
-_WORDS, _PIECE_WORDS, _COSINE = 0.5, 0.5, 1.0
+PASSAGE_FLATTENING = 1.25
+"""What the logits of the passages of one place are divided by."""
+
+SIGNALS = (0.5, 0.5, 1.0)
+"""How much a passage's words count, the words of its best piece, and the meaning of its best piece."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,9 @@ class DocumentRetriever:
         recall: int,
         triples_of: TriplesOf,
         only: frozenset[str] | None = None,
+        ranking: PlaceRanking | None = None,
     ) -> None:
+        self._ranking = ranking or PlaceRanking(index.corpus, passages)
         self._tables, self._index, self._passages = tables, index, passages
         self._recall, self._triples_of, self._only = recall, triples_of, only
 
@@ -80,31 +87,34 @@ class DocumentRetriever:
         return self._with(within(self._tables, tables, self._triples_of), frozenset(tables))
 
     def _with(self, tables: Retriever, only: frozenset[str] | None) -> DocumentRetriever:
-        return DocumentRetriever(tables, self._index, self._passages, self._recall, self._triples_of, only)
+        return DocumentRetriever(
+            tables, self._index, self._passages, self._recall, self._triples_of, only, self._ranking
+        )
 
     def retrieve(self, question: str, k: int) -> Retrieval:
         """At most `k` triples, the tables by what they and the passages beside them say, and the passages.
 
         The trace's ``evidence`` lists the best of both: kind (``table``, ``passage``), id or IRI, score;
-        ``tables`` are the tables as they were ranked without the passages.
+        ``tables`` are the tables by the probability of the place that each is.
         """
         found = self._tables.retrieve(question, k)
         clock = Clock()
         with clock("passages"):
             vector = self._index.embed([question]) if self._passages.passages else None
-            logits = self.passage_logits(question, vector)
-            if self._only is not None:
-                apart = [self._only.isdisjoint(passage.tables) for passage in self._passages.passages]
-                logits[np.array(apart, dtype=bool)] = -np.inf
+            signals = self.passage_signals(question, vector)
+            logits = self._logits(signals)
         with clock("merging"):
             passages = self._passages.passages
+            order = np.argsort(-logits, kind="stable")[:PASSAGES_KEPT].tolist()
+            recalled = [at for at in order if np.isfinite(logits[at])]
+            places = self._ranking.shares(question, table_logits(found.tables), signals, recalled)
+            if self._only is not None:
+                places = {place: share for place, share in places.items() if place in self._only}
             of_tables = MOST_SHARE - SHARE_OF_TEXT * text_share(question)
-            shares = np.zeros_like(logits)
-            if np.isfinite(logits).any():
-                shares = (1 - of_tables) * _softmax(logits / PASSAGE_FLATTENING)
-            order = np.argsort(-shares, kind="stable")[:PASSAGES_KEPT].tolist()
-            own_passages = {at: float(shares[at]) for at in order if shares[at] > 0}
-            own_tables = _flattened(found.tables, of_tables)
+            own_tables = {
+                place: of_tables * share for place, share in places.items() if isinstance(place, str)
+            }
+            own_passages = self._of_passages(places, logits, recalled, 1 - of_tables)
             items = merge(own_tables, own_passages, {at: passages[at].tables for at in own_passages})
         ranked = [item for item in items if isinstance(item[0], str)]
         tables = tuple(ScoredTable(str(key), score) for key, score in ranked)
@@ -115,24 +125,57 @@ class DocumentRetriever:
         ]
         times = {**found.timings_ms, **{step: ms for step, ms in clock.times.items() if step != "total"}}
         times["total"] = found.timings_ms.get("total", 0.0) + clock.times.get("total", 0.0)
-        trace = {**found.trace, "evidence": named, "tables": found.tables}
+        alone = sorted(own_tables, key=lambda table: (-places[table], table))
+        by_place = tuple(ScoredTable(table, places[table]) for table in alone)
+        trace = {**found.trace, "evidence": named, "tables": by_place}
         return replace(found, tables=tables, passages=texts, method=self.name, timings_ms=times, trace=trace)
 
-    def passage_logits(self, question: str, vector: Matrix | None) -> Floats:
-        """How well each passage fits: its words, and the words and the vector of its best piece."""
+    def place_features(self, question: str, k: int) -> tuple[list[str | int], Floats]:
+        """The places that are ranked for a question, and the features of each, see `PlaceRanking.features`."""
+        found = self._tables.retrieve(question, k)
+        signals = self.passage_signals(question, self._index.embed([question]))
+        order = np.argsort(-self._logits(signals), kind="stable")[:PASSAGES_KEPT].tolist()
+        return self._ranking.features(question, table_logits(found.tables), signals, order)
+
+    def passage_signals(self, question: str, vector: Matrix | None) -> list[Floats]:
+        """How well each passage fits, standardised: by its words, and by the words and the vector of its best piece."""
         index = self._passages
         if not index.passages:
-            return np.zeros(0, dtype=np.float32)
+            return [np.zeros(0, dtype=np.float32)] * len(SIGNALS)
         words, cosines = index.piece_scores(question, vector)
-        parts = (
-            (_WORDS, index.passage_scores(question)),
-            (_PIECE_WORDS, index.best_of_pieces(words)),
-            (_COSINE, index.best_of_pieces(cosines)),
-        )
-        logits = np.zeros(len(index.passages), dtype=np.float32)
-        for weight, scores in parts:
-            logits += weight * _standardized(scores)
+        scores = index.passage_scores(question), index.best_of_pieces(words), index.best_of_pieces(cosines)
+        return [_standardized(score) for score in scores]
+
+    def _logits(self, signals: Sequence[Floats]) -> Floats:
+        """The signals together; minus infinity for passages that are not looked at."""
+        logits = np.zeros(len(self._passages.passages), dtype=np.float32)
+        for weight, signal in zip(SIGNALS, signals, strict=True):
+            logits += weight * signal
+        if self._only is not None:
+            apart = [self._only.isdisjoint(passage.tables) for passage in self._passages.passages]
+            logits[np.array(apart, dtype=bool)] = -np.inf
         return logits
+
+    def _of_passages(
+        self, places: Mapping[str | int, float], logits: Floats, recalled: Sequence[int], together: float
+    ) -> dict[int, float]:
+        """The passages' part of the probability of their likeliest place, divided among the passages there."""
+        homes: dict[int, str | int] = {}
+        for passage in recalled:
+            beside = [
+                place for place in self._passages.passages[passage].tables or (passage,) if place in places
+            ]
+            if beside:
+                homes[passage] = max(beside, key=lambda place: places[place])
+        powers = {passage: float(np.exp(logits[passage] / PASSAGE_FLATTENING)) for passage in homes}
+        totals: dict[str | int, float] = defaultdict(float)
+        for passage, place in homes.items():
+            totals[place] += powers[passage]
+        found = {}
+        for passage, place in homes.items():
+            alone = 1.0 if isinstance(place, int) else together
+            found[passage] = alone * places[place] * powers[passage] / totals[place]
+        return found
 
 
 def merge(
@@ -158,29 +201,27 @@ def merge(
     waiting = dict(own)
     for key in own:
         waiting[key] += max((own[other] for other in linked[key]), default=0.0)
-    ranked: list[tuple[str | int, float]] = []
     order = {key: place for place, key in enumerate(sorted(own, key=lambda key: (-own[key], str(key))))}
-    while waiting:
-        best = min(waiting, key=lambda key: (-round(waiting[key], 12), order[key]))
-        ranked.append((best, round(waiting.pop(best), 12)))
+    queue = [(-round(score, 12), order[key], key) for key, score in waiting.items()]
+    heapify(queue)
+    ranked: list[tuple[str | int, float]] = []
+    while queue:
+        score, _, best = heappop(queue)
+        if waiting.get(best, -1.0) < 0 or round(waiting[best], 12) != -score:
+            continue  # listed already, or counts alone by now
+        ranked.append((best, -score))
+        waiting[best] = -1.0
         for other in linked[best]:
-            if other in waiting:
+            if waiting[other] >= 0:
                 waiting[other] = own[other] * REPEATED
+                heappush(queue, (-round(waiting[other], 12), order[other], other))
     return ranked
 
 
-def _flattened(tables: Sequence[ScoredTable], together: float) -> dict[str, float]:
-    if not tables:
-        return {}
-    scores = np.array([table.score for table in tables], dtype=np.float32)
-    logits = np.log(np.maximum(scores, 1e-30)) / TABLE_FLATTENING
-    shares = together * _softmax(np.asarray(logits, dtype=np.float32))
-    return {table.table: float(share) for table, share in zip(tables, shares, strict=True)}
-
-
-def _softmax(logits: Floats) -> Floats:
-    powers = np.exp(logits - logits.max())
-    return np.asarray(powers / powers.sum(), dtype=np.float32)
+def table_logits(tables: Sequence[ScoredTable]) -> dict[str, float]:
+    """The logarithm of each table's probability, the best one's being 0."""
+    best = max((table.score for table in tables), default=1.0)
+    return {table.table: log(max(table.score, 1e-30)) - log(max(best, 1e-30)) for table in tables}
 
 
 def _standardized(scores: Floats) -> Floats:

@@ -22,15 +22,9 @@ from kgtable.tables.documents import ReadContent, context_at
 from kgtable.tables.limits import ReadLimits, unreadable
 from kgtable.tables.model import Area, Grid, Notice, Row, Source
 from kgtable.tables.readers import pdf_worker
-from kgtable.tables.readers.pdf_layout import (
-    Block,
-    Line,
-    PdfTable,
-    furniture_key,
-    mark_headings,
-    page_blocks,
-    running_lines,
-)
+from kgtable.tables.readers.pdf_alignment import rows_in_columns
+from kgtable.tables.readers.pdf_layout import Block, furniture_key, mark_headings, page_blocks, running_lines
+from kgtable.tables.readers.pdf_lines import Line, PdfTable
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import sound_text
 
@@ -57,6 +51,7 @@ def read_pdf(file: TableFile, limits: ReadLimits) -> ReadContent:
     assembly = _Assembly(_words(pages))
     for block in blocks:
         assembly.add(block)
+    assembly.end()
     return assembly.content(file, count, " ".join(title.split()), _notices(file, pages))
 
 
@@ -140,19 +135,116 @@ class _Assembly:
     paragraphs: list[Paragraph] = field(default_factory=list)
     sizes: list[float] = field(default_factory=list)
     tables: list[tuple[PdfTable, int]] = field(default_factory=list)
-    open_table: bool = False
+    open_page: int = 0
+    """The page that the last table goes on from; 0 where something follows it."""
+    tail: list[list[Line]] = field(default_factory=list)
+    """The lines of the last paragraphs, those since the last table and page."""
+    repeated: list[Line] = field(default_factory=list)
+    """Lines at the top of a page that the open table begins with, too."""
 
     def add(self, block: Block) -> None:
         """Appends a block; a table at a page's top goes on with the one at the end of the page before."""
+        if self.open_page and block.page != self.open_page + 1:
+            self.open_page = 0
         if block.table is not None:
             table = block.table
-            if self.open_table and block.first_on_page and _goes_on(self.tables[-1][0], table):
+            if self.open_page and _goes_on(self.tables[-1][0], table):
+                self._begin_with_repeated()
                 _join(self.tables[-1][0], table)
             else:
+                self._give_back(block.page)
+                if block.first_on_page:
+                    self._begin_on_page_before(table)
                 self.tables.append((table, len(self.paragraphs)))
-            self.open_table = block.last_on_page
+            self.tail = []
+            self.open_page = block.page if block.last_on_page else 0
+            self.repeated = []
             return
-        self.open_table = False
+        if self.open_page:
+            lines = self._gone_on_with(block)
+            if not lines:
+                return
+            self._give_back(block.page)
+            block = replace(block, lines=lines)
+        self._add_text(block)
+
+    def _gone_on_with(self, block: Block) -> list[Line]:
+        """The lines of a block that are neither repeated headings nor rows of the open table."""
+        table, at = self.tables[-1]
+        heads = {_told(row) for row in table.rows[:5]}
+        if at == len(self.paragraphs) and at:
+            heads.add(self.paragraphs[-1].text)
+        lines = list(block.lines)
+        while taken := next((n for n in (1, 2, 3) if " ".join(line.text for line in lines[:n]) in heads), 0):
+            self.repeated += lines[:taken]
+            del lines[:taken]
+            if not lines:
+                break
+        count = next((n for n in range(len(lines), 0, -1) if rows_in_columns(lines[:n], table)), 0)
+        if count:
+            self._begin_with_repeated()
+            table.rows += rows_in_columns(lines[:count], table) or []
+            self.repeated = []
+            lines = lines[count:]
+            if not lines and block.last_on_page:
+                self.open_page = block.page
+        return lines
+
+    def _begin_with_repeated(self) -> None:
+        """A paragraph right above the open table that its next part repeats is a row of it."""
+        table, at = self.tables[-1]
+        last = self.paragraphs[-1].text if at == len(self.paragraphs) and at else None
+        if not table.ruled and last in [line.text for line in self.repeated]:
+            assert last is not None
+            table.rows.insert(0, (last, *[""] * (table.width - 1)))
+            table.merged = [Area(a.top + 1, a.left, a.bottom + 1, a.right) for a in table.merged]
+            self.paragraphs.pop()
+            self.sizes.pop()
+            self.tables[-1] = (table, len(self.paragraphs))
+
+    def _begin_on_page_before(self, table: PdfTable) -> None:
+        """Lines at the end of the page before that begin with the table's first row, and fit it, are its rows."""
+        if table.ruled or not self.tail or self.paragraphs[-1].page != table.page - 1:
+            return
+        lines = [line for of_one in self.tail for line in of_one]
+        head = _told(table.rows[0])
+        for start in range(len(lines)):
+            for after in range(start + 1, min(start + 4, len(lines))):
+                same = " ".join(line.text for line in lines[start:after]) == head
+                rows = rows_in_columns(lines[after:], table) if same else None
+                if rows:
+                    self._insert_below_head(table, rows)
+                    self._drop_last_lines(len(lines) - start)
+                    return
+
+    def _insert_below_head(self, table: PdfTable, rows: Sequence[Row]) -> None:
+        table.rows[1:1] = rows
+        shift = len(rows)
+        table.merged = [
+            area if area.bottom == 0 else Area(area.top + shift, area.left, area.bottom + shift, area.right)
+            for area in table.merged
+        ]
+
+    def _drop_last_lines(self, count: int) -> None:
+        """Takes the last lines out of the last paragraphs; one without a line is none."""
+        while count and self.tail:
+            lines = self.tail.pop()
+            if count >= len(lines):
+                count -= len(lines)
+                self.paragraphs.pop()
+                self.sizes.pop()
+            else:
+                text = sound_text(self._text(lines[: len(lines) - count]))
+                self.paragraphs[-1] = replace(self.paragraphs[-1], text=text)
+                return
+
+    def _give_back(self, page: int) -> None:
+        """Ends the open table; lines that were taken for its repeated heading are a paragraph."""
+        lines, self.repeated, self.open_page = self.repeated, [], 0
+        if lines:
+            self._add_text(Block(page, lines))
+
+    def _add_text(self, block: Block) -> None:
         text = sound_text(self._text(block.lines))
         last = self.paragraphs[-1] if self.paragraphs else None
         if (
@@ -165,9 +257,19 @@ class _Assembly:
             and text[:1].islower()
         ):
             self.paragraphs[-1] = replace(last, text=self._joined(last.text, text))
+            self.tail = []
             return
+        if block.first_on_page:
+            self.tail = []
+        self.tail.append(list(block.lines))
         self.paragraphs.append(Paragraph(text, block.page))
         self.sizes.append(block.heading)
+
+    def end(self) -> None:
+        """Nothing follows."""
+        if self.tables:
+            self._give_back(self.tables[-1][0].page)
+        self.tables = [(table.without_empty_columns(), at) for table, at in self.tables]
 
     def _text(self, lines: Sequence[Line]) -> str:
         text = lines[0].text
@@ -211,6 +313,10 @@ class _Assembly:
         return ReadContent(tuple(grids), text, () if grids else notices)
 
 
+def _told(row: Row) -> str:
+    return " ".join(" ".join(cell.split()) for cell in row if cell)
+
+
 def _caption(paragraphs: Sequence[Paragraph], at: int) -> str:
     near = (place for place in (at - 1, at, at - 2) if 0 <= place < len(paragraphs))
     return next((paragraphs[p].text for p in near if _CAPTION.match(paragraphs[p].text)), "")
@@ -221,8 +327,11 @@ def _goes_on(first: PdfTable, second: PdfTable) -> bool:
     if first.ruled != second.ruled:
         return False
     if first.ruled:
-        as_wide = max(map(len, first.rows)) == max(map(len, second.rows))
-        return as_wide and abs(first.box[0] - second.box[0]) < 6 and abs(first.box[2] - second.box[2]) < 6
+        return (
+            first.width == second.width
+            and abs(first.box[0] - second.box[0]) < 6
+            and abs(first.box[2] - second.box[2]) < 6
+        )
     return (
         _matching(first.edges, second.edges) is not None or _matching(second.edges, first.edges) is not None
     )

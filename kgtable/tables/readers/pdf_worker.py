@@ -15,6 +15,7 @@ import warnings
 from typing import Any
 
 PROTECTED, DAMAGED, TOO_LONG, MISSING = 3, 4, 5, 6
+MOST_RULES = 1_000
 WORD = ("text", "x0", "top", "x1", "bottom", "size")
 
 
@@ -55,7 +56,7 @@ def main(argument: str) -> int:
 
 def _page(page: Any) -> dict[str, Any]:
     if page.rotation % 360 and not page.chars:
-        return {"width": 0, "height": 0, "words": [], "tables": [], "images": len(page.images)}
+        return {"width": 0, "height": 0, "words": [], "tables": [], "rules": [], "images": len(page.images)}
     page = _printed_once(page)
     words = page.extract_words(extra_attrs=["size", "fontname"], use_text_flow=False, keep_blank_chars=False)
     ruled = page.find_tables() if len(page.edges) > 3 else []
@@ -67,8 +68,16 @@ def _page(page: Any) -> dict[str, Any]:
             for w in words
         ],
         "tables": [_table(table) for table in ruled],
+        "rules": _rules(page),
         "images": len(page.images),
     }
+
+
+def _rules(page: Any) -> list[tuple[float, float, float]]:
+    """The horizontal rules of the page: from where to where, and their height."""
+    level = (edge for edge in page.edges if edge["orientation"] == "h" and edge["x1"] - edge["x0"] > 20)
+    rules = {(round(edge["x0"], 1), round(edge["x1"], 1), round(edge["top"], 1)) for edge in level}
+    return sorted(rules, key=lambda rule: rule[2])[:MOST_RULES]
 
 
 def _printed_once(page: Any) -> Any:

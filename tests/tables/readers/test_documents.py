@@ -15,7 +15,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
-from reportlab.platypus import Paragraph, SimpleDocTemplate, Table, TableStyle
+from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
 from kgtable.errors import TableError
 from kgtable.tables.discovery import TableFile
@@ -86,6 +86,58 @@ def test_a_table_over_several_pages_is_one(tmp_path: Path, ruled: bool) -> None:
     content = read(pdf_of(tmp_path / "a.pdf", rows, ruled=ruled))
     assert cells(content) == rows
     assert content.text.pages == 4 or content.text.pages == 3
+
+
+def pdf_with(path: Path, rows: list[list[str]], *, space: float = 0.0, head: int = 1, **style: Any) -> Path:
+    """A page with some text, a space, and a table with its first rows printed again on the next page."""
+    styles = getSampleStyleSheet()
+    table = Table(rows, repeatRows=head, hAlign="LEFT")
+    if style.get("ruled"):
+        table.setStyle(TableStyle([("GRID", (0, 0), (-1, -1), 0.5, "black")]))
+    if style.get("rules"):
+        table.setStyle(TableStyle([("LINEABOVE", (0, 0), (-1, 0), 0.7, "black")]))
+    text = Paragraph(
+        "The table below shows what the group sold in two years of growth. " * 3, styles["BodyText"]
+    )
+    SimpleDocTemplate(str(path), pagesize=A4).build([text, Spacer(1, space), table, Spacer(1, 20), text])
+    return path
+
+
+def test_a_heading_in_one_cell_that_the_next_page_repeats_is_a_row(tmp_path: Path) -> None:
+    rows = [["Parent", "", ""], *([f"Region {n}", f"{n:,}", f"{2 * n:,}"] for n in range(100, 150))]
+    content = read(pdf_with(tmp_path / "a.pdf", rows, space=20))
+    assert cells(content) == rows
+    assert "Parent" not in [paragraph.text for paragraph in content.text.paragraphs]
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_table_whose_last_row_alone_is_on_the_next_page(tmp_path: Path, ruled: bool) -> None:
+    content = read(pdf_with(tmp_path / "a.pdf", ROWS, space=590, ruled=ruled))
+    assert content.text.pages == 2
+    assert cells(content) == ROWS
+    assert len(content.grids) == 1
+    assert len(content.text.paragraphs) == 2
+
+
+def test_a_table_whose_headings_alone_are_on_the_page_before(tmp_path: Path) -> None:
+    rows = [["", "Fiscal Years", ""], *ROWS]
+    content = read(pdf_with(tmp_path / "a.pdf", rows, space=603))
+    assert content.text.paragraphs[0].text.endswith("growth.")
+    assert len(content.text.paragraphs) == 2
+    assert cells(content) == rows
+
+
+def test_a_ruled_table_whose_first_part_has_an_empty_column(tmp_path: Path) -> None:
+    rows = [["", "December 31,", ""], ["", "2019", "2018"], *ROWS[1:]]
+    content = read(pdf_with(tmp_path / "a.pdf", rows, space=590, ruled=True))
+    assert cells(content) == rows
+
+
+def test_what_stands_below_a_rule_as_wide_as_the_table_is_its_row(tmp_path: Path) -> None:
+    rows = [["(in millions)", "", ""], ["", "As at the end of the year", ""], *ROWS]
+    content = read(pdf_with(tmp_path / "a.pdf", rows, rules=True))
+    assert cells(content)[0] == ["(in millions)", "", ""]
+    assert cells(content)[2:] == ROWS
 
 
 def test_a_word_document_gives_text_tables_and_merged_cells(tmp_path: Path) -> None:
