@@ -266,7 +266,7 @@ def bench(
     perturbed: float,
     sizes: tuple[int, ...],
 ) -> None:
-    """Make benchmarks of several tables, of text and tables, or of tables that grow.
+    """Make benchmarks of many or growing tables, or text and tables.
 
     multitable: FOLDER is a benchmark with a table a question; its tables are split by rows or columns, its
     questions filtered, made understandable alone, and some joined in pairs, as for MultiTableQA. heteqa: FOLDER
