@@ -11,7 +11,6 @@ the first recall to hybrid, question by question, with its interval. The gold is
 from __future__ import annotations
 
 import argparse
-import re
 import resource
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from kgtable.systems.trag.coarse_to_fine import TableHypergraph, TragRetriever
 from kgtable.systems.trag.hypergraph import Hypergraph, spread
 from kgtable.systems.trag.table_features import FeatureSpace, similarities
 from kgtable.systems.trag.table_graph import nearest_tables, personalised_pagerank, within
+from kgtable.systems.trag.text_shapes import installed_shape
 from kgtable.systems.trag.trag_options import Feature, PublishedOptions, Start, TableRelation, TragOptions
 
 CUTOFFS = [10, 20, 50]
@@ -215,42 +215,28 @@ def scale(bench: Bench, count: int, questions: Sequence[BenchmarkQuestion]) -> s
     )
 
 
-def tagged_shape(model: str) -> Callable[[str], Sequence[float]]:
-    """The structural feature with spaCy: tokens, their length, shares of parts of speech, punctuation."""
-    import spacy
-
-    tagger = spacy.load(model, exclude=["parser", "ner", "lemmatizer"])
-
-    def shape(text: str) -> Sequence[float]:
-        tokens = tagger(re.sub(r"\[(?:Table|Caption|Header)\]", " ", text))
-        count = max(len(tokens), 1)
-        shares = [
-            sum(token.pos_ in kinds for token in tokens) / count
-            for kinds in ({"NOUN", "PROPN"}, {"VERB", "AUX"}, {"ADJ"}, {"PUNCT", "SYM"})
-        ]
-        return [float(np.log1p(len(tokens))), sum(map(len, tokens)) / count, *shares]
-
-    return shape
-
-
 def tagged(
     bench: Bench, model: str, questions: Sequence[BenchmarkQuestion], hybrid: Measured
 ) -> Iterator[str]:
-    """The published procedure with parts of speech by spaCy in place of the shape of words."""
+    """The published procedure by each shape of texts: of words alone, of spaCy's tokens, of its parts of speech."""
     made = bench.hypergraph
     vectors = made.index.vectors
-    space = FeatureSpace.of(made.texts, None if vectors is None else vectors.tables, tagged_shape(model))
-    other = TableHypergraph(made.index, made.texts)
-    other.__dict__["space"] = space
-    wanted = (PAPER.clusters, PAPER.typical)
-    other._hypergraphs[wanted] = Hypergraph.build(bench.tables, made.texts, space, *wanted)
-    for name, options in {
-        "paper": PAPER,
-        "structural alone": replace(PAPER, semantic=False, heuristic=False),
-    }.items():
-        for shape, hypergraph in (("words' shape", made), ("spaCy", other)):
-            bench.hypergraph = hypergraph
-            yield line(f"{name}, {shape}", measured(questions, bench.by_trag(options)), hybrid, METRICS[:1])
+    for name in ("none", "blank", model):
+        started = time.process_time()
+        shape = installed_shape(name)
+        space = FeatureSpace.of(made.texts, None if vectors is None else vectors.tables, shape)
+        spent = time.process_time() - started
+        other = TableHypergraph(made.index, made.texts)
+        other.__dict__["space"] = space
+        wanted = (PAPER.clusters, PAPER.typical)
+        other._hypergraphs[wanted] = Hypergraph.build(bench.tables, made.texts, space, *wanted)
+        bench.hypergraph = other
+        yield f"{shape.name}: {spent:.1f} s of processor time for all features"
+        for told, options in {
+            "paper": PAPER,
+            "structural alone": replace(PAPER, semantic=False, heuristic=False),
+        }.items():
+            yield line(f"  {told}", measured(questions, bench.by_trag(options)), hybrid, METRICS[:1])
     bench.hypergraph = made
 
 

@@ -64,6 +64,11 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("-k", "--k", "k", type=click.IntRange(1), help="Triples retrieved.  [default: 1000]")
 @click.option("--answers", is_flag=True, help="Answer the questions too, with the language model.")
 @click.option("--oracle-tables", is_flag=True, help="Answer from the gold tables of each question alone.")
+@click.option(
+    "--scaling",
+    is_flag=True,
+    help="Measure prompts, encoded texts and time by the size of the gold tables, and plot them in the report.",
+)
 @click.option("--judge", is_flag=True, help="Let the language model judge the answers too.")
 @click.option("--temperature", type=float, help="For answers.  [default: 0.3, zero-shot 0.9]")
 @click.option("--json", "json_file", type=FILE, help="Write the result here; equal runs give equal files.")
@@ -93,6 +98,7 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
 def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
     from kgtable.evaluation.cost import estimate
     from kgtable.evaluation.report import keep_for_server, write_report
+    from kgtable.evaluation.scaling import growth_lines
     from kgtable.evaluation.session import Batches, evaluate, read_result, write_result
     from kgtable.evaluation.summary import comparison_lines, run_lines
 
@@ -130,7 +136,7 @@ def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) ->
             keep_for_server(run, kg.path)
         except StorageError as error:
             note(f"Warning: {error} The server's page /evaluation stays as it was.")
-    for line in run_lines(run):
+    for line in (*run_lines(run), *growth_lines(run)):
         say(line)
     if keep is not None:
         _put_away(keep, sum(record.to_be_tried_again for record in run.records))
@@ -157,7 +163,7 @@ def _plan(kg: KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> Run
     chosen = {
         name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None
     }
-    chosen |= {name: True for name in ("answers", "judge", "oracle_tables") if options[name]}
+    chosen |= {name: True for name in ("answers", "judge", "oracle_tables", "scaling") if options[name]}
     if options["config"] is not None:
         grid = read_grid(options["config"])
         return make_plan(kg, folder, grid.systems, **{**grid.options, **chosen})
@@ -192,11 +198,11 @@ class _Shown(ProgressLine):
 
 
 @click.command(cls=Command)
-@click.argument("kind", type=click.Choice(["multitable", "heteqa", "spiderwild"]))
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("kind", type=click.Choice(["multitable", "heteqa", "spiderwild", "growth"]))
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
 @click.option("--split", "splits", multiple=True, help="Which questions; by default all, repeat for several.")
-@click.option("--seed", default=7, show_default=True, help="What the random choices start from.")
+@click.option("--seed", type=int, help="What the random choices start from.  [default: 7, growth 17]")
 @click.option(
     "--parts", default=3, show_default=True, type=click.IntRange(2), help="Parts of a table at most."
 )
@@ -237,12 +243,19 @@ class _Shown(ProgressLine):
     type=click.FloatRange(0, 1),
     help="The share of texts in keys that are spelt otherwise (spiderwild).",
 )
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    type=int,
+    help="Rows and columns of a table; repeat for several (growth).  [default: 50, 100, 200, 500, 1000]",
+)
 def bench(
     kind: str,
-    folder: Path,
+    folder: Path | None,
     output: Path,
     splits: tuple[str, ...],
-    seed: int,
+    seed: int | None,
     parts: int,
     combined: float,
     per_table: int,
@@ -251,15 +264,22 @@ def bench(
     distractors: int,
     masked: float,
     perturbed: float,
+    sizes: tuple[int, ...],
 ) -> None:
-    """Make benchmarks of several tables or of text and tables.
+    """Make benchmarks of many or growing tables, or text and tables.
 
     multitable: FOLDER is a benchmark with a table a question; its tables are split by rows or columns, its
     questions filtered, made understandable alone, and some joined in pairs, as for MultiTableQA. heteqa: FOLDER
     holds documents; questions join a fact of a table with a sentence beside it, as for HeteQA. spiderwild: FOLDER
     is a benchmark of databases; large tables are cut into parts that join or belong under each other, headers and
-    titles masked, keys spelt otherwise, and tables about other things added, as for SpiderWild.
+    titles masked, keys spelt otherwise, and tables about other things added, as for SpiderWild. growth needs no
+    FOLDER: a table of orders is grown to several sizes, with the same questions on each, as for TableRAG.
     """
+    if kind == "growth":
+        return _growth(output, sizes, seed)
+    if folder is None:
+        raise UsageError(f"The benchmark {kind} is made out of a folder.", hint="Name the folder.")
+    seed = 7 if seed is None else seed
     if kind == "heteqa":
         return _heteqa(folder, output, seed, per_table, model)
     if kind == "spiderwild":
@@ -272,6 +292,13 @@ def bench(
 
     llm = None if model is None else connect(load_settings(model=model))
     _say_built(output, split_benchmark(folder, output, splits, SplitPlan(seed, parts, combined), llm))
+
+
+def _growth(output: Path, sizes: tuple[int, ...], seed: int | None) -> None:
+    from kgtable.evaluation.grown_tables import SEED, SIZES, growth_benchmark
+
+    questions = growth_benchmark(output, sizes or SIZES, SEED if seed is None else seed)
+    say(f"{output}: {len(set(sizes or SIZES)):,} tables, {questions:,} questions")
 
 
 def _say_built(output: Path, made: BuiltCounts) -> None:

@@ -42,7 +42,9 @@ class Record:
 
     `tables` are the ids found, best first; `triples` the best few as text; `scores` the metrics by name;
     `answer` the output of `answer_json`; `verdict` the judge's verdict; `ms` the time of each stage; `usage`
-    the output of `UsageMeter`, with unknown tokens and dollars as None.
+    the output of `UsageMeter`, with unknown tokens and dollars as None; `size`, where sizes are measured, the
+    ``cells`` below the first line of the gold tables, whether they were ``shown`` (0 or 1), estimated ``tokens``
+    of the first prompt, and texts ``encoded``.
     """
 
     system: str
@@ -56,6 +58,7 @@ class Record:
     usage: Mapping[str, Any] = field(default_factory=dict)
     prompt: str = ""
     triples: tuple[str, ...] = ()
+    size: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, item: Mapping[str, Any]) -> Record:

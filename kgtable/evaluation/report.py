@@ -11,72 +11,14 @@ from string import Template
 from typing import Any
 
 from kgtable.building.generations import EVALUATION
+from kgtable.evaluation.charts import bar_chart, growth_chart, line_chart
 from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import Record, spent
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.scaling import LEAD, growth
 from kgtable.evaluation.summary import Interval, causes, latency, means, metric_name
 from kgtable.resources import PACKAGE
 from kgtable.storage import whole_file
-
-COLOURS = 8
-"""How many line colours the page's style has; after them, lines are dashed."""
-
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP, _RIGHT = 480, 260, 40, 28, 10, 26
-_GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-
-
-def line_chart(title: str, series: Mapping[str, Sequence[tuple[int, float]]]) -> str:
-    """Line chart of values between 0 and 1 over integers, with a legend."""
-    places = sorted({x for points in series.values() for x, _ in points})
-    step = (_WIDTH - _LEFT - _RIGHT) / max(1, len(places) - 1)
-    across = {x: _LEFT + step * index for index, x in enumerate(places)}
-    parts = []
-    for value in _GRID:
-        y = _y(value)
-        parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.1f}</text>')
-    for x, at in across.items():
-        parts.append(f'<text x="{at:.1f}" y="{_HEIGHT - 8}" text-anchor="middle">{x:,}</text>')
-    legend = []
-    for index, (name, points) in enumerate(series.items()):
-        colour = f"var(--s{index % COLOURS})"
-        dash = ' stroke-dasharray="5 4"' if index >= COLOURS else ""
-        path = " ".join(f"{across[x]:.1f},{_y(value):.1f}" for x, value in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-        for x, value in points:
-            about = f"<title>{escape(name)}, {x:,}: {value:.3f}</title>"
-            place = f'cx="{across[x]:.1f}" cy="{_y(value):.1f}"'
-            parts.append(f'<circle {place} r="3" fill="{colour}">{about}</circle>')
-        legend.append(f'<span><i style="background:{colour}"></i>{escape(name)}</span>')
-    return _figure(title, _HEIGHT, parts, f'<div class="legend">{"".join(legend)}</div>')
-
-
-def bar_chart(title: str, bars: Mapping[str, float], unit: str) -> str:
-    """Horizontal bar chart with the values beside the bars."""
-    most = max(bars.values(), default=0.0) or 1.0
-    parts = []
-    for index, (name, value) in enumerate(bars.items()):
-        y = 26 * index + 6
-        length = max(1.0, 170 * value / most)
-        parts.append(f'<text x="206" y="{y + 13}" text-anchor="end">{escape(_short(name))}</text>')
-        parts.append(f'<rect class="bar" x="212" y="{y}" width="{length:.1f}" height="16" rx="2"/>')
-        parts.append(f'<text x="{218 + length:.1f}" y="{y + 13}">{value:,.1f} {escape(unit)}</text>')
-    return _figure(title, 26 * len(bars) + 6, parts)
-
-
-def _figure(title: str, height: int, parts: Sequence[str], below: str = "") -> str:
-    name = escape(title)
-    svg = f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{name}">{"".join(parts)}</svg>'
-    return f"<figure><figcaption>{name}</figcaption>{svg}{below}</figure>"
-
-
-def _y(value: float) -> float:
-    return round(_TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - value), 1)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 30 else f"{name[:29]}…"
-
 
 TABLES_SHOWN = 10
 PROMPT_SHOWN = 8_000
@@ -139,6 +81,7 @@ def report_json(run: Run) -> dict[str, Any]:
             }
             for system, scores in found.items()
         ],
+        "scaling": {"about": LEAD, "figures": [asdict(figure) for figure in growth(run)]},
         "questions": questions,
     }
 
@@ -162,6 +105,10 @@ def _sections(run: Run) -> Iterator[str]:
     yield "<h2>Summary</h2>" + _summary(found, len(run.plan.questions))
     charts = [*_curves(found), *_reliability(run), *_times(run)]
     yield f'<h2>Curves and time</h2><div class="charts">{"".join(charts)}</div>'
+    grown = growth(run)
+    if grown:
+        drawn = "".join(map(growth_chart, grown))
+        yield f'<h2>Scaling</h2><p class="note">{escape(LEAD)}</p><div class="charts">{drawn}</div>'
     if any(system.format for system in found):
         yield f"<h2>{metric_name(HEAT)} by format and retriever</h2>" + _heat_map(found)
     yield "<h2>Failures</h2>" + _failures(run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from kgtable.errors import (
     LLMUnreachableError,
     StorageError,
 )
-from kgtable.evaluation.benchmark import BenchmarkQuestion
+from kgtable.evaluation.benchmark import FIRST_LINE, BenchmarkQuestion
 from kgtable.evaluation.evaluated_systems import (
     RERANK,
     WEIGHTS,
@@ -32,6 +32,7 @@ from kgtable.evaluation.evaluated_systems import (
     judge_request,
     put,
 )
+from kgtable.evaluation.prompt_probe import PromptProbe
 from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
 from kgtable.evaluation.run_plan import RunPlan, graph_state
 from kgtable.evaluation.scoring import (
@@ -44,8 +45,9 @@ from kgtable.evaluation.scoring import (
 )
 from kgtable.llm.protocol import LLM, UsageMeter, measured
 from kgtable.retrieval.registry import Choice
-from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
+from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
 from kgtable.retrieval.table_texts import STAGE as SCHEMA
+from kgtable.systems.tablerag.retriever import ShowingRetriever
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ class Stages:
     """The stages of a plan over a graph.
 
     `answerers` make the answerer of a system, `judge` is the judging model, `guides` are the models used in
-    retrieval, by system name.
+    retrieval, by system name. Where the plan measures sizes, `prompts` makes the answerer of a system with a given
+    model, and `scratch` is an empty folder.
     """
 
     def __init__(
@@ -78,8 +81,11 @@ class Stages:
         *,
         judge: LLM | None = None,
         guides: Mapping[str, LLM] | None = None,
+        prompts: Callable[[System, LLM], Answerer] | None = None,
+        scratch: Path | None = None,
     ) -> None:
         self._kg, self._plan, self._judge, self._guides = kg, plan, judge, guides or {}
+        self._prompts, self._scratch = prompts, scratch
         self._make, self._answerers = answerers, dict[str, Answerer]()
         self._shown = ShownGold(kg.reader.content)
 
@@ -93,9 +99,11 @@ class Stages:
         found = None
         with measured() as meter:
             if system.retrieves:
-                choice = Choice(system.format, system.embedding)
-                retriever = self._kg.retrievers.get(system.method, choice, self._guides.get(system.name))
-                found = retriever.retrieve(self._plan.questions[0].text, 1)
+                retriever = self._retriever(system)
+                if isinstance(retriever, ShowingRetriever) and self._plan.oracle_tables:
+                    retriever.prepare(self._plan.questions[0].text, self._afresh(system))
+                else:
+                    found = retriever.retrieve(self._plan.questions[0].text, 1)
             if self._make is not None and self._plan.answers:
                 self._answerers[system.name] = self._make(system)
         substitutes = found.trace.get("substitutes", {}) if found else {}
@@ -113,6 +121,8 @@ class Stages:
         try:
             with measured() as meter:
                 found = self._retrieve(work)
+                if self._plan.scaling:
+                    self._measure(work, found)
                 if self._plan.answers:
                     answer = self._answer(work, found)
                     if self._plan.judge:
@@ -127,15 +137,12 @@ class Stages:
         if not system.retrieves:
             return found
         with work.stage("retrieval"):
-            found = self._kg.retrieve(
-                question.text,
-                self._plan.k,
-                system.method,
-                format=system.format,
-                embedding=system.embedding,
-                llm=self._guides.get(system.name),
-                rerank=self._plan.assist_of(system) == RERANK,
+            found = self._found(
+                system, question, question.tables if self._of_gold(system, question) else None
             )
+        if self._of_gold(system, question) and work.reached("retrieval"):
+            with work.stage("tables"):
+                found = replace(found, tables=self._picked(system, question))
         for trace, stage in REFUSED.items():
             if trace in found.trace:
                 work.failures.append(
@@ -144,24 +151,64 @@ class Stages:
         work.scores |= retrieval_scores(question, found, self._plan.k)
         work.ranked = [table.table for table in found.tables[: CUTOFFS[-1]]]
         if isinstance(found, ShownRetrieval):
-            if self._plan.oracle_tables and question.tables:
-                with work.stage("retrieval"):
-                    found = self._of_gold_tables(system, question)
             work.scores |= self._shown.scores(question, found)
         return found
 
-    def _of_gold_tables(self, system: System, question: BenchmarkQuestion) -> ShownRetrieval:
-        """What the system shows of the gold tables."""
-        found = self._kg.retrieve(
+    def _of_gold(self, system: System, question: BenchmarkQuestion) -> bool:
+        """Whether the system retrieves from the gold tables of a question alone.
+
+        Where those are given, methods that show tables do, and where sizes are measured, all do.
+        """
+        if not (self._plan.oracle_tables and question.tables):
+            return False
+        return self._plan.scaling or isinstance(self._retriever(system), ShowingRetriever)
+
+    def _retriever(self, system: System) -> Retriever:
+        choice = Choice(system.format, system.embedding)
+        return self._kg.retrievers.get(system.method, choice, self._guides.get(system.name))
+
+    def _found(
+        self, system: System, question: BenchmarkQuestion, tables: Sequence[str] | None = None
+    ) -> Retrieval:
+        """What the system finds, in all tables or in these."""
+        return self._kg.retrieve(
             question.text,
             self._plan.k,
             system.method,
+            format=system.format,
             embedding=system.embedding,
             llm=self._guides.get(system.name),
-            tables=list(question.tables),
+            rerank=self._plan.assist_of(system) == RERANK,
+            tables=tables,
         )
-        assert isinstance(found, ShownRetrieval)
-        return found
+
+    def _picked(self, system: System, question: BenchmarkQuestion) -> tuple[ScoredTable, ...]:
+        """The tables that the system finds in the whole graph, the best first."""
+        retriever = self._retriever(system)
+        if isinstance(retriever, ShowingRetriever):
+            return retriever.picked(question.text)
+        return tuple(self._found(system, question).tables)
+
+    def _afresh(self, system: System) -> Path | None:
+        """An empty folder for the databases of a system whose making is measured."""
+        if not self._plan.scaling or self._scratch is None:
+            return None
+        return self._scratch / str(self._plan.systems.index(system))
+
+    def _measure(self, work: _Work, found: Retrieval) -> None:
+        """Measure what the question's first prompt holds, and what was encoded for it."""
+        question = work.question
+        if self._prompts is None or not question.tables or not work.reached("retrieval"):
+            return
+        records = (self._kg.catalogue.tables[table] for table in question.tables)
+        work.size = {"cells": sum((record.rows - FIRST_LINE) * record.width for record in records)}
+        if isinstance(found, ShownRetrieval):
+            work.size |= {"encoded": found.encoded, "shown": int(bool(found.shown))}
+        probe = PromptProbe()
+        with work.stage("prompt"), suppress(LLMPendingError):
+            self._prompts(work.system, probe)(put(found, asked(question)))
+        if probe.tokens is not None:
+            work.size["tokens"] = probe.tokens
 
     def _answer(self, work: _Work, found: Retrieval) -> Answer | None:
         answer = None
@@ -212,6 +259,7 @@ class _Work:
         self.ranked: list[str] = []
         self.failures: list[Failure] = []
         self.ms: dict[str, float] = {}
+        self.size: dict[str, int] = {}
         self.answer: Answer | None = None
         self.verdict: str | None = None
 
@@ -247,6 +295,7 @@ class _Work:
             usage=meter.to_json(),
             prompt="" if self.answer is None else self.answer.prompt,
             triples=tuple(map(_in_words, found.triples[:TRIPLES_SHOWN])),
+            size=self.size,
         )
 
 

@@ -30,6 +30,7 @@ SINGLE: dict[str, type | tuple[type, ...]] = {
     "judge": bool,
     "temperature": (int, float),
     "oracle_tables": bool,
+    "scaling": bool,
 }
 
 
@@ -81,7 +82,8 @@ class RunPlan:
     """Plan of a run: the questions of one split, and the systems that retrieve or answer them.
 
     `k` is the number of triples; `temperature` None means the thesis's temperatures; with `oracle_tables`
-    answers are made from the gold tables alone; after `settled`, `model` and `assist` apply to systems that
+    answers are made from the gold tables alone, and so they are with `scaling`, which measures prompts and encoded
+    texts by the size of tables; after `settled`, `model` and `assist` apply to systems that
     name none.
     """
 
@@ -94,6 +96,7 @@ class RunPlan:
     judge: bool = False
     temperature: float | None = None
     oracle_tables: bool = False
+    scaling: bool = False
     tables: int = 0
     model: str | None = None
     assist: str = RULES
@@ -111,6 +114,7 @@ class RunPlan:
             "judge": self.judge,
             "temperature": self.temperature,
             "oracle_tables": self.oracle_tables,
+            "scaling": self.scaling,
             "model": self.model,
             "assist": self.assist,
             "systems": [system.to_json() for system in self.systems],
@@ -156,6 +160,7 @@ def make_plan(
     judge: bool = False,
     temperature: float | None = None,
     oracle_tables: bool = False,
+    scaling: bool = False,
 ) -> RunPlan:
     """Plan a run of a benchmark folder over a graph that holds its tables.
 
@@ -186,7 +191,8 @@ def make_plan(
         answers or judge,
         judge,
         temperature,
-        oracle_tables,
+        oracle_tables or scaling,
+        scaling,
         len(kg.catalogue.tables),
     )
 

@@ -270,7 +270,10 @@ class ShownGold:
         return read | _columns(question.extra.get("scan_cols")) if read else set()
 
     def values(self, question: BenchmarkQuestion) -> set[Value]:
-        """The values in the gold tables that the gold SQL names in quotes."""
+        """The values that the question's file names (``values``), or that its gold SQL names in quotes."""
+        given = question.extra.get("values")
+        if given:
+            return {(str(table), int(column), str(text)) for table, column, text in given}
         sql = str(question.extra.get("sql") or "")
         named = {_plain(one or other) for one, other in _QUOTED.findall(sql)}
         found: set[Value] = set()

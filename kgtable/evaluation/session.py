@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from kgtable.config import Settings
@@ -165,9 +166,18 @@ def evaluate(
             models.answering(system)
     if models.batches.used and len(models.connected) > 1:
         raise UsageError("A batch holds the requests of one model.", hint="Run one model at a time.")
-    stages = Stages(kg, plan, _answerers(kg, plan, settings, models), judge=judge, guides=guides)
-    workers = settings.concurrency if models.connected else 1
-    run = execute(kg, plan, stages, workers=workers, keep=keep, resume=resume, progress=progress)
+    with TemporaryDirectory(prefix="kgtable-eval-") as scratch:
+        stages = Stages(
+            kg,
+            plan,
+            _answerers(kg, plan, settings, models),
+            judge=judge,
+            guides=guides,
+            prompts=_prompts(kg, plan, settings),
+            scratch=Path(scratch),
+        )
+        workers = settings.concurrency if models.connected and not plan.scaling else 1
+        run = execute(kg, plan, stages, workers=workers, keep=keep, resume=resume, progress=progress)
     waiting = models.pending()
     if not waiting:
         return run
@@ -183,10 +193,21 @@ def evaluate(
 def _answerers(
     kg: KnowledgeGraph, plan: RunPlan, settings: Settings, models: Models
 ) -> Callable[[System], Answerer]:
-    source = TableReader(kg.store, kg.names)
+    prompts = _prompts(kg, plan, settings)
 
     def make(system: System) -> Answerer:
-        llm = models.answering(system)
+        return prompts(system, models.answering(system))
+
+    return make
+
+
+def _prompts(
+    kg: KnowledgeGraph, plan: RunPlan, settings: Settings
+) -> Callable[[System, LLM | None], Answerer]:
+    """What makes the answerer of a system with a model, or with none."""
+    source = TableReader(kg.store, kg.names)
+
+    def make(system: System, llm: LLM | None) -> Answerer:
         solver = make_solver(system.method, kg.retrievers, source) if system.retrieves else None
         if solver is not None:
             return solver_answerer(solver, source, llm)

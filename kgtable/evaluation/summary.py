@@ -223,6 +223,8 @@ def _question_json(record: Record) -> dict[str, Any]:
         item["answer"] = record.answer
     if record.verdict is not None:
         item["verdict"] = record.verdict
+    if record.size:
+        item["size"] = dict(record.size)
     if record.failures:
         # messages hold what differs from run to run, such as ports and request ids
         item["failures"] = [{"stage": found.stage, "cause": found.cause} for found in record.failures]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,13 @@ LIFT = 6.0
 """What the difference of 1 in a table's final score is in logits."""
 
 
+class ReasonerLanguage(StrEnum):
+    """What a model writes the answer's program in: kgtable's algebra, or DuckDB's SQL in a process of its own."""
+
+    PROGRAM = "program"
+    SQL = "sql"
+
+
 @dataclass(frozen=True)
 class DmralOptions:
     """The options of the method ``dmral``.
@@ -56,7 +64,8 @@ class DmralOptions:
     `candidates` tables of the question and `per_subquestion` of each sub-question are looked at, groups are
     built around the best `seeds`. A group that covers less than `gap` of the question has a gap, for
     which `residual` tables are looked for. Without `subquestions` or `gaps` these steps are left out.
-    `steps` is how often a program may be repaired. Raises `RetrievalError` for numbers out of range.
+    `steps` is how often a program may be repaired, `language` what a model writes it in. Raises
+    `RetrievalError` for numbers out of range.
     """
 
     candidates: int = 30
@@ -68,6 +77,7 @@ class DmralOptions:
     residual: int = 3
     unions: bool = True
     steps: int = 2
+    language: ReasonerLanguage = ReasonerLanguage.PROGRAM
 
     def __post_init__(self) -> None:
         require_range(self, ("candidates", "seeds", "per_subquestion", "residual"))

@@ -1,15 +1,16 @@
 """The reasoner of DMRAL (section 5): a program that grows over the sub-questions, executed, repaired a few times.
 
-With a language model it writes the program along the sub-questions; a program that fails goes back with its error,
-`DmralOptions.steps` times at most, and what still fails is no answer. Without one, programs over two joined tables
-are composed (`kgtable.systems.dmral.joined_programs`) where the question speaks of both, and kgtable's rules
-answer everything else.
+With a language model it writes the program along the sub-questions, in kgtable's algebra or in SQL; a program that
+fails goes back with its error, `DmralOptions.steps` times at most, and what still fails is no answer. Without one,
+programs over two joined tables are composed (`kgtable.systems.dmral.joined_programs`) where the question speaks of
+both, and kgtable's rules answer everything else.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import combinations
 from string import Template
@@ -21,7 +22,7 @@ from kgtable.answering.evidence import Evidence, TableSource
 from kgtable.answering.program_answers import RULES, answer_by_rules, citations_of, relations_of
 from kgtable.answering.prompting import one_line
 from kgtable.answering.written_programs import read_program
-from kgtable.errors import KgtableError
+from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
@@ -30,13 +31,16 @@ from kgtable.programs.batch_execution import Session, texts
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import format_decimal
+from kgtable.programs.scalars import format_decimal, text_of
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
-from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever, DmralOptions
+from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever, DmralOptions, ReasonerLanguage
 from kgtable.systems.dmral.decomposition import unmarked
 from kgtable.systems.dmral.joined_programs import ComposedProgram, JoinComposer, joins_between
+from kgtable.systems.tablerag.actions import EMPTY, Observation
+from kgtable.systems.tablerag.code_actions import SandboxError, SqlActions
+from kgtable.systems.tablerag.react import judge_run
 
 TABLES_JOINED = 3
 """The best tables of which pairs are joined without a model."""
@@ -59,6 +63,16 @@ _SCHEMA: Mapping[str, Any] = {
     "required": ["steps", "program"],
     "additionalProperties": False,
 }
+_SQL_SCHEMA: Mapping[str, Any] = {
+    **_SCHEMA,
+    "properties": {"steps": _SCHEMA["properties"]["steps"], "sql": {"type": ["string", "null"]}},
+    "required": ["steps", "sql"],
+}
+_PROGRAMS = "answering/prompts/programs.txt"
+
+UNCHECKED = "The program was written by a language model and its reading was not checked."
+LONGEST_STATEMENT = 2_000
+"""Characters of a statement in SQL that an answer tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,40 +128,53 @@ class StepwiseSolver:
 
     def _by_model(self, evidence: Evidence, llm: LLM, on_text: OnText | None) -> Answer:
         retrieval = evidence.retrieval
-        system = Template((_FOLDER / "reason.txt").read_text(encoding="utf-8")).substitute(
-            programs=(PACKAGE / "answering" / "prompts" / "programs.txt").read_text(encoding="utf-8").strip()
-        )
-        messages: list[Message] = [
-            {"role": "system", "content": system},
-            {"role": "user", "content": self._shown(evidence)},
-        ]
+        tables = evidence.tables[:TABLES_SHOWN]
+        in_sql = self._options.language is ReasonerLanguage.SQL
         meter = UsageMeter()
         steps: tuple[str, ...] = ()
         fault = ""
-        for _ in range(self._options.steps + 1):
-            reply = llm.complete(
-                Request(tuple(messages), schema=_SCHEMA, stage="answer", max_tokens=2_000), on_text=on_text
+        with closing(SqlActions(evidence, tables if in_sql else ())) as sql:
+            instructions = (
+                _read("reason_sql", language=sql.instructions())
+                if in_sql
+                else _read("reason", programs=(PACKAGE / _PROGRAMS).read_text(encoding="utf-8").strip())
             )
-            meter.add("answer", reply.usage)
-            data = reply.data or {}
-            steps = tuple(str(step) for step in data.get("steps") or ())
-            written = data.get("program")
-            if written is None:
-                fault = "The model found no program."
-                break
-            try:
-                program = read_program(written, evidence)
-                result = run(program, relations_of(evidence.source))
-                if result.empty:
-                    raise KgtableError("The result is empty: no row fits.")
-                return self._computed(program, result, evidence, llm, steps, messages, meter)
-            except (KgtableError, ArithmeticError, RecursionError) as error:
-                fault = error.message if isinstance(error, KgtableError) else str(error)
-                mend = Template((_FOLDER / "refine.txt").read_text(encoding="utf-8"))
-                messages += [
-                    {"role": "assistant", "content": json.dumps(data, ensure_ascii=False)},
-                    {"role": "user", "content": mend.substitute(fault=_data(fault[:500]))},
-                ]
+            messages: list[Message] = [
+                {"role": "system", "content": instructions},
+                {"role": "user", "content": self._shown(evidence)},
+            ]
+            schema = _SQL_SCHEMA if in_sql else _SCHEMA
+            for _ in range(self._options.steps + 1):
+                request = Request(tuple(messages), schema=schema, stage="answer", max_tokens=2_000)
+                reply = llm.complete(request, on_text=on_text)
+                meter.add("answer", reply.usage)
+                data = reply.data or {}
+                steps = tuple(str(step) for step in data.get("steps") or ())
+                written = data.get("sql" if in_sql else "program")
+                if written is None:
+                    fault = "The model found no program."
+                    break
+                try:
+                    ran = sql.run(written) if in_sql else None
+                    found = _by_sql(ran, evidence, tables) if ran else _by_program(written, evidence)
+                except (KgtableError, ArithmeticError, RecursionError) as error:
+                    if isinstance(error, (SandboxError, MissingExtraError)):
+                        raise
+                    fault = error.message if isinstance(error, KgtableError) else str(error)
+                    messages += [
+                        {"role": "assistant", "content": json.dumps(data, ensure_ascii=False)},
+                        {"role": "user", "content": _read("refine", fault=_data(fault[:500]))},
+                    ]
+                    continue
+                return replace(
+                    found,
+                    method=retrieval.method,
+                    model=llm.model,
+                    reasoning="\n".join(steps),
+                    prompt=_as_text(messages),
+                    usage=meter.to_json(),
+                    retrieval=retrieval,
+                )
         return Answer(
             question=retrieval.question,
             text="",
@@ -158,39 +185,6 @@ class StepwiseSolver:
             prompt=_as_text(messages),
             usage=meter.to_json(),
             retrieval=retrieval,
-        )
-
-    def _computed(
-        self,
-        program: Program,
-        result: ProgramResult,
-        evidence: Evidence,
-        llm: LLM,
-        steps: tuple[str, ...],
-        messages: Sequence[Message],
-        meter: UsageMeter,
-    ) -> Answer:
-        citations, count = citations_of([result], evidence)
-        said = _texts(program, {id: relations_of(evidence.source)[id] for id in tables_of(program)})
-        value = result.value
-        number = None if value is None or value.number is None else format_decimal(value.number)
-        return Answer(
-            question=evidence.retrieval.question,
-            text="; ".join(said[:MOST_VALUES]),
-            value=number,
-            unit=value.unit if value is not None and number is not None else None,
-            grounded=bool(citations),
-            reasons=("The program was written by a language model and its reading was not checked.",),
-            citations=citations,
-            calculation=result.derivation,
-            program=program,
-            cells_read=count,
-            method=evidence.retrieval.method,
-            model=llm.model,
-            reasoning="\n".join(steps),
-            prompt=_as_text(messages),
-            usage=meter.to_json(),
-            retrieval=evidence.retrieval,
         )
 
     def _shown(self, evidence: Evidence) -> str:
@@ -218,6 +212,53 @@ class StepwiseSolver:
                 lines.append(f"{evidence.alias(one)} and {evidence.alias(other)} are parts of one table")
         lines.append(">>>")
         return "\n".join(lines)
+
+
+def _read(prompt: str, **texts: str) -> str:
+    return Template((_FOLDER / f"{prompt}.txt").read_text(encoding="utf-8")).substitute(texts)
+
+
+def _by_program(written: Any, evidence: Evidence) -> Answer:
+    """What a program gives. Raises `KgtableError` where it cannot be executed, or gives nothing."""
+    program = read_program(written, evidence)
+    result = run(program, relations_of(evidence.source))
+    if result.empty:
+        raise KgtableError(EMPTY)
+    citations, count = citations_of([result], evidence)
+    said = _texts(program, {id: relations_of(evidence.source)[id] for id in tables_of(program)})
+    value = result.value
+    number = None if value is None or value.number is None else format_decimal(value.number)
+    return Answer(
+        question=evidence.retrieval.question,
+        text="; ".join(said[:MOST_VALUES]),
+        value=number,
+        unit=value.unit if value is not None and number is not None else None,
+        grounded=bool(citations),
+        reasons=(UNCHECKED,),
+        citations=citations,
+        calculation=result.derivation,
+        program=program,
+        cells_read=count,
+    )
+
+
+def _by_sql(found: Observation, evidence: Evidence, tables: Sequence[str]) -> Answer:
+    """What a statement gave, with the cells that it read. Raises `KgtableError` where it failed or gave nothing."""
+    if not found.succeeded:
+        raise KgtableError(found.text)
+    text = "; ".join(text_of(value) for value in found.values[:MOST_VALUES])
+    verdict = judge_run(text, [found], evidence, tables)
+    return Answer(
+        question=evidence.retrieval.question,
+        text=text,
+        value=verdict.value,
+        unit=verdict.unit,
+        grounded=verdict.grounded and bool(verdict.citations),
+        reasons=(UNCHECKED,),
+        citations=verdict.citations,
+        calculation=str(found.action)[:LONGEST_STATEMENT],
+        cells_read=verdict.cells_read,
+    )
 
 
 def _data(text: str) -> str:

@@ -226,6 +226,12 @@ class DatabaseShelf:
         self.encoded = 0
         """Texts encoded so far: those of queries are not counted."""
 
+    def start_afresh(self, folder: Path) -> None:
+        """Forget all databases; those that are made from now on are kept in this folder."""
+        with self._lock:
+            self._folder = folder
+            self._kept.clear()
+
     def get(self, id: str) -> TableDatabases:
         """The databases of a table. Raises `GraphNotFoundError` where there is none."""
         with self._lock:

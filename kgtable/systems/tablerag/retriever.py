@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from string import Template
 from typing import Any, Protocol
 
@@ -242,6 +243,20 @@ class ShowingRetriever:
     def _changed(self, **changes: Any) -> ShowingRetriever:
         kept = {"most_tables": self._most, "within": self._within, "llm": self._llm, **changes}
         return ShowingRetriever(self._view, self._base, self._shelf, self._reader, self._labels, **kept)
+
+    def prepare(self, question: str, folder: Path | None = None) -> None:
+        """Load what a first question would wait for, but look into no table.
+
+        With a `folder`, databases that were made before are forgotten, and new ones are kept there.
+        """
+        if folder is not None:
+            self._shelf.start_afresh(folder)
+        self._picked(question)
+        self._asked(question, ())
+
+    def picked(self, question: str) -> tuple[ScoredTable, ...]:
+        """The tables of the corpus in the order in which they would be looked at."""
+        return tuple(self._picked(question))
 
     def retrieve(self, question: str, k: int) -> ShownRetrieval:
         """At most `k` triples of the columns and cells that were found, and what a model is shown.

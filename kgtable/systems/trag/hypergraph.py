@@ -32,6 +32,7 @@ from kgtable.systems.trag.table_graph import (
     sharing_predicates,
     sharing_subjects,
 )
+from kgtable.systems.trag.text_shapes import TextShape, installed_shape
 from kgtable.systems.trag.trag_options import CLUSTERS, TYPICAL, Feature, TableRelation
 
 SEED, TRIALS = 42, 10
@@ -97,7 +98,7 @@ class Hypergraph:
         typical: int = TYPICAL,
         embedding: str = "",
     ) -> Hypergraph:
-        """Cluster all tables by each feature; `embedding` names what the semantic one was made by.
+        """Cluster all tables by each feature; `embedding` names what the features were made by.
 
         Raises `MissingExtraError` without scikit-learn."""
         made: dict[Feature, Clustering] = {}
@@ -198,7 +199,7 @@ class Hypergraph:
     def load(
         cls, path: Path, tables: Sequence[str], texts: Sequence[str], space: FeatureSpace, embedding: str = ""
     ) -> Hypergraph | None:
-        """The saved hypergraph brought up to date; None where there is none, or one by another embedding."""
+        """The saved hypergraph brought up to date; None where there is none, or one by other features."""
         bare: Hypergraph | None = None
         with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged file is made anew
             bare = cls._read(json.loads(path.read_text(encoding="utf-8")))
@@ -318,7 +319,16 @@ class TableHypergraph:
     def space(self) -> FeatureSpace:
         """The features of the tables."""
         vectors = self.index.vectors
-        return FeatureSpace.of(self.texts, None if vectors is None else vectors.tables)
+        return FeatureSpace.of(self.texts, None if vectors is None else vectors.tables, self._shape)
+
+    @cached_property
+    def _shape(self) -> TextShape:
+        return installed_shape()
+
+    @property
+    def made_by(self) -> str:
+        """The embedding and the text shape that the features are made by."""
+        return ", ".join(filter(None, (self.index.embedding, self._shape.name)))
 
     def hyperedges(self, clusters: int, typical: int) -> Hypergraph:
         """The hypergraph with so many clusters and typical tables."""
@@ -330,20 +340,19 @@ class TableHypergraph:
     def _read(self, clusters: int, typical: int) -> Hypergraph | None:
         if self._stored is None:
             return None
-        ids, embedding = self.index.corpus.table_ids, self.index.embedding
-        found = Hypergraph.load(self._stored, ids, self.texts, self.space, embedding)
+        ids = self.index.corpus.table_ids
+        found = Hypergraph.load(self._stored, ids, self.texts, self.space, self.made_by)
         return found if found and (found.clusters, found.typical) == (clusters, typical) else None
 
     def _make(self, clusters: int, typical: int) -> Hypergraph:
         tables, texts = self.index.corpus.table_ids, self.texts
-        key = hashlib.sha256(repr((self.index.embedding, clusters, typical, tables, texts)).encode())
+        key = hashlib.sha256(repr((self.made_by, clusters, typical, tables, texts)).encode())
         if self.index.vectors is not None:
             key.update(np.ascontiguousarray(self.index.vectors.tables).tobytes())
         path = cache_folder() / "hypergraphs" / f"{key.hexdigest()}.json"
-        embedding = self.index.embedding
-        found = Hypergraph.load(path, tables, texts, self.space, embedding)
+        found = Hypergraph.load(path, tables, texts, self.space, self.made_by)
         if found is None:
-            found = Hypergraph.build(tables, texts, self.space, clusters, typical, embedding)
+            found = Hypergraph.build(tables, texts, self.space, clusters, typical, self.made_by)
             path.parent.mkdir(parents=True, exist_ok=True)
             found.save(path)
         return found

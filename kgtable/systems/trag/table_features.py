@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,6 +13,7 @@ from kgtable.errors import MissingExtraError
 from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Floats
+from kgtable.systems.trag.text_shapes import LexicalShape, TextShape, without_markers
 from kgtable.systems.trag.trag_options import Feature
 
 Rows: TypeAlias = "Matrix | sp.csr_matrix"
@@ -31,73 +31,6 @@ def linearised(content: TableContent) -> str:
     return f"[Table] [Caption] {' '.join(caption.split())}{headers}"
 
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
-_MARKER = re.compile(r"\[(?:Table|Caption|Header)\]")
-_FUNCTION_WORDS = frozenset(
-    re.findall("[a-z]+", "a an and as at by for from in into is of off on or over per the to under up with")
-)
-_NAMING_ENDINGS = ("tion", "sion", "ment", "ness", "ity", "er", "or", "ist", "ship", "ism", "ance", "ence")
-_VERB_ENDINGS = ("ing", "ed", "ise", "ize", "ate")
-_ADJECTIVE_ENDINGS = ("al", "ic", "ous", "ful", "ive", "able", "ible", "ary", "ish")
-_ROLES = (_NAMING_ENDINGS, _VERB_ENDINGS, _ADJECTIVE_ENDINGS)
-
-SHAPE = (
-    "tokens",
-    "words",
-    "mean length of words",
-    "distinct words, share",
-    "numbers, share",
-    "years, share",
-    "punctuation, share",
-    "brackets, share",
-    "capitalised words, share",
-    "abbreviations, share",
-    "function words, share",
-    "words with a noun's ending, share",
-    "words with a verb's ending, share",
-    "words with an adjective's ending, share",
-    "headers",
-    "words in a header",
-)
-"""The components of the structural feature."""
-
-
-def shape_of(text: str) -> list[float]:
-    """The shape of a text, one number for each of `SHAPE`; counts as logarithms.
-
-    The paper counts tokens, parts of speech and punctuation with spaCy. Endings and function words stand in
-    for the parts of speech: a header is no sentence that could be tagged, and no model has to be installed.
-    """
-    headers = text.count("[Header]")
-    plain = _MARKER.sub(" ", text)
-    tokens = _TOKEN.findall(plain)
-    words = [token for token in tokens if token[0].isalpha()]
-    lower = [word.lower() for word in words]
-    count, named = max(len(tokens), 1), max(len(words), 1)
-    numbers = [token for token in tokens if token[0].isdigit()]
-    marks = [token for token in tokens if not token[0].isalnum()]
-    after_caption = sum(len(_TOKEN.findall(part)) for part in text.split("[Header]")[1:])
-    return [
-        float(np.log1p(len(tokens))),
-        float(np.log1p(len(words))),
-        sum(map(len, words)) / named,
-        len(set(lower)) / named,
-        len(numbers) / count,
-        sum(len(number) == 4 and number[:2] in {"18", "19", "20"} for number in numbers) / count,
-        len(marks) / count,
-        sum(mark in "()[]{}" for mark in marks) / count,
-        sum(word[0].isupper() for word in words) / named,
-        sum(len(word) > 1 and word.isupper() for word in words) / named,
-        sum(word in _FUNCTION_WORDS for word in lower) / named,
-        *(sum(len(word) > 4 and word.endswith(endings) for word in lower) / named for endings in _ROLES),
-        float(np.log1p(headers)),
-        float(np.log1p(after_caption / max(headers, 1))),
-    ]
-
-
-Shape: TypeAlias = Callable[[str], Sequence[float]]
-"""What gives the components of the structural feature of a text, always as many."""
-
 WORDS_KEPT = 4_096
 """Most frequent words that the heuristic feature counts."""
 
@@ -113,20 +46,22 @@ class FeatureSpace:
     _mean: Floats
     _deviation: Floats
     _words: Any
-    _shape: Shape
+    _shape: TextShape
 
     @classmethod
-    def of(cls, texts: Sequence[str], vectors: Matrix | None, shape: Shape = shape_of) -> FeatureSpace:
+    def of(cls, texts: Sequence[str], vectors: Matrix | None, shape: TextShape | None = None) -> FeatureSpace:
         """The features of linearised tables; `vectors` are those of the search index, shape (tables, d).
 
-        The structural feature is what `shape` measures of a text, each component standardised over all tables.
+        The structural feature is what `shape` (by default `LexicalShape`) measures of a text, each component
+        standardised over all tables.
         Raises `MissingExtraError` without scikit-learn.
         """
         try:
             from sklearn.feature_extraction.text import TfidfVectorizer
         except ImportError:
             raise MissingExtraError("The method trag", "trag") from None
-        known = np.array([shape(text) for text in texts or [""]], dtype=np.float32)
+        shape = shape or LexicalShape()
+        known = shape.measure(texts or [""])
         shapes = known[: len(texts)]
         mean, deviation = known.mean(0), np.maximum(known.std(0), 1e-6)
         words = TfidfVectorizer(
@@ -135,8 +70,8 @@ class FeatureSpace:
             sublinear_tf=True,
             dtype=np.float32,
         )
-        words.fit([*(_MARKER.sub(" ", text) for text in texts), "table"])
-        plain = [_MARKER.sub(" ", text) for text in texts]
+        plain = list(map(without_markers, texts))
+        words.fit([*plain, "table"])
         width = len(words.vocabulary_)
         counted = sp.csr_matrix(words.transform(plain) if plain else np.zeros((0, width), dtype=np.float32))
         rows: dict[Feature, Rows] = {} if vectors is None else {Feature.SEMANTIC: np.asarray(vectors)}
@@ -149,7 +84,7 @@ class FeatureSpace:
         found: dict[Feature, Floats] = {}
         if vector is not None and Feature.SEMANTIC in self.rows:
             found[Feature.SEMANTIC] = vector
-        shape = np.array(self._shape(question), dtype=np.float32)
+        shape = self._shape.measure([question])[0]
         found[Feature.STRUCTURAL] = _of_length_one(((shape - self._mean) / self._deviation)[None])[0]
         counted = sp.csr_matrix(self._words.transform([question]))
         found[Feature.HEURISTIC] = np.asarray(counted.todense(), dtype=np.float32)[0]

@@ -213,6 +213,34 @@ def test_a_server_that_fails_is_told(graph: KnowledgeGraph) -> None:
     assert answer.usage["requests"] == 4
 
 
+def test_every_failure_in_one_run_over_a_server_ends_in_a_right_answer(graph: KnowledgeGraph) -> None:
+    nobody = {**TOTAL, "rows": {**ACME, "condition": {**ACME["condition"], "right": "Nobody"}}}
+    replies = [
+        step(),  # no action
+        step({"op": "sum", "argument": "Amount"}),  # an error of syntax
+        step(nobody),  # an empty result
+        step(TOTAL),
+        step(answer="99 EUR"),  # a contradiction
+        step(answer="55 EUR"),
+    ]
+    script = ["{broken", NO_QUERIES, NO_QUERIES, "no step", *replies]
+    texts = [reply if isinstance(reply, str) else json.dumps(reply) for reply in script]
+    method = f"{METHOD},steps=6"
+    with ScriptedServer([Fail(500), *texts]) as server:
+        answer = graph.ask(QUESTION, method=method, model="any", base_url=server.base_url, retries=2)
+    assert (answer.text, answer.verified) == ("55 EUR", True)
+    for told in ("no action was given", "Error:", "The result is empty", "55", "does not follow"):
+        assert told in answer.prompt
+    with ScriptedServer(
+        [json.dumps(reply) for reply in (NO_QUERIES, NO_QUERIES, *[step(ACME)] * 3)]
+    ) as server:
+        endless = graph.ask(
+            QUESTION, method=f"{METHOD},steps=2", model="any", base_url=server.base_url, retries=2
+        )
+    assert (endless.text, endless.verified) == ("", False)
+    assert "no answer after 2 actions" in endless.reasons[0]
+
+
 def test_a_model_that_ends_raises_nothing_but_its_own_error(graph: KnowledgeGraph) -> None:
     with pytest.raises(LLMReplyError, match="no further reply"):
         asked(graph, [step(TOTAL)])

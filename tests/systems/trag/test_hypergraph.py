@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Matrix, normalise
+from kgtable.index.postings import Floats
 from kgtable.systems.trag.hypergraph import MOST_MOVED, Hypergraph
-from kgtable.systems.trag.table_features import SHAPE, FeatureSpace, linearised, shape_of, similarities
+from kgtable.systems.trag.table_features import FeatureSpace, linearised, similarities
+from kgtable.systems.trag.text_shapes import SHAPE, shape_of
 from kgtable.systems.trag.trag_options import Feature
 
 TOPICS = {
@@ -171,9 +174,18 @@ def test_the_structural_feature_is_standardised() -> None:
     assert len(ids) == len(rows)
 
 
+class LettersAndGaps:
+    """A shape of two numbers."""
+
+    name = "letters and gaps"
+
+    def measure(self, texts: Sequence[str]) -> Floats:
+        return np.array([(len(text), text.count(" ")) for text in texts], dtype=np.float32)
+
+
 def test_the_structural_feature_may_be_measured_otherwise() -> None:
     texts = ["[Table] [Caption] a", "[Table] [Caption] a b c", "[Table] [Caption] a b c d e"]
-    space = FeatureSpace.of(texts, None, lambda text: [float(len(text)), float(text.count(" "))])
+    space = FeatureSpace.of(texts, None, LettersAndGaps())
     rows = space.rows[Feature.STRUCTURAL]
     assert rows.shape == (3, 2)
     assert space.of_question("a b c d e f", None)[Feature.STRUCTURAL].shape == (2,)

@@ -1,0 +1,152 @@
+"""A benchmark of growing tables, and what a run over it measures by their size."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgtable
+from kgtable.config import Settings
+from kgtable.errors import BenchmarkError
+from kgtable.evaluation.benchmark import Benchmark, check_benchmark
+from kgtable.evaluation.evaluated_systems import systems
+from kgtable.evaluation.grown_tables import KEY_COLUMNS, QUESTIONS, grown_table, growth_benchmark
+from kgtable.evaluation.report import report_html, report_json
+from kgtable.evaluation.run import Run
+from kgtable.evaluation.run_plan import make_plan, shapes
+from kgtable.evaluation.scaling import growth, growth_lines
+from kgtable.evaluation.session import evaluate
+from kgtable.evaluation.summary import result_json
+
+SIZES = (20, 40)
+METHODS = ("tablerag", "read-table:context=2000", "read-schema", "bm25")
+CELLS = tuple(size * size for size in SIZES)
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Benchmark, kgtable.KnowledgeGraph]]:
+    root = tmp_path_factory.mktemp("growth")
+    growth_benchmark(root / "grown", SIZES)
+    with kgtable.build(root / "grown" / "tables", root / "graph", embedding="minilm") as graph:
+        yield Benchmark(root / "grown"), graph
+
+
+@pytest.fixture(scope="module")
+def measured(
+    grown: tuple[Benchmark, kgtable.KnowledgeGraph], tmp_path_factory: pytest.TempPathFactory
+) -> Run:
+    benchmark, graph = grown
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGTABLE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return run(graph, benchmark)
+
+
+def run(
+    graph: kgtable.KnowledgeGraph, benchmark: Benchmark, methods: tuple[str, ...] = METHODS, **options: Any
+) -> Run:
+    plan = make_plan(graph, benchmark, systems(methods), **{"scaling": True, **options})
+    found = evaluate(graph, plan, Settings(model="none"))
+    assert isinstance(found, Run)
+    return found
+
+
+def test_the_generator_is_seeded_and_keeps_the_rows_of_the_questions(tmp_path: Path) -> None:
+    small, large = grown_table(20), grown_table(40)
+    assert (len(large), len(large[0])) == (41, 40)
+    assert grown_table(20) == small != grown_table(20, seed=1)
+    for name in KEY_COLUMNS:
+        columns = [[row[table[0].index(name)] for row in table[1:21]] for table in (small, large)]
+        assert columns[0] == columns[1]
+    for folder in ("one", "two"):
+        growth_benchmark(tmp_path / folder, [20])
+    one, two = (sorted(path for path in (tmp_path / f).rglob("*") if path.is_file()) for f in ("one", "two"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+
+
+def test_gold_is_there_and_answers_are_those_of_the_rows(
+    grown: tuple[Benchmark, kgtable.KnowledgeGraph],
+) -> None:
+    benchmark, graph = grown
+    assert check_benchmark(benchmark, shapes(graph)) == []
+    table = grown_table(20)
+    places = {name: place for place, name in enumerate(table[0])}
+    counted = next(
+        q
+        for q in benchmark.questions("growth")
+        if q.text == "How many orders were returned to the warehouse?"
+    )
+    rows = [row for row in table[1:] if row[places["Order status"]] == "Returned to warehouse"]
+    assert counted.answers == (str(len(rows)),)
+    assert counted.extra["values"] == [["orders-20", places["Order status"], "Returned to warehouse"]]
+
+
+@pytest.mark.parametrize("size", [5, 4_000])
+def test_a_size_that_cannot_be_made_is_refused(size: int, tmp_path: Path) -> None:
+    with pytest.raises(BenchmarkError, match="cannot be made"):
+        growth_benchmark(tmp_path / "out", [20, size])
+    assert not (tmp_path / "out").exists()
+
+
+def test_prompts_texts_and_recall_are_told_by_size(measured: Run) -> None:
+    found = {figure.name: figure for figure in growth(measured)}
+    tokens = {name: dict(points) for name, points in found["tokens"].series.items()}
+    assert tokens["tablerag"].keys() == tokens["bm25"].keys() == set(CELLS)
+    assert tokens["tablerag"][1_600] < 1.2 * tokens["tablerag"][400] < tokens["bm25"][400]
+    assert tokens["read-table:context=2000"].keys() == {400}  # the larger one is refused
+    columns = {name: dict(points) for name, points in found["column_recall"].series.items()}
+    assert columns["read-schema"] == {400: 1.0, 1_600: 1.0}
+    assert dict(found["value_recall"].series["tablerag"])[1_600] >= 0.8
+    assert dict(found["encoded"].series["read-schema"]) == {400: 0, 1_600: 0}
+    assert dict(found["encoded"].series["tablerag"]) == {400: 20, 1_600: 40}
+    assert all(value >= 0 for _, value in found["slowest"].series["tablerag"])
+    assert "match" not in found
+    told = "\n".join(growth_lines(measured))
+    assert "Tokens of the first prompt, by cells\n  tablerag" in told
+
+
+def test_the_gold_tables_alone_are_looked_at_but_tables_are_ranked_over_all(measured: Run) -> None:
+    shown = next(record for record in measured.records if record.system == "tablerag")
+    assert len(shown.tables) == len(SIZES)
+    assert all(text.startswith(f"{shown.question.rsplit('-', 1)[0]},") for text in shown.triples)
+    assert shown.scores["column_recall"] > 0
+
+
+def test_a_second_run_measures_the_same_and_takes_nothing_from_the_cache(
+    grown: tuple[Benchmark, kgtable.KnowledgeGraph], measured: Run
+) -> None:
+    benchmark, graph = grown
+    again = run(graph, benchmark, ("tablerag",))
+    assert result_json(again)["systems"] == result_json(measured)["systems"][:1]
+    assert sum(record.size.get("encoded", 0) for record in again.records) >= sum(SIZES)
+
+
+def test_answers_are_told_by_size_too(grown: tuple[Benchmark, kgtable.KnowledgeGraph]) -> None:
+    benchmark, graph = grown
+    answered = run(graph, benchmark, ("tablerag",), answers=True, limit=len(QUESTIONS))
+    (match,) = (figure for figure in growth(answered) if figure.name == "match")
+    assert dict(match.series["tablerag"])[400] >= 0.8
+
+
+def test_the_report_and_the_data_of_the_page_have_a_section(measured: Run) -> None:
+    page = report_html(measured)
+    section = page[page.index("<h2>Scaling</h2>") : page.index("<h2>Failures</h2>")]
+    assert section.count("<figure>") == len(growth(measured)) >= 6
+    assert "read-table:context=2000, 400 cells: " in section
+    figures = json.loads(json.dumps(report_json(measured)))["scaling"]["figures"]
+    assert figures[0]["series"]["tablerag"][0][0] == 400
+
+
+def test_a_run_that_measures_nothing_has_no_section(
+    grown: tuple[Benchmark, kgtable.KnowledgeGraph],
+) -> None:
+    benchmark, graph = grown
+    plain = run(graph, benchmark, ("bm25",), scaling=False, limit=1)
+    assert growth(plain) == []
+    assert "<h2>Scaling</h2>" not in report_html(plain)
+    assert not any(
+        "size" in question for system in result_json(plain)["systems"] for question in system["questions"]
+    )

@@ -1,0 +1,146 @@
+"""The structural feature: by words alone, by spaCy's tokens, by its parts of speech."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgtable
+from kgtable.errors import ConfigError, MissingExtraError
+from kgtable.systems.trag import text_shapes
+from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
+from kgtable.systems.trag.text_shapes import (
+    FLAGS,
+    PARTS_OF_SPEECH,
+    SHAPE,
+    TAGGER,
+    LexicalShape,
+    SpacyShape,
+    installed_shape,
+)
+from tests.systems.trag.test_coarse_to_fine import write
+
+TEXTS = [
+    "[Table] [Caption] GDP (net) of 2019 [Header] Total growth [Header] Port",
+    "[Table] [Caption] Rivers",
+    "",
+]
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cache of its own, and nothing remembered of what is installed."""
+    monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv(TAGGER, raising=False)
+    text_shapes._shape.cache_clear()
+    yield
+    text_shapes._shape.cache_clear()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A folder with a model that knows what part of speech three words are."""
+    spacy = pytest.importorskip("spacy")
+    language = spacy.blank("en", meta={"name": "tiny", "version": "1.0"})
+    ruler = language.add_pipe("attribute_ruler")
+    for word, part in (("growth", "NOUN"), ("of", "ADP"), ("total", "ADJ")):
+        ruler.add(patterns=[[{"LOWER": word}]], attrs={"POS": part})
+    language.to_disk(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_without_spacy_words_alone_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    shape = installed_shape()
+    assert isinstance(shape, LexicalShape)
+    assert shape.measure(TEXTS).shape == (3, len(SHAPE))
+    with pytest.raises(MissingExtraError, match="en_core_web_sm"):
+        installed_shape("en_core_web_sm")
+
+
+def test_spacy_may_be_left_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TAGGER, "none")
+    assert installed_shape().name == "lexical"
+
+
+def test_without_a_model_the_tokens_of_spacy_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    spacy = pytest.importorskip("spacy")
+    monkeypatch.setattr(spacy.util, "get_installed_models", list)
+    shape = installed_shape()
+    assert shape.name == f"spaCy {spacy.__version__}, no model"
+    rows = shape.measure(TEXTS)
+    assert rows.shape == (3, 4 + len(FLAGS))
+    told = dict(zip(("tokens", "length", "headers", "words", *FLAGS), rows[0].tolist(), strict=True))
+    count = round(np.expm1(told["tokens"]))
+    assert count == 9  # GDP ( net ) of 2019 Total growth Port
+    assert told["like_num"] == pytest.approx(1 / count)
+    assert told["is_bracket"] == pytest.approx(2 / count)
+    assert told["headers"] == pytest.approx(np.log1p(2))
+    assert np.isfinite(rows).all()
+    assert (shape.measure(TEXTS) == rows).all()
+
+
+def test_a_model_gives_parts_of_speech(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TAGGER, str(model))
+    shape = installed_shape()
+    assert shape.name.endswith("en_tiny 1.0")
+    (row,) = shape.measure(TEXTS[:1])
+    assert len(row) == 4 + len(PARTS_OF_SPEECH)
+    count = round(np.expm1(row[0]))
+    noun, _, verb, adjective, _, function, _ = row[4:] * count
+    assert (noun, verb, adjective, function) == pytest.approx((1, 0, 1, 1))
+
+
+def test_the_smallest_english_model_is_taken() -> None:
+    assert text_shapes._first(["de_core_news_sm", "en_core_web_trf", "en_core_web_md"]) == "en_core_web_md"
+    assert text_shapes._first(["en_core_web_lg", "en_core_web_sm"]) == "en_core_web_sm"
+    assert text_shapes._first(["de_core_news_sm"]) == ""
+
+
+def test_what_is_no_model_is_refused_in_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("spacy")
+    (tmp_path / "empty").mkdir()
+    for wanted in ("en_that_is_absent", str(tmp_path / "empty")):
+        with pytest.raises(ConfigError, match="cannot load the model") as caught:
+            installed_shape(wanted)
+        assert "\n" not in str(caught.value.message)
+
+
+def test_a_text_is_measured_once(model: Path) -> None:
+    spacy = pytest.importorskip("spacy")
+    first = SpacyShape(spacy.load(model), spacy.__version__)
+    rows = first.measure(TEXTS)
+    read: list[str] = []
+    language = spacy.load(model)
+    pipe = language.pipe
+
+    def counted(texts: Sequence[str]) -> Any:
+        read.extend(texts)
+        return pipe(texts)
+
+    language.pipe = counted
+    again = SpacyShape(language, spacy.__version__)
+    assert (again.measure([*TEXTS, "one more"])[:3] == rows).all()
+    assert read == ["one more"]
+    (kept,) = (text_shapes.cache_folder() / "shapes").iterdir()
+    kept.write_bytes(b"damaged")
+    assert (again.measure(TEXTS) == rows).all()
+
+
+def test_hyperedges_of_another_shape_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("spacy")
+    directory = tmp_path / "kg"
+    kgtable.build(write(tmp_path / "tables"), directory, embedding="none").close()
+    made = []
+    for tagger in ("none", "blank", "none"):
+        monkeypatch.setenv(TAGGER, tagger)
+        with kgtable.write_hypergraph(directory, clusters=2, typical=1) as graph:
+            made.append(json.loads(stored_hypergraph(graph.generation).read_text())["embedding"])
+    assert made[0] == made[2] == "none, lexical"
+    assert "spaCy" in made[1]
