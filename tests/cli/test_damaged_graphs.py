@@ -99,3 +99,33 @@ def test_a_damaged_record_of_checksums_hides_nothing_else(whole: Path, tmp_path:
     for content in (b"", b"[]", b'{"../../x.sst": 1, "000009.sst": "a"}', b"\xff"):
         record.write_bytes(content)
         assert CliRunner().invoke(main, ["sparql", COUNT, "--kg", str(kg)]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["row_table.npy", "text_terms.starts.npy", "heads.txt", "column_predicate.npy"]
+)
+def test_nothing_is_taken_over_from_a_damaged_index(whole: Path, tmp_path: Path, name: str) -> None:
+    kg = tmp_path / "kg"
+    shutil.copytree(whole / "kg", kg)
+    (path,) = kg.rglob(name)
+    data = bytearray(path.read_bytes())
+    data[-8:] = b"\x7f" * 8
+    path.write_bytes(data)
+    tables = ["build", str(whole / "tables"), "--embedding", "none"]
+    for command in (
+        ["ask", QUESTION],
+        ["retrieve", QUESTION],
+        tables,
+        ["ask", QUESTION],
+        ["retrieve", QUESTION],
+    ):
+        found = CliRunner().invoke(main, [*command, "--kg", str(kg)])
+        assert isinstance(found.exception, SystemExit | None), (command, found.exception)
+    assert found.exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["ask", "retrieve"])
+def test_a_question_that_is_no_unicode_is_refused_in_one_line(whole: Path, command: str) -> None:
+    found = CliRunner().invoke(main, [command, "\udcff radius", "--kg", str(whole / "kg")])
+    assert found.exit_code == 2
+    assert "half characters" in found.stderr
