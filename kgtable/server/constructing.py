@@ -18,8 +18,8 @@ Evaluate: TypeAlias = Callable[[str], Any]
 Slot: TypeAlias = int | ox.NamedNode | ox.Literal
 """A place in the template: the number of a variable, or a term."""
 
-LATELY = 1 << 16
-"""Triples that are remembered; the memory for them is some megabytes."""
+LATELY = 1 << 13
+"""Triples that are remembered, in some megabytes of memory."""
 _MARK = "urn:kgtable-variable:"
 
 

@@ -161,7 +161,7 @@ _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
 _XML = (ox.QueryResultsFormat.XML, ox.RdfFormat.RDF_XML)
 SHORTENED = 5_000
 """Triples of a CONSTRUCT that are written with prefixes; the others are written with whole IRIs."""
-HELD = 20_000
+HELD = 10_000
 """Triples of a CONSTRUCT that are held in memory; a longer result that can be sent in parts is made without."""
 LongResult: TypeAlias = Callable[[], Iterator[ox.Triple] | None]
 OPENING_PAUSES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
