@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -311,6 +312,10 @@ RULES: Mapping[str, ArgumentRule] = {
 """What each argument takes, by its name: one name means one thing in every call."""
 
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Surrogates: what becomes of bytes on the command line that are not UTF-8."""
+
+
 def check_arguments(call: str, arguments: Mapping[str, object]) -> None:
     """Check the arguments of a public call, given by name; None passes where it stands for a default.
 
@@ -330,6 +335,8 @@ def check_arguments(call: str, arguments: Mapping[str, object]) -> None:
             raise ArgumentError(f"{call}: {name} takes {rule.words}, not {_shown(value)}.")
         if rule.least is not None and isinstance(value, Real) and not float(value) >= rule.least:
             raise UsageError(f"{call}: {name} takes {rule.words} from {rule.least:g} on, not {value}.")
+        if name in ("question", "query") and _HALF.search(str(value)):
+            raise UsageError(f"{call}: the {name} holds half characters: it is no text in Unicode.")
 
 
 def _shown(value: object) -> str:

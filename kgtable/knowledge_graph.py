@@ -292,15 +292,15 @@ class KnowledgeGraph:
         check_arguments("retrieve", {**given, "rerank": rerank, "tables": tables})
         from kgtable.retrieval.registry import Choice
 
-        retriever = self.retrievers.get(method, Choice(format, embedding), llm)
-        if llm is not None and isinstance(retriever, ModelRetriever):
-            retriever = retriever.with_model(llm, rerank=rerank)
-        if tables is not None:
-            from kgtable.retrieval.table_texts import within
+        with self.index_faults():
+            retriever = self.retrievers.get(method, Choice(format, embedding), llm)
+            if llm is not None and isinstance(retriever, ModelRetriever):
+                retriever = retriever.with_model(llm, rerank=rerank)
+            if tables is not None:
+                from kgtable.retrieval.table_texts import within
 
-            named = [id for table in dict.fromkeys(tables) for id in self._ids(table)]
-            retriever = within(retriever, named, self.retrievers.material.triples_of)
-        with self._index_faults():
+                named = [id for table in dict.fromkeys(tables) for id in self._ids(table)]
+                retriever = within(retriever, named, self.retrievers.material.triples_of)
             found = retriever.retrieve(question, k)
         times = ", ".join(f"{step} {ms:.1f} ms" for step, ms in found.timings_ms.items())
         log.info("retrieved %d triples by %s: %s", len(found.addresses), method, times)
@@ -343,11 +343,11 @@ class KnowledgeGraph:
         for an unknown presentation or a model without an endpoint, `GraphNotFoundError` for an unknown
         table, `RetrievalError`, a leaf of `LLMError`.
         """
-        with self._index_faults():
+        with self.index_faults():
             asker = self._asker("ask", question, llm, tables, options)
             return asker.ask(question, on_text=on_text, on_found=on_found)
 
-    def _index_faults(self) -> AbstractContextManager[None]:
+    def index_faults(self) -> AbstractContextManager[None]:
         """Errors within the block are reported as damage of the index where it is damaged."""
         from kgtable.index.graph_index import index_faults
 

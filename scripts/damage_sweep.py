@@ -2,7 +2,7 @@
 
     python scripts/damage_sweep.py --places 50
 
-A graph of the samples with vectors is built. At each place of each file a bit is flipped, a block is zeroed or the
+A graph of the samples is built. At each place of each file a bit is flipped, a block is zeroed or the
 file is cut off there; then `info`, `ask`, `sparql`, `retrieve`, `export` and `build` run, each in a process of its own.
 A traceback, a signal, a run of more than a minute, or more than three lines of error is a fault; so is a build after
 which a question is not answered. Exits with 1 on a fault.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import multiprocessing
 import os
 import pkgutil
 import random
@@ -24,7 +25,8 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 import kgtable
@@ -55,7 +57,7 @@ def zero(data: bytes, place: int) -> bytes:
 DAMAGES: tuple[Damage, ...] = (flip, cut, zero)
 
 
-def commands(graph: Path, source: Path) -> dict[str, list[str]]:
+def commands(graph: Path, source: Path, embedding: str) -> dict[str, list[str]]:
     """What is run on the damaged graph."""
     kg = ["--kg", str(graph)]
     return {
@@ -64,7 +66,7 @@ def commands(graph: Path, source: Path) -> dict[str, list[str]]:
         "sparql": ["sparql", "SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }", *kg],
         "retrieve": ["retrieve", QUESTION, *kg],
         "export": ["export", *kg, "-o", "/dev/null", "--as", "nquads"],
-        "build": ["build", str(source), *kg, "-q"],
+        "build": ["build", str(source), *kg, "-q", "--embedding", embedding],
     }
 
 
@@ -75,6 +77,15 @@ def load() -> None:
         if room not in ("__main__", "integrations", "server", "evaluation") and "worker" not in module.name:
             with suppress(ImportError):
                 importlib.import_module(module.name)
+
+
+def warm_up(todo: dict[str, list[str]]) -> None:
+    """Run the reading commands here once, so that what they prepare is there in the processes that are forked."""
+    with open(os.devnull, "w") as nothing, redirect_stdout(nothing):
+        for name, arguments in todo.items():
+            if name != "build":
+                with suppress(SystemExit):
+                    command_line.main(arguments, prog_name="kgtable")
 
 
 def run(arguments: list[str]) -> tuple[int, str]:
@@ -144,9 +155,13 @@ def main() -> None:
         folder = Path(name)
         source, whole, broken = folder / "tables", folder / "whole", folder / "broken"
         shutil.copytree(SAMPLES, source)
-        status, said = run(["build", str(source), "--kg", str(whole), "--embedding", options.embedding])
+        # Builds start threads in the engine, so their processes come from one in which it never ran.
+        builder = ProcessPoolExecutor(1, multiprocessing.get_context("fork"))
+        first = ["build", str(source), "--kg", str(whole), "--embedding", options.embedding]
+        status, said = builder.submit(run, first).result()
         if status:
             sys.exit(said)
+        warm_up(commands(whole, source, options.embedding))
         done = 0
         todo = list(cases(whole, options.places, random.Random(options.seed)))
         if options.seconds < float("inf"):
@@ -157,15 +172,16 @@ def main() -> None:
             if time.monotonic() - started > options.seconds:
                 break
             done += 1
-            for name, arguments in commands(broken, source).items():
+            todo_here = commands(broken, source, options.embedding)
+            for name, arguments in todo_here.items():
                 if name in ("info", "build"):
                     shutil.rmtree(broken, ignore_errors=True)
                     shutil.copytree(whole, broken)
                     (broken / path).write_bytes(damage((whole / path).read_bytes(), place))
-                status, said = run(arguments)
+                status, said = builder.submit(run, arguments).result() if name == "build" else run(arguments)
                 fault = faults(status, said)
                 if name == "build" and not fault and not status:
-                    again, told = run(commands(broken, source)["ask"])
+                    again, told = run(todo_here["ask"])
                     outcomes[f"build, then ask: {'right' if not again else 'refused'}"] += 1
                     fault = faults(again, told)
                     said = told

@@ -7,6 +7,10 @@ and updates; meanwhile one table after another is changed and the graph built ag
 of all processes of a role the largest), open descriptors, processes, temporary files and files of the graph are
 sampled. The medians of the second and of the last quarter of the run are compared: the first quarter loads
 libraries and fills caches. Exits with 1 on growth of more than a fifth and 30 MiB (or 20 files), or on a fault.
+
+A store on disk grows with each write until the engine compacts it, so its size goes up and down: of the graph's
+folder the smallest sizes in the quarters are compared, hard links counted once. Now and then a copy of the newest
+version is compacted; the folder may hold at most `MOST_ROOM` times as much as that, and 128 MiB.
 """
 
 from __future__ import annotations
@@ -27,6 +31,19 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
+import pyoxigraph as ox
+
+from kgtable.building.generations import GraphDirectory
+from kgtable.errors import KgtableError
+from kgtable.storage import link_tree
+
+MOST_ROOM = 8
+"""How many times as much as a compacted store the folder of a graph may hold, beside 128 MiB: it keeps the
+generation before, the writer's copy, the versions that are being read, and what was overwritten lately."""
+COMPACTIONS = 12
+"""How often a copy of the store is compacted."""
+TROUGHS = ("MiB of the graph", "files of the graph")
+"""Figures that go up and down: their least values are compared."""
 
 TOKEN = "a token for this run"
 WORDS = (
@@ -76,6 +93,7 @@ class Soak:
         self.sent: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.samples: list[dict[str, float]] = []
+        self.compacted: list[float] = []
 
     def client(self, seed: int) -> None:
         """Send requests of all kinds until the end."""
@@ -157,8 +175,25 @@ class Soak:
         found["temporary files"] = len(_sizes(self.temporary))
         sizes = _sizes(self.kg)
         found["files of the graph"] = len(sizes)
-        found["MiB of the graph"] = sum(sizes) / (1 << 20)
+        found["MiB of the graph"] = sum(sizes.values()) / (1 << 20)
         self.samples.append(dict(found))
+
+    def compact(self) -> None:
+        """Note how large the newest version of the store is once it is compacted, in a copy."""
+        copy = self.kg.with_name("compacted")
+        with suppress(KgtableError):
+            generation = GraphDirectory(self.kg).lease()
+            try:
+                link_tree(generation.store_path, copy)
+                store = ox.Store(str(copy))
+                store.optimize()
+                del store
+                self.compacted.append(sum(_sizes(copy).values()) / (1 << 20))
+            except (OSError, RuntimeError):
+                pass  # that version was removed meanwhile
+            finally:
+                generation.release()
+                shutil.rmtree(copy, ignore_errors=True)
 
     def processes(self) -> list[tuple[int, str]]:
         """The server's processes with their roles."""
@@ -182,20 +217,28 @@ class Soak:
         for name in names:
             course = [sample.get(name, 0.0) for sample in self.samples]
             parts = [course[at * quarter : (at + 1) * quarter] or course for at in (1, 2, 3)]
-            second, third, last = map(statistics.median, parts)
+            second, third, last = map(min if name in TROUGHS else statistics.median, parts)
             print(f"{name:28} {second:12.1f} {third:9.1f} {last:9.1f} {max(course):9.1f}")
             if last > 1.2 * second and last - second > (30 if "MiB" in name else 20):
                 grown.append(name)
+        if self.compacted:
+            sizes = self.compacted
+            print(
+                f"compacted store: {sizes[0]:.1f} MiB at first, {sizes[-1]:.1f} at last, {max(sizes):.1f} at most"
+            )
+            if max(sample["MiB of the graph"] for sample in self.samples) > MOST_ROOM * max(sizes) + 128:
+                grown.append("room for a compacted store")
         return grown
 
 
-def _sizes(folder: Path) -> list[int]:
-    """The sizes of the files below a folder, in which files come and go meanwhile."""
-    found = []
+def _sizes(folder: Path) -> dict[int, int]:
+    """The sizes of the files below a folder, in which files come and go meanwhile, by their inodes."""
+    found = {}
     for place, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
-                found.append(os.stat(os.path.join(place, name)).st_size)
+                status = os.stat(os.path.join(place, name))
+                found[status.st_ino] = status.st_size
     return found
 
 
@@ -236,11 +279,13 @@ def main() -> None:
         threads = [threading.Thread(target=job) for job in jobs]
         for thread in threads:
             thread.start()
-        end = time.monotonic() + 60 * options.minutes
+        started = time.monotonic()
         try:
-            while time.monotonic() < end and server.poll() is None:
+            while (passed := time.monotonic() - started) < 60 * options.minutes and server.poll() is None:
                 time.sleep(options.every)
                 soak.sample()
+                if passed >= 60 * options.minutes * (len(soak.compacted) + 1) / (COMPACTIONS + 1):
+                    soak.compact()
             died = server.poll() is not None
         finally:
             soak.over.set()

@@ -1,8 +1,8 @@
 """Measure what a long result costs ``kgtable serve``: time to the first byte, and memory above idle.
 
 Usage: ``python scripts/stream_memory.py [--rows 1000000]``. Stores so many triples through ``/store``, then reads all
-of them as JSON and as CSV, each twice, and prints for each the seconds to the first byte and to the end, and the
-anonymous memory of the serving process and of its largest worker before and at most.
+of them as JSON and as CSV, each twice, and by CONSTRUCT as N-Triples and as Turtle. Prints for each the seconds to the
+first byte and to the end, and the anonymous memory of the serving process and of its largest worker before and at most.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def fill(port: int, rows: int) -> None:
         raise SystemExit(f"{answer.status}: {answer.read().decode()}")
 
 
-def read(port: int, pid: int, form: str) -> dict[str, object]:
+CONSTRUCT = f"CONSTRUCT {{ ?s ?p ?o }} {{ GRAPH <{GRAPH}> {{ ?s ?p ?o }} }}"
+
+
+def read(port: int, pid: int, form: str, query: str = QUERY) -> dict[str, object]:
     """Read the whole result once."""
     before, most, over = memory(pid), [0, 0], Event()
 
@@ -64,7 +67,7 @@ def read(port: int, pid: int, form: str) -> dict[str, object]:
     watcher.start()
     began = time.perf_counter()
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    connection.request("GET", f"/sparql?{urlencode({'query': QUERY, 'format': form})}")
+    connection.request("GET", f"/sparql?{urlencode({'query': query, 'format': form})}")
     answer = connection.getresponse()
     size = len(answer.read(1))
     first = time.perf_counter() - began
@@ -95,6 +98,8 @@ def main() -> None:
             fill(port, given.rows)
             for form in ("json", "csv", "json", "csv"):
                 print(json.dumps(read(port, process.pid, form)), flush=True)
+            for form in ("ntriples", "turtle"):
+                print(json.dumps(read(port, process.pid, form, CONSTRUCT)), flush=True)
 
 
 if __name__ == "__main__":

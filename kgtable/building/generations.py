@@ -17,6 +17,7 @@ from typing import Any
 
 from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.errors import GraphNotFoundError, GraphVersionError
+from kgtable.graph.checksums import record_checksums
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.store import newest, pointer_of
 from kgtable.graph.tally import Tally
@@ -262,6 +263,7 @@ class GraphDirectory:
         """
         if generation is not None:
             with storage_errors(generation.path):
+                record_checksums(generation.first_store_path)
                 sync_tree(generation.path)
                 sync_folder(self.generations_path)
         content = {

@@ -20,6 +20,7 @@ from kgtable.building.convert import ConversionOptions, JobRunner
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import carry_over, change_store, fill_store
 from kgtable.errors import UsageError
+from kgtable.graph.checksums import damaged_files
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
@@ -115,8 +116,8 @@ def build_graph(
     `before` is called once there is something to do, `after` are further steps on the new generation
     before readers see it. A build with nothing to do calls none of them. A table that cannot be read
     is reported and the others are built; what was read of its file before is kept until the file is
-    gone. Killed at any instant, the directory still holds the last complete graph, and the next build
-    does the work.
+    gone. Of a store with damaged files nothing is kept. Killed at any instant, the directory still holds
+    the last complete graph, and the next build does the work.
 
     Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `StorageError`, `MappingError`.
     """
@@ -137,7 +138,8 @@ def build_graph(
         with watch.stage("finding changes"):
             known = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
             same_base = current is None or current.base == names.base
-            plan = make_plan(found, known, settings, same_base=same_base)
+            damaged = () if current is None else damaged_files(current.store_path)
+            plan = make_plan(found, Catalogue() if damaged else known, settings, same_base=same_base)
         if current is not None and plan.is_done(known):
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)
@@ -159,6 +161,11 @@ def build_graph(
         with watch.stage("saving the mapping"):
             inferred = inferred_by_name(made.generation, assembly.catalogue())
             messages = save_mapping(place.path, edited, assembly.summaries, assembly.proposals, inferred)
+        if damaged:
+            messages = (
+                f"The store was damaged ({', '.join(damaged)}): every table was built again.",
+                *messages,
+            )
         return replace(made, messages=messages, seconds=watch.seconds)
 
 

@@ -96,13 +96,13 @@ def retrieve(
             return graph.retrieve(text, k, method, llm=llm, rerank=rerank, tables=tables or None)
 
         if questions is not None:
-            with text_output(output) as write:
+            with graph.index_faults(), text_output(output) as write:
                 for piece in batch(questions, format or "jsonl", found, explain=explain):
                     write(piece)
             return
         text = text_of_input() if question == "-" else str(question)
         retrieval = found(text.strip())
-        with text_output(output) as write:
+        with graph.index_faults(), text_output(output) as write:  # triples are read as they are printed
             write(printed(retrieval, format or "table", graph, explain=explain))
     if not retrieval.triples:
         note(str(retrieval.trace.get("refused") or "Nothing in the graph fits the question."))

@@ -31,6 +31,7 @@ from kgtable.cli.common import (
     text_of_input,
     workers_option,
 )
+from kgtable.cli.killable import text_made_apart
 from kgtable.errors import UsageError
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import whole_file
@@ -199,8 +200,12 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
             text = file.read()
     else:
         text = text_of_input() if query == "-" else str(query)
-    with kgtable.open(kg) as graph:
-        say(graph.sparql_text(text, format, defuse=defuse), nl=False)
+
+    def made() -> str:
+        with kgtable.open(kg) as graph:
+            return graph.sparql_text(text, format, defuse=defuse)
+
+    say(text_made_apart(made), nl=False)
 
 
 @click.command(cls=Command)

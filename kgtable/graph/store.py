@@ -21,6 +21,7 @@ from typing import Protocol, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import GraphClosedError, GraphNotFoundError, QueryError, StorageError
+from kgtable.graph.checksums import CHECKED_AT_ONCE, RECORD, damaged_files, record_checksums
 from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term
 from kgtable.storage import Lease, link_tree, remove_unread, storage_errors, sync_folder, whole_file
 
@@ -91,6 +92,8 @@ class EmbeddedStore:
         self._leases = tuple(leases)
         if not Path(path, "CURRENT").exists():
             raise GraphNotFoundError(f"There is no store in {path}.")
+        if damaged := damaged_files(self.path, CHECKED_AT_ONCE):
+            raise damage_error(self.path, damaged)
         try:
             self._opened: ox.Store | None = ox.Store.read_only(str(path))
         except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
@@ -128,7 +131,12 @@ class EmbeddedStore:
     def graph(self, iri: str | None) -> Iterator[ox.Triple]:
         """See `TripleStore.graph`."""
         name = ox.DefaultGraph() if iri is None else ox.NamedNode(iri)
-        return map(_TRIPLE, self._store.quads_for_pattern(None, None, None, name))
+        try:
+            yield from map(_TRIPLE, self._store.quads_for_pattern(None, None, None, name))
+        except (OSError, RuntimeError) as error:
+            if type(error) not in (OSError, RuntimeError):  # such as a RecursionError: not of Oxigraph
+                raise
+            raise StorageError(f"The store in {self.path} is damaged: {error}.", hint=BUILD_AGAIN) from error
 
     def close(self) -> None:
         """See `TripleStore.close`; a query that is being evaluated in another thread ends as it would."""
@@ -137,6 +145,17 @@ class EmbeddedStore:
 
     def __len__(self) -> int:
         return len(self._store)
+
+
+BUILD_AGAIN = "Build the graph again with kgtable build."
+
+
+def damage_error(path: Path, files: Sequence[str]) -> StorageError:
+    """The error for a store with damaged data files."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return StorageError(
+        f"The store in {path} is damaged: {files[0]}{more} is not what was written.", hint=BUILD_AGAIN
+    )
 
 
 def store_state(path: Path) -> str:
@@ -240,6 +259,9 @@ class WorkingStore:
         try:
             with storage_errors(version):
                 self.store.backup(str(version))
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(self.source / RECORD, version / RECORD)
+                record_checksums(version)
                 _sync_new_files(version)
             with whole_file(pointer_of(self.base)) as handle:
                 handle.write(f"{version.name}\n".encode("ascii"))

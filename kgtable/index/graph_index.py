@@ -360,7 +360,7 @@ def write_vectors(
 
 
 def _previous(generation: Generation) -> Path | None:
-    """The index folder of the generation before, where it can be used."""
+    """The index folder of the generation before, where it can be used: whole, and of this version."""
     if generation.previous is None:
         return None
     folder = generation.previous.index_path
@@ -368,7 +368,7 @@ def _previous(generation: Generation) -> Path | None:
         read_about(folder)
     except VocabularyIndexError:
         return None
-    return folder
+    return None if damaged_files(folder) else folder
 
 
 class RememberingEmbedder:

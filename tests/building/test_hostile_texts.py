@@ -34,3 +34,9 @@ def test_an_object_of_many_equal_keys(tmp_path: Path) -> None:
     assert tuple(wide.rows)[1][0] == "54000"
     assert tuple(equal.rows) == (("a",), ("2",))
     assert "keys repeat" in equal.notices[0].message
+
+
+@pytest.mark.timeout(60)
+def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a,b\n"' + "x\n" * LONG, encoding="utf-8")
+    assert len(kgtable.convert(tmp_path, tmp_path / "out.nq").tables) == 1
