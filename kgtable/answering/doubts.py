@@ -343,6 +343,16 @@ def _several_amounts(found: Interpretation) -> str:
     return "Several rows have an amount, and the question asks for one." if wrong else ""
 
 
+def _several_rows_of_a_name(found: Interpretation) -> str:
+    """*When is the book due* asks for one date, and the book stands in several rows with several dates."""
+    question, conditions = found.question, found.best.candidate.conditions
+    if found.op != "select" or question.wh not in ("when", "what_is") or question.plural:
+        return ""
+    named = len(conditions) == 1 and conditions[0].kind in ("exact", "partial", "contains")
+    several = named and found.target is not None and len(set(texts(found.best.denotation))) > 1
+    return "Several rows fit, and the question asks for one." if several else ""
+
+
 def _spent_below_zero(found: Interpretation) -> str:
     """*How much was spent* asks for a positive number, whatever sign the table gives to costs."""
     spent = {token.stem for token in found.question.tokens} & words_of_type("spending")
@@ -607,6 +617,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _counts_repeated,
     _extreme_of_repeated,
     _several_amounts,
+    _several_rows_of_a_name,
     _spent_below_zero,
     _measure_not_named,
     _counts_a_value,

@@ -317,6 +317,8 @@ class Selections(Grammar):
                 yield from self._of_groups(name, aggregate, measure, mask, conditions, [key])
                 if beside:
                     yield from self._of_groups(name, aggregate, measure, mask, conditions, beside)
+                for view in self._told_of(key):
+                    yield from self._of_groups(name, aggregate, measure, mask, conditions, [view, key], 1)
 
     def _group_measures(self, key: ColumnView) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
         """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
@@ -352,6 +354,21 @@ class Selections(Grammar):
         named = Question._all(link(view).mask for view in keys)
         return bool(told) and (not named or told & -told < named & -named)
 
+    def _told_of(self, key: ColumnView) -> list[ColumnView]:
+        """What is asked of the things that a join groups: the *town* of the clubs with the most players."""
+        source = self.source
+        if source.join is None or not key.label:
+            return []
+        part, named = source.part_of(key.place), source.link(key).mask
+        return [
+            view
+            for view in source.columns
+            if view is not key
+            and source.part_of(view.place) == part
+            and source.link(view).exact
+            and 0 < source.link(view).mask < named & -named
+        ][:2]
+
     def _keys_beside(self, key: ColumnView, conditions: ConditionSet) -> list[ColumnView]:
         """The columns that a question names beside a key and that tell of the same thing; none for the key alone."""
         source = self.source
@@ -368,21 +385,24 @@ class Selections(Grammar):
 
     def _of_groups(
         self, name: str, aggregate: Expression, measure: ColumnView | None, named: int, conditions: ConditionSet,
-        keys: Sequence[ColumnView],
+        keys: Sequence[ColumnView], told: int = 0,
     ) -> Iterator[Candidate]:  # fmt: skip
-        """The extreme group, all groups with what is told of each, and those beyond a number."""
+        """The extreme group, all groups with what is told of each, and those beyond a number.
+
+        The first `told` keys are shown, all where it is 0.
+        """
         cues, question = self.cues, self.question
         names = ["key"] if len(keys) == 1 else [view.name for view in keys]
         if len({*names, "value"}) <= len(keys):
             names = [f"key {place}" for place in range(1, len(keys) + 1)]
-        columns = tuple(Named(ColumnRef(each)) for each in names)
+        columns = tuple(Named(ColumnRef(each)) for each in names[: told or None])
         value = Named(ColumnRef("value"))
         grouped = GroupBy(
             conditions.over(self.source.rows(conditions.choice)),
             tuple(Named(view.ref, each) for view, each in zip(keys, names, strict=True)),
             (Named(aggregate, "value"),),
         )
-        suffix = "" if len(keys) == 1 else "/columns"
+        suffix = "" if len(columns) == 1 else "/columns"
 
         def made(op: str, root: Node, mask: int, also: Sequence[str] = ()) -> Candidate:
             return self.make(
@@ -400,7 +420,7 @@ class Selections(Grammar):
                 if "and" in cues:
                     both = Project(best, (*columns, value))
                     yield made(f"group_extreme/{name}/both", both, token | cues["and"])
-        if self.cues.keys() & {"each", "per"} or any(map(self._says_each, keys)):
+        if not told and (self.cues.keys() & {"each", "per"} or any(map(self._says_each, keys))):
             also = ("group:said",) if any(map(self._says_each, keys)) else ()
             if self._says_value_first(measure, keys):
                 yield made(f"group/{name}/swapped", Project(grouped, (value, *columns)), 0, also)

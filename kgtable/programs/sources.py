@@ -261,6 +261,7 @@ def references_of(join: ProgramSource) -> Iterator[ColumnRef]:
         key = next((view for view in columns if view.ref == sides[1 - place]), None)
         if (
             key is not None
+            and (key.role is not ColumnRole.PLAIN or key.key_words)
             and key.distinct == key.filled
             and any(view.label and view is not key for view in columns)
         ):

@@ -115,8 +115,6 @@ def _program(
     return None
 
 
-_WHICH_YEAR = re.compile(r"\b(?:which|what) (?:(?:fiscal|financial|calendar) )?years?\b", re.IGNORECASE)
-
 LEAST_FIT = 0.35
 """The share of a question's weight that a sentence must have to answer it."""
 
@@ -161,7 +159,7 @@ def two_answers(evidence: Evidence, keep: int) -> TwoAnswers:
     found = extract(retrieval.question, passages)
     if found is not None and found.fit < LEAST_FIT:
         found = None
-    return TwoAnswers(_as_year(replace(by_table, retrieval=retrieval)), found, passages)
+    return TwoAnswers(replace(by_table, retrieval=retrieval), found, passages)
 
 
 def answer_by_text_and_tables(evidence: Evidence, keep: int) -> Answer:
@@ -216,18 +214,6 @@ def _features(both: TwoAnswers) -> Iterator[tuple[str, float]]:
     yield "beside", float(bool(cited & set(passage.tables)))
     asked = AskedText(question, both.passages)
     yield "said-of-cells", _said_of_cells(asked, by_table)
-
-
-def _as_year(answer: Answer) -> Answer:
-    """An answer to "in which year" as the year: "As of December 31, 2018" is 2018."""
-    if not answer.found or _WHICH_YEAR.search(answer.question) is None:
-        return answer
-    parts = [part.strip() for part in answer.text.split(";")]
-    years = [set(YEARS.findall(part)) for part in parts]
-    if parts == [*map("".join, years)] or any(len(found) != 1 for found in years):
-        return answer
-    text = "; ".join(dict.fromkeys("".join(found) for found in years))
-    return replace(answer, text=text, reasons=(*answer.reasons, f"The year of “{answer.text[:120]}”."))
 
 
 def _computed(both: TwoAnswers) -> TextComputation | None:
