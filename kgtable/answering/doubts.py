@@ -13,6 +13,7 @@ from kgtable.answering.coverage import TELLING, Coverage
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
+from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.reading import consumed_cues, number_words, synonyms, words_of_type
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import stems_of
@@ -32,6 +33,7 @@ _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 _COUNTED = ("count", "count_distinct", "sum", "mean")
 _SHARES = frozenset(("percent", "share", "points", "rate", "ratio"))
+_AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minimum", "good", "bad"))
 _NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
 
 
@@ -477,6 +479,61 @@ def _of_one_or_of_both(found: Interpretation) -> str:
     )
 
 
+def _limits_what_nobody_named(found: Interpretation) -> str:
+    """*More than two entries* limits no stock: the question names the column of a number, or there is only one."""
+    source = found.source
+    numeric = sum(view.measure for view in source.columns)
+    hints = {stem for adjective, _ in found.question.adjectives for stem in adjective.headers}
+    for condition in found.best.candidate.conditions:
+        if condition.kind == "threshold" and condition.column >= 0 and numeric > 1:
+            view = source.columns[condition.column]
+            by_unit = any(t.number.unit for t in found.question.thresholds)
+            number = next((t.number.mask for t in found.question.thresholds if t.mask & condition.mask), 0)
+            behind = number << 1 & ~source.link(view).mask
+            rows = any(
+                1 << t.index == behind and t.stem in words_of_type("row") for t in found.question.tokens
+            )
+            unnamed = not source.link(view).mask and not view.aspects & hints and not by_unit
+            if unnamed or rows:
+                return f"The question does not name {view.name}."
+    return ""
+
+
+def _amount_not_named(found: Interpretation) -> str:
+    """*How much is the lamp* asks for its price or its stock, and the question names neither."""
+    source, read = found.source, found.target or found.best.candidate.measure
+    if found.op not in ("select", "sum") or read is None or not read.measure or source.link(read).mask:
+        return ""
+    others = any(view.measure and view.ref != read.ref for view in source.columns)
+    return f"The question does not name {read.name}." if others and "how_much" in found.question.cues else ""
+
+
+def _another_unit_asked(found: Interpretation) -> str:
+    """*How many grams* is not told by a number whose unit is unknown."""
+    asked = found.question.unit_asked
+    read = found.target or found.best.candidate.measure
+    if asked is None or asked[0] in NO_UNIT or read is None or found.op not in ("select", "sum", "mean"):
+        return ""
+    units = {value.unit for value in _said(found) if value.number is not None}
+    if units and units <= NO_UNIT and read.unit_hint is None:
+        return f"The table does not say that {read.name} is in the unit asked for."
+    other = {unit for unit in units - NO_UNIT if unit != asked[0] and comparable(unit, asked[0])}
+    return "The answer is in another unit than the one asked for." if other and not read.clock else ""
+
+
+def _adjective_of_no_column(found: Interpretation) -> str:
+    """*The heaviest provisions* are not the largest number where nothing is weighed."""
+    if not found.best.candidate.op.startswith("column_extreme"):
+        return ""
+    aspects = {stem for view in found.source.columns for stem in view.aspects}
+    odd = [
+        found.question.words_of(token)
+        for adjective, token in found.question.adjectives
+        if adjective.superlative and adjective.name not in _AMOUNTS and not aspects & set(adjective.headers)
+    ]
+    return f"The table does not say what is {odd[0]}." if odd else ""
+
+
 def _counts_one_list(found: Interpretation) -> str:
     """The one cell that is counted lists several things."""
     target = found.target
@@ -625,6 +682,10 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _number_of_things,
     _one_column_twice,
     _difference_not_asked,
+    _limits_what_nobody_named,
+    _amount_not_named,
+    _another_unit_asked,
+    _adjective_of_no_column,
     _counts_one_list,
     _names_no_column,
     _joined_by_row_numbers,

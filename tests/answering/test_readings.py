@@ -155,6 +155,9 @@ ENROLMENT = relation(
 )
 
 
+BOOKS = relation(
+    "books", ("Book", "Stock", "Pages", "Weight"), ("Salt", "30", "120", "4"), ("Reef", "2", "310", "7")
+)
 DIRECTORS = relation(
     "directors",
     ("Name", "Served under", "Names of districts"),
@@ -176,6 +179,10 @@ DIRECTORS = relation(
         ("Since which school year have there been more girls than boys?", ENROLMENT),
         ("What share of revenue were costs in 2023?", ACCOUNTS),
         ("What was the highest revenue in millions?", ACCOUNTS),
+        ("In which year were costs the heaviest?", ACCOUNTS),
+        ("Which books have more than two entries?", BOOKS),
+        ("How much is Salt?", BOOKS),
+        ("How many grams does Reef weigh?", BOOKS),
         ("How many cars have the same price as Cleo?", CARS),
         ("How long did Ida Moss serve?", DIRECTORS),
         ("How many districts does Punia have?", DIRECTORS),
