@@ -171,7 +171,7 @@ def _kind_of_answer(found: Interpretation) -> str:
 
 
 def _starts_with_a_number(text: str) -> bool:
-    return text[:1].isdigit() or (text.split()[:1] != [] and text.split()[0].casefold() in number_words())
+    return text[:1].isdigit() or text.partition(" ")[0].casefold() in number_words()
 
 
 def _said(found: Interpretation) -> list[Datum]:
