@@ -16,7 +16,7 @@ from kgtable.programs.linking import Condition
 from kgtable.programs.ranker import Executed
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.scalars import key_of
+from kgtable.programs.scalars import Datum, key_of
 from kgtable.programs.sources import ProgramSource
 
 RIVAL_WITHIN = 1.0
@@ -54,6 +54,11 @@ class Interpretation:
     def target(self) -> ColumnView | None:
         """The column that the best program answers from."""
         return self.best.candidate.target
+
+    @property
+    def said(self) -> list[Datum]:
+        """The values that the best program gives."""
+        return [value for row in self.best.denotation.rows for value in row if value is not None]
 
     @cached_property
     def read(self) -> frozenset[ColumnRef]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from math import floor, log10
 
@@ -29,14 +29,9 @@ def line_chart(title: str, series: Mapping[str, Sequence[tuple[int, float]]]) ->
         parts.append(f'<text x="{at:.1f}" y="{_HEIGHT - 8}" text-anchor="middle">{x:,}</text>')
     legend = []
     for index, (name, points) in enumerate(series.items()):
-        colour, dash = _stroke(index)
-        path = " ".join(f"{across[x]:.1f},{_y(value):.1f}" for x, value in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-        for x, value in points:
-            about = f"<title>{escape(name)}, {x:,}: {value:.3f}</title>"
-            place = f'cx="{across[x]:.1f}" cy="{_y(value):.1f}"'
-            parts.append(f'<circle {place} r="3" fill="{colour}">{about}</circle>')
-        legend.append(f'<span><i style="background:{colour}"></i>{escape(name)}</span>')
+        dots = [(f"{across[x]:.1f}", f"{_y(value):.1f}", f"{x:,}: {value:.3f}") for x, value in points]
+        parts += _line(index, name, dots)
+        legend.append(_entry(index, name))
     return _figure(title, _HEIGHT, parts, f'<div class="legend">{"".join(legend)}</div>')
 
 
@@ -56,15 +51,25 @@ def growth_chart(growth: Growth) -> str:
         parts.append(f"<text {place}>{told}</text>")
     legend = []
     for index, (name, line) in enumerate(growth.series.items()):
-        colour, dash = _stroke(index)
-        path = " ".join(f"{across.at(x)},{up.at(y)}" for x, y in line)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-        for x, y in line:
-            about = f"<title>{escape(name)}, {x:,} cells: {growth.text(y)}</title>"
-            place = f'cx="{across.at(x)}" cy="{up.at(y)}"'
-            parts.append(f'<circle {place} r="3" fill="{colour}">{about}</circle>')
-        legend.append(f'<span><i style="background:{colour}"></i>{escape(name)}</span>')
+        dots = [(f"{across.at(x)}", f"{up.at(y)}", f"{x:,} cells: {growth.text(y)}") for x, y in line]
+        parts += _line(index, name, dots)
+        legend.append(_entry(index, name))
     return _figure(growth.label, _HEIGHT, parts, f'<div class="legend">{"".join(legend)}</div>')
+
+
+def _line(index: int, name: str, places: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """A series as a line with a dot for each point; `places` are x, y, and what a dot says."""
+    colour, dash = _stroke(index)
+    path = " ".join(f"{x},{y}" for x, y, _ in places)
+    yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
+    for x, y, said in places:
+        about = f"<title>{escape(name)}, {said}</title>"
+        yield f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}">{about}</circle>'
+
+
+def _entry(index: int, name: str) -> str:
+    """A series in the legend."""
+    return f'<span><i style="background:{_stroke(index)[0]}"></i>{escape(name)}</span>'
 
 
 class _Axis:

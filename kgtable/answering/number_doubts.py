@@ -1,0 +1,307 @@
+"""What keeps a number from being verified: what was counted, added up or compared, in which unit and direction.
+
+Each check says, as those of `kgtable.answering.doubts`, in a sentence what speaks against the best program's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kgtable.answering.rivals import Interpretation
+from kgtable.programs.dimensions import NO_UNIT, comparable
+from kgtable.programs.reading import synonyms, words_of_type
+from kgtable.programs.relation import ColumnRole
+from kgtable.programs.scalars import items, text_of
+
+_COUNTED = ("count", "count_distinct", "sum", "mean")
+_AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minimum", "good", "bad"))
+_AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
+
+
+def _units_apart(found: Interpretation) -> str:
+    """A column says a unit or currency for each row, and the rows are not chosen by it."""
+    said = any(
+        view.stems in (("unit",), ("currenc",), ("unit", "of", "measur")) and view.distinct > 1
+        for view in found.source.columns
+    )
+    return "The rows have units of their own." if said and found.op in _AGGREGATED else ""
+
+
+def _same_name_beside_others(found: Interpretation) -> str:
+    beside = found.op in _COUNTED and found.best.features.get("c:beside")
+    return "Other cells hold the same name beside others." if beside else ""
+
+
+def _counts_numbers(found: Interpretation) -> str:
+    """A count of the different numbers of a column, where the question does not say that they are different."""
+    target, question = found.target, found.question
+    if found.op != "count_distinct" or target is None or "distinct" in question.cues or target.timelike:
+        return ""
+    if target.role is not ColumnRole.PLAIN:
+        repeated = target.distinct < target.filled and not found.source.link(target).exact
+        return (
+            f"Different values of {target.name} are counted, which stand in several rows." if repeated else ""
+        )
+    values = found.source.values_of(target, 50)
+    numbers = sum(value.number is not None or text_of(value)[:1].isdigit() for value in values)
+    return (
+        f"{target.name} holds numbers, of which the different ones are counted."
+        if 2 * numbers > len(values)
+        else ""
+    )
+
+
+def _goes_back(found: Interpretation) -> str:
+    """The question names two periods, the later first."""
+    named = [mention.lexical for mention in found.question.times if not mention.lexical.startswith("-")]
+    back = found.op == "difference" and len(named) == 2 and named[0] > named[1]
+    return "The question goes from the later to the earlier." if back else ""
+
+
+def _difference_below_zero(found: Interpretation) -> str:
+    """*The difference between 2018 and 2019* is a distance for some who ask, and what was added for others."""
+    plain = "difference" in found.question.cues and not found.question.cues.keys() & {"change", "up", "down"}
+    wrong = found.op == "difference" and plain
+    wrong = wrong and any(value.number is not None and value.number < 0 for value in found.said)
+    return "The difference is below zero, and may be meant without its sign." if wrong else ""
+
+
+def _more_of_a_time(found: Interpretation) -> str:
+    """*Which team had more* asks for no later date."""
+    measure = found.best.candidate.measure
+    counted = {token.stem for token in found.question.tokens} & words_of_type("more")
+    wrong = found.op in ("compare", "extreme", "top") and measure is not None and measure.temporal and counted
+    return f"The question asks for more, and {measure.name} holds times." if wrong and measure else ""
+
+
+def _counts_repeated(found: Interpretation) -> str:
+    """Rows are counted, and what the question counts stands in several of them."""
+    source, focus = found.source, found.question.focus
+    repeated = found.op == "count" and any(
+        source.link(view).mask & focus
+        and not view.numeric
+        and not view.temporal
+        and view.distinct < view.filled
+        for view in source.columns
+    )
+    return "Rows are counted, and what the question counts stands in several of them." if repeated else ""
+
+
+def _extreme_of_repeated(found: Interpretation) -> str:
+    """*Which genre had the most in total* compares the sums of genres, not single rows."""
+    target = found.target
+    repeated = target is not None and target.distinct < target.filled and "total" in found.question.cues
+    wrong = found.op in ("extreme", "top") and repeated
+    return f"Single rows are compared, and {target.name} stands in several." if wrong and target else ""
+
+
+def _several_amounts(found: Interpretation) -> str:
+    """*How much was spent on rent* asks for one amount, and several rows have one."""
+    asked = found.question.cues.keys() & {"how_much", "how_many"}
+    conditions = found.best.candidate.conditions
+    rows = min((condition.size for condition in conditions if condition.size), default=1)
+    several = max(len(found.best.denotation.rows), rows if len(conditions) == 1 else 1) > 1
+    wrong = found.op == "select" and asked and several and found.target is not None and found.target.measure
+    return "Several rows have an amount, and the question asks for one." if wrong else ""
+
+
+def _spent_below_zero(found: Interpretation) -> str:
+    """*How much was spent* asks for a positive number, whatever sign the table gives to costs."""
+    spent = {token.stem for token in found.question.tokens} & words_of_type("spending")
+    wrong = spent and any(value.number is not None and value.number < 0 for value in found.said)
+    return "The amount is below zero in the table." if wrong else ""
+
+
+def _measure_not_named(found: Interpretation) -> str:
+    """Several columns could tell what is *least*, and the question names none of them."""
+    measure, source = found.best.candidate.measure, found.source
+    if measure is None or found.op not in ("extreme", "top", "extreme_value"):
+        return ""
+    hints = {stem for adjective, _ in found.question.adjectives for stem in adjective.headers}
+    named = source.link(measure).mask or measure.aspects & hints
+    others = any(view.measure and view.ref != measure.ref for view in source.columns)
+    return f"The question does not name {measure.name}." if others and not named else ""
+
+
+def _counts_a_value(found: Interpretation) -> str:
+    """A count of what cells name, or of what a column gives for each row: *people*, a population."""
+    if found.op != "count":
+        return ""
+    question, source = found.question, found.source
+    named = any(condition.mask & question.focus for condition in found.best.candidate.conditions)
+    meant = {stem for asked in question.stems_of(question.focus) for stem in synonyms().get(asked, ())}
+    given = any(view.measure and meant & set(view.stems) for view in source.columns)
+    left_out = given or (named and any(view.quantity for view in source.columns))
+    return "The rows have a quantity of their own, which a count leaves out." if left_out else ""
+
+
+def _counts_one_row(found: Interpretation) -> str:
+    """A count of the one row that a name chooses answers nothing that is asked of it."""
+    columns = found.source.columns
+    unique = any(
+        condition.kind == "exact"
+        and condition.column >= 0
+        and columns[condition.column].distinct == columns[condition.column].filled
+        for condition in found.best.candidate.conditions
+    )
+    return "Only the row that the question names is counted." if found.op == "count" and unique else ""
+
+
+def _difference_not_asked(found: Interpretation) -> str:
+    """Two measures are taken from one another only where the question compares them: *won* says no difference."""
+    op = found.best.candidate.op
+    wrong = op.startswith("difference/columns") and "/time" not in op
+    wrong = wrong and not found.question.cues.keys() & {"difference", "than", "more_than", "less_than"}
+    return "The question does not ask for a difference." if wrong else ""
+
+
+def _of_one_or_of_both(found: Interpretation) -> str:
+    """*Both have 12* is said of each, where nothing asks for the total; *as many as A* may count A or leave it out."""
+    cues = found.question.cues.keys()
+    if found.op == "sum" and "both" in cues and not cues & {"total", "together", "how_much"}:
+        return "The question may ask for what each of them has."
+    return (
+        "The row that others are like may be counted, too."
+        if found.best.candidate.op == "same_as/count"
+        else ""
+    )
+
+
+def _limits_what_nobody_named(found: Interpretation) -> str:
+    """*More than two entries* limits no stock: the question names the column of a number, or there is only one."""
+    source = found.source
+    numeric = sum(view.measure for view in source.columns)
+    hints = {stem for adjective, _ in found.question.adjectives for stem in adjective.headers}
+    for condition in found.best.candidate.conditions:
+        if condition.kind == "threshold" and condition.column >= 0 and numeric > 1:
+            view = source.columns[condition.column]
+            by_unit = any(t.number.unit for t in found.question.thresholds)
+            number = next((t.number.mask for t in found.question.thresholds if t.mask & condition.mask), 0)
+            behind = number << 1 & ~source.link(view).mask
+            rows = any(
+                1 << t.index == behind and t.stem in words_of_type("row") for t in found.question.tokens
+            )
+            unnamed = not source.link(view).mask and not view.aspects & hints and not by_unit
+            if unnamed or rows:
+                return f"The question does not name {view.name}."
+    return ""
+
+
+def _amount_not_named(found: Interpretation) -> str:
+    """*How much is the lamp* asks for its price or its stock, and the question names neither."""
+    source, read = found.source, found.target or found.best.candidate.measure
+    if found.op not in ("select", "sum") or read is None or not read.measure or source.link(read).mask:
+        return ""
+    others = any(view.measure and view.ref != read.ref for view in source.columns)
+    return f"The question does not name {read.name}." if others and "how_much" in found.question.cues else ""
+
+
+def _another_unit_asked(found: Interpretation) -> str:
+    """*How many grams* is not told by a number whose unit is unknown."""
+    asked = found.question.unit_asked
+    read = found.target or found.best.candidate.measure
+    if asked is None or asked[0] in NO_UNIT or read is None or found.op not in ("select", "sum", "mean"):
+        return ""
+    units = {value.unit for value in found.said if value.number is not None}
+    if units and units <= NO_UNIT and read.unit_hint is None:
+        return f"The table does not say that {read.name} is in the unit asked for."
+    other = {unit for unit in units - NO_UNIT if unit != asked[0] and comparable(unit, asked[0])}
+    return "The answer is in another unit than the one asked for." if other and not read.clock else ""
+
+
+def _adjective_of_no_column(found: Interpretation) -> str:
+    """*The heaviest provisions* are not the largest number where nothing is weighed."""
+    if not found.best.candidate.op.startswith("column_extreme"):
+        return ""
+    aspects = {stem for view in found.source.columns for stem in view.aspects}
+    odd = [
+        found.question.words_of(token)
+        for adjective, token in found.question.adjectives
+        if adjective.superlative and adjective.name not in _AMOUNTS and not aspects & set(adjective.headers)
+    ]
+    return f"The table does not say what is {odd[0]}." if odd else ""
+
+
+def _counts_one_list(found: Interpretation) -> str:
+    """The one cell that is counted lists several things."""
+    target = found.target
+    if found.op != "count_distinct" or target is None:
+        return ""
+    rows = {condition.size for condition in found.best.candidate.conditions if condition.kind == "exact"}
+    listed = any(len(items(text_of(value))) > 1 for value in found.source.values_of(target, 20))
+    return f"A cell of {target.name} may list several." if rows == {1} and listed else ""
+
+
+def _most_of_what(found: Interpretation) -> str:
+    """*The most towers* counts towers, whatever column measures another superlative of the question."""
+    measure, question = found.best.candidate.measure, found.question
+    if measure is None or found.op not in ("extreme", "top"):
+        return ""
+    link = found.source.link(measure).mask
+    for adjective, token in question.adjectives:
+        noun = token << 1 & question.content
+        if adjective.name == "most" and adjective.superlative and noun and not noun & link:
+            hinted = any(noun & other for _, other in question.adjectives)
+            if not hinted and (link or len(question.adjectives) > 1):
+                return f"The question asks for the most {question.words_of(noun)}."
+    return ""
+
+
+def _counts_for_an_adjective(found: Interpretation) -> str:
+    """*The strongest* is no question for the number of rows."""
+    counted = found.best.candidate.op.startswith("group_extreme/count")
+    named = [
+        adjective.name
+        for adjective, token in found.question.adjectives
+        if adjective.headers and adjective.superlative and token & found.best.candidate.mask
+    ]
+    wrong = counted and named and not found.question.cues.keys() & {"how_many", "most_often", "times"}
+    return "Rows are counted, which the question does not ask for." if wrong else ""
+
+
+def _worth_of_several(found: Interpretation) -> str:
+    """*The value of the lamps in stock* is their number times the price of one."""
+    target, source = found.target, found.source
+    if found.op != "select" or target is None or not target.measure or target.quantity:
+        return ""
+    said = {token.stem for token in found.question.tokens if token.stem in words_of_type("worth")}
+    held = any(view.quantity for view in source.columns)
+    return f"{target.name} may be that of one, and the rows have a number of them." if said and held else ""
+
+
+def _share_of_itself(found: Interpretation) -> str:
+    """A part is less than the whole: else the two were taken the other way round, or for one another."""
+    numbers = [value.number for value in found.said] if found.op == "share" else []
+    if any(number is not None and number < 0 for number in numbers):
+        return "The share is below zero, since one of the amounts is."
+    wrong = any(number is not None and number >= 100 for number in numbers)
+    return "The part is not less than the whole." if wrong else ""
+
+
+NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
+    _units_apart,
+    _same_name_beside_others,
+    _counts_numbers,
+    _goes_back,
+    _difference_below_zero,
+    _more_of_a_time,
+    _counts_repeated,
+    _extreme_of_repeated,
+    _several_amounts,
+    _spent_below_zero,
+    _measure_not_named,
+    _counts_a_value,
+    _counts_one_row,
+    _difference_not_asked,
+    _limits_what_nobody_named,
+    _amount_not_named,
+    _another_unit_asked,
+    _adjective_of_no_column,
+    _counts_one_list,
+    _of_one_or_of_both,
+    _most_of_what,
+    _counts_for_an_adjective,
+    _worth_of_several,
+    _share_of_itself,
+)
+"""The checks of numbers, in the order in which their reasons are told."""
