@@ -153,6 +153,14 @@ def _kind_of_answer(found: Interpretation) -> str:
     return ""
 
 
+def _no_place(found: Interpretation) -> str:
+    """*Where did the classes go* is not answered by classes."""
+    target = found.target
+    wrong = found.question.wh == "where" and target is not None and not target.placelike
+    wrong = wrong and target is not None and bool(found.source.link(target).mask)
+    return "The question asks where." if wrong else ""
+
+
 def _starts_with_a_number(text: str) -> bool:
     return text[:1].isdigit() or text.partition(" ")[0].casefold() in number_words()
 
@@ -390,6 +398,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _alike,
     _other_periods,
     _kind_of_answer,
+    _no_place,
     _key_for_a_name,
     _rows_elsewhere,
     _negation_across_rows,

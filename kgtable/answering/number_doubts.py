@@ -18,6 +18,10 @@ _AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minim
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 
 
+def _money() -> frozenset[str]:
+    return words_of_type("money")
+
+
 def _units_apart(found: Interpretation) -> str:
     """A column says a unit or currency for each row, and the rows are not chosen by it."""
     said = any(
@@ -130,7 +134,9 @@ def _counts_a_value(found: Interpretation) -> str:
     question, source = found.question, found.source
     named = any(condition.mask & question.focus for condition in found.best.candidate.conditions)
     meant = {stem for asked in question.stems_of(question.focus) for stem in synonyms().get(asked, ())}
-    given = any(view.measure and meant & set(view.stems) for view in source.columns)
+    given = any(
+        view.measure and meant & set(view.stems) and not view.aspects & _money() for view in source.columns
+    )
     left_out = given or (named and any(view.quantity for view in source.columns))
     return "The rows have a quantity of their own, which a count leaves out." if left_out else ""
 
@@ -222,6 +228,26 @@ def _adjective_of_no_column(found: Interpretation) -> str:
     return f"The table does not say what is {odd[0]}." if odd else ""
 
 
+def _amount_for_a_thing(found: Interpretation) -> str:
+    """*The cheapest bottle* asks for the bottle, where its column holds prices."""
+    measure = found.best.candidate.measure
+    if found.op not in ("min", "max", "extreme_value") or measure is None:
+        return ""
+    for adjective, _ in found.question.adjectives:
+        headers = set(adjective.headers)
+        if adjective.name not in _AMOUNTS and headers & measure.aspects and not headers & set(measure.stems):
+            return f"The question may ask for what has the {measure.name}."
+    return ""
+
+
+def _compares_without_or(found: Interpretation) -> str:
+    """Which of two is the larger answers who names the two as a choice."""
+    if found.op != "compare":
+        return ""
+    compared = "or" in found.question.cues or any(a.comparative for a, _ in found.question.adjectives)
+    return "" if compared or "than" in found.question.cues else "The question does not ask which of two."
+
+
 def _counts_one_list(found: Interpretation) -> str:
     """The one cell that is counted lists several things."""
     target = found.target
@@ -297,6 +323,8 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _amount_not_named,
     _another_unit_asked,
     _adjective_of_no_column,
+    _amount_for_a_thing,
+    _compares_without_or,
     _counts_one_list,
     _of_one_or_of_both,
     _most_of_what,

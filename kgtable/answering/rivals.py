@@ -84,11 +84,19 @@ def _is_dominated(other: Executed, best: Executed) -> bool:
     """Whether the best one answers the question more closely, from the same tables; of others neither is the closer."""
     if not set(other.candidate.source.ids) & set(best.candidate.source.ids):
         return False
+    if _joins_for_nothing(other, best):
+        return True
     if _guesses_the_measure(other, best) or _asks_for_something_else(other, best):
         return True
     return other.candidate.source is best.candidate.source and (
         _matches_in_part(other, best) or _says_more(other, best) or _leaves_a_named_column(other, best)
     )
+
+
+def _joins_for_nothing(other: Executed, best: Executed) -> bool:
+    """Whether it reads a second table, where one accounts for every word."""
+    more = set(other.candidate.source.ids) > set(best.candidate.source.ids)
+    return more and bool(best.features.get("covered"))
 
 
 def _guesses_the_measure(other: Executed, best: Executed) -> bool:

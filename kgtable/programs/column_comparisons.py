@@ -53,7 +53,12 @@ def _same_measure(one: ColumnView, other: ColumnView) -> bool:
         {stem for stem in view.stems if stem not in months() and not any(map(str.isdigit, stem))}
         for view in (one, other)
     ]
-    return not all(measured) or bool(measured[0] & measured[1])
+    status = words_of_type("status")
+    return (
+        not all(measured)
+        or bool(measured[0] & measured[1])
+        or (one.period != other.period and measured[0] | measured[1] <= status)
+    )
 
 
 def _is_percent(view: ColumnView) -> bool:

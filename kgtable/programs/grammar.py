@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
+from kgtable.index.words import stem as stemmed
 from kgtable.programs.algebra import (
     AggregateFunction,
     Convert,
@@ -17,10 +19,12 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.linking import Condition, negated
-from kgtable.programs.reading import Question, consumed_cues
+from kgtable.programs.reading import Question, consumed_cues, words_of_type
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView
+from kgtable.programs.relation_index import ColumnView, name_stems
 from kgtable.programs.sources import ConditionSet, ProgramSource, condition_set
+
+_PER = stemmed("per")
 
 MOST_CONDITION_SETS = 9
 
@@ -374,6 +378,7 @@ class Grammar:
                 features["m:time"] = 1.0
             if measure.place in conditions.columns:
                 features["m:condition"] = 1.0
+        covered |= self._said_beside(covered, [view for view in (target, measure, *others) if view is not None])
         kind = op.partition("/")[0]
         if self.focus_measure and kind in ("count", "count_distinct", "sum", "select"):
             features[f"{kind}:focus measure"] = 1.0
@@ -435,6 +440,38 @@ class Grammar:
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure)
+
+    def _said_beside(self, covered: int, views: Sequence[ColumnView]) -> int:
+        """Tokens that say nothing of their own beside what is accounted for.
+
+        A word for a time beside a time (*the 2023 season*), a word for a number beside what is measured (*nitrate
+        value*), and *per* before what a header, the title or the rows are of (*points per club*).
+        """
+        question, link = self.question, self.source.link
+        found = 0
+        for mention in question.times:
+            if mention.mask & covered:
+                found |= (mention.mask << 1 | mention.mask >> 1) & self._time_words
+        for view in views:
+            if view.numeric and link(view).exact:
+                found |= (link(view).mask << 1 | link(view).mask >> 2) & self._reading_words
+        per = self.cues.get("per", 0)
+        if per & ~covered:
+            after = per << 1 | per << 2
+            named = any(_PER in name_stems(view.name) and link(view).mask & after for view in views)
+            titled = any(_PER in part.index.title_stems for part in self.source.links) and self.source.title & after
+            rows = Question._all(link(view).mask for view in self.source.labels) & after
+            if named or titled or rows:
+                found |= per
+        return found
+
+    @cached_property
+    def _time_words(self) -> int:
+        return Question._all(1 << t.index for t in self.question.tokens if t.stem in words_of_type("time"))
+
+    @cached_property
+    def _reading_words(self) -> int:
+        return Question._all(1 << t.index for t in self.question.tokens if t.stem in words_of_type("reading"))
 
     def _by_column(self, view: ColumnView) -> int:
         """The tokens that a column accounts for: by a synonym not those that are cells."""

@@ -32,6 +32,7 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
 from kgtable.programs.reading import (
+    ClockMention,
     NumberMention,
     Question,
     QuestionToken,
@@ -89,6 +90,7 @@ _MINUS = str.maketrans("−–", "--")
 _SHARES = frozenset({"share", "percent"})
 """Cues of questions for a part of a whole."""
 
+_PERCENT = frozenset({"PERCENT"})
 _NOUNS = frozenset({"name", "amount", "chang", "valu", "share", "rank", "posit", "state"})
 """Words without content in most questions that head columns all the same."""
 
@@ -159,7 +161,7 @@ class Links:
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions of all kinds, the surest first."""
         found = [*self._exact(), *self._partial(), *self._groups(), *self._numbers(), *self._times()]
-        found += [*self._thresholds(), *self._truths(), *self._missing(), *self._month_spans()]
+        found += [*self._thresholds(), *self._truths(), *self._missing(), *self._month_spans(), *self._clocks()]
         found = _with_alternatives([condition for condition in found if not self._is_headed(condition)])
         found.sort(key=lambda c: (-c.quality, -c.mask.bit_count(), c.column))
         return tuple(found)
@@ -282,12 +284,11 @@ class Links:
     def _by_unit(self, view: ColumnView) -> int:
         """The token of a unit that the question asks for and the column has: "how many kg"."""
         asked = self.question.unit_asked
-        if asked is None:
-            return 0
-        unit, mask = asked
-        if view.kind is ValueKind.DURATION and comparable(unit, "SEC"):
-            return mask
-        return mask if unit == view.unit_hint or any(u == unit for u in view.units if u not in NO_UNIT) else 0
+        if asked is not None and view.kind is ValueKind.DURATION and comparable(asked[0], "SEC"):
+            return asked[1]
+        said = (*(() if asked is None else (asked,)), *self.question.units_named)
+        own = {view.unit_hint, *view.units} - NO_UNIT
+        return Question._all(mask for unit, mask in said if unit in own)
 
     def _exact(self) -> Iterator[Condition]:
         """Runs of tokens that are a whole cell, the longest first; function words only by their capitals."""
@@ -389,7 +390,8 @@ class Links:
                 inside = any(other & mask == mask and other != mask for other in best)
                 places = sorted(best[mask], key=lambda entry: (-entry[0], entry[1]))
                 top = places[0][0]
-                if top < 1.0 or len(stems_of(cells.text(places[0][1]))) != mask.bit_count():
+                exact = self._is_exact(places[0][1])
+                if top < 1.0 or not exact or len(stems_of(cells.text(places[0][1]))) != mask.bit_count():
                     for share, place in places[: 3 if len(places) > 3 else 4]:
                         if share >= 0.999 and self._is_exact(place):
                             continue
@@ -448,10 +450,13 @@ class Links:
     def _numbers(self) -> Iterator[Condition]:
         """Numbers of the question that stand in cells."""
         question, cells = self.question, self.index.cells
+        limits = Question._all(t.number.mask for t in question.thresholds if t.relator is not Relator.EQUAL)
         for number in (
             *question.numbers,
             *(NumberMention(Decimal(n), m, str(n)) for n, m in question.ordinals),
         ):
+            if number.mask & limits:
+                continue
             seen: set[int] = set()
             ordinal = any(m == number.mask for _, m in question.ordinals)
             for place in cells.numbers.get(number.value, ()):
@@ -469,23 +474,13 @@ class Links:
                     continue
                 seen.add(place[0])
                 link = self.columns[place[0]]
-                near = bool(
-                    link.mask
-                    & (
-                        number.mask << 1
-                        | number.mask >> 1
-                        | number.mask >> 2
-                        | number.mask << 2
-                        | number.mask >> 3
-                        | number.mask << 3
-                    )
-                )
+                near = _run_beside(number.mask, link.mask)
                 quality = (
                     0.45
-                    + 0.4 * (near and link.score > 0.5)
+                    + 0.4 * (bool(near) and link.score > 0.5)
                     + (0.1 if view.role is not ColumnRole.PLAIN else 0)
                 )
-                mask = number.mask | (link.mask if near else 0) | number.unit_mask
+                mask = number.mask | near | number.unit_mask
                 found = self._equal(place, mask, "number", min(quality, 0.95))
                 if view.numeric and view.role is ColumnRole.PLAIN:
                     constant = Constant(number.value, ValueKind.QUANTITY, number.unit, number.scale)
@@ -592,6 +587,37 @@ class Links:
                 And((equal, day)), mention.mask, view.place, "time", quality + 0.15, relation="day"
             )
 
+    def _clocks(self) -> Iterator[Condition]:
+        """Times of the day of the question on columns of such: *after 12:00*."""
+        relators = {"before": Relator.LESS, "after": Relator.GREATER, "since": Relator.GREATER_OR_EQUAL,
+                    "from": Relator.GREATER_OR_EQUAL, "until": Relator.LESS_OR_EQUAL}  # fmt: skip
+        mentions = self.question.clocks
+        for view in self.index.columns:
+            link = self.columns[view.place]
+            for mention in mentions if view.clock else ():
+                near = link.mask if _distance(link.mask, mention.full_mask) <= 3 else 0
+                quality = 0.6 + (0.3 * link.score if near else 0.15 * link.score)
+                relator = relators.get(mention.relation, Relator.EQUAL)
+                expression: Expression = Compare(relator, view.ref, _clock_constant(view, mention))
+                yield Condition(
+                    expression, mention.full_mask | near, view.place, "time", quality, relation=mention.relation
+                )
+            if view.clock and len(mentions) == 2:
+                first, last = mentions
+                lead = self.question.words_of((first.mask & -first.mask) >> 1).lower()
+                start, end = first.mask.bit_length(), (last.mask & -last.mask).bit_length() - 1
+                middle = self.question.words_of(((1 << end) - 1) >> start << start).lower()
+                if (lead, middle) in _SPANS and first.lexical < last.lexical:
+                    ends = (
+                        Compare(Relator.GREATER_OR_EQUAL, view.ref, _clock_constant(view, first)),
+                        Compare(Relator.LESS_OR_EQUAL, view.ref, _clock_constant(view, last)),
+                    )
+                    inside = ((1 << last.mask.bit_length()) - 1) & ~((first.mask & -first.mask) - 1)
+                    mask = inside | (first.mask & -first.mask) >> 1
+                    yield Condition(
+                        And(ends), mask | link.mask, view.place, "time", 0.85 + 0.1 * link.score, relation="between"
+                    )
+
     def _thresholds(self) -> Iterator[Condition]:
         """Comparisons with a number, on each column that they may be about."""
         for threshold in self.question.thresholds:
@@ -620,6 +646,8 @@ class Links:
         quality += 0.2 if hinted else 0
         units = [unit for unit in view.units if unit not in NO_UNIT]
         kind = ValueKind.QUANTITY
+        if view.clock:
+            return None
         if view.kind is ValueKind.DURATION:
             if number.unit not in ("SEC", "MIN", "HR", "DAY"):
                 return None
@@ -639,6 +667,8 @@ class Links:
                     return None
                 quality += 0.25
             elif number.unit == "PERCENT":
+                if any({other.unit_hint, *other.units} & _PERCENT for other in self.index.columns):
+                    return None  # "more than 15 % of the votes" is said of the column of shares
                 quality -= 0.05
             else:
                 quality -= 0.1
@@ -760,6 +790,14 @@ def _time_constant(lexical: str) -> Constant:
     return Constant(lexical, kind)
 
 
+def _clock_constant(view: ColumnView, mention: ClockMention) -> Constant:
+    """A time of the day as the values of a column are: a time, or the seconds since midnight."""
+    if view.kind is not ValueKind.DURATION:
+        return Constant(f"{mention.lexical}:00", ValueKind.DATE)
+    hours, minutes = mention.lexical.split(":")
+    return Constant(Decimal(int(hours) * 3600 + int(minutes) * 60), ValueKind.DURATION, "SEC")
+
+
 def _range(ref: Expression, first: str, last: str) -> Expression:
 
     return And(
@@ -811,6 +849,22 @@ def _inflected(said: str, stem: str) -> bool:
 
 def _widened(mask: int) -> int:
     return mask | mask << 1 | mask >> 1 | mask << 2 | mask >> 2 | mask << 3 | mask >> 3
+
+
+def _run_beside(token: int, mask: int) -> int:
+    """The run of a set's tokens that is nearest to a token, within three; none where all are farther away.
+
+    Of "version 3.1 larger than version 1.0" each number has its own *version*.
+    """
+    for step in (1, 2, 3):
+        run = mask & (token << step | token >> step)
+        if run:
+            if run == token >> step | token << step and step == 1:
+                run = token >> step  # the word before a number names it
+            while (wider := mask & (run | run << 1 | run >> 1)) != run:
+                run = wider
+            return run
+    return 0
 
 
 def _distance(one: int, other: int) -> int:

@@ -10,9 +10,10 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kgtable.index.words import is_empty_word
@@ -37,6 +38,11 @@ _YEAR_BEFORE = re.compile(r"\b(?:(?:the )?(?:previous|prior|preceding|last) year
 _OR_LATER = re.compile(r",? or (earlier|before|later|after|newer)\b")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _POSSESSIVE = re.compile(r"['’]s$")
+_CLOCK = re.compile(
+    r"(?<![\w.,:])(?:(?P<hour>[01]?\d|2[0-3])(?:[:.](?P<minute>[0-5]\d))? ?(?P<half>[ap])\.?m\b\.?"
+    r"|(?P<hour2>[01]?\d|2[0-3]):(?P<minute2>[0-5]\d)(?::[0-5]\d)?(?: o'clock)?(?![\w:])"
+    r"|(?P<hour3>[01]?\d|2[0-3]) o'clock\b|(?P<word>noon|midday|midnight)\b)"
+)
 _QUOTED = re.compile(r"[\"“”„«]([^\"“”„«»]{1,120})[\"“”»]")
 _YES_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|isn't|aren't|wasn't|didn't)\b", re.I
@@ -109,6 +115,15 @@ class TimeMention(NamedTuple):
 
     `relation` is ``in``, ``before``, ``after``, ``since``, ``until`` or ``between``.
     """
+
+    lexical: str
+    mask: int
+    relation: str = "in"
+    full_mask: int = 0
+
+
+class ClockMention(NamedTuple):
+    """A time of the day that the question names (``12:00``), with how it limits time, as in `TimeMention`."""
 
     lexical: str
     mask: int
@@ -284,6 +299,9 @@ class Question:
             )
             stem = word.replace(",", "") if word[0].isdigit() else stemmed(word)
             tokens.append(QuestionToken(index, match.start(), match.end(), match[0], word, stem, empty))
+        for one, other in pairwise(tokens):
+            if one.empty and other.empty and text[one.end : other.start] == "-":  # a no-show is a thing
+                tokens[one.index], tokens[other.index] = (replace(part, empty=False) for part in (one, other))
         return cls(text, tuple(tokens))
 
     @cached_property
@@ -382,11 +400,27 @@ class Question:
         return tuple(found)
 
     @cached_property
+    def clocks(self) -> tuple[ClockMention, ...]:
+        """Times of the day: ``12:00``, *9 am*, *noon*."""
+        found = []
+        for match in _CLOCK.finditer(self.lower):
+            hour = int(match["hour"] or match["hour2"] or match["hour3"] or (0 if match["word"] == "midnight" else 12))
+            if match["half"]:
+                hour = hour % 12 + (12 if match["half"] == "p" else 0)
+            mask = self.mask(*match.span())
+            mention = TimeMention(f"{hour:02d}:{match['minute'] or match['minute2'] or '00'}", mask, full_mask=mask)
+            found.append(ClockMention(*self._related(mention)))
+        return tuple(found)
+
+    @cached_property
     def numbers(self) -> tuple[NumberMention, ...]:
         """Numbers in figures and words, with units and scales behind them."""
         found = []
+        clocks = self._all(clock.mask for clock in self.clocks)
         for token in self.tokens:
             value: Decimal | None = None
+            if clocks >> token.index & 1:
+                continue
             if _NUMBER.fullmatch(token.text):
                 value = Decimal(token.text.replace(",", ""))
                 if (
@@ -503,6 +537,23 @@ class Question:
             if unit is not None:
                 return unit, self.mask(match.start(1 if match[1] else 2), match.end(1 if match[1] else 2))
         return None
+
+    @cached_property
+    def units_named(self) -> tuple[tuple[str, int], ...]:
+        """The units that it names by words of more than two letters, but for those of its numbers: *per square metre*."""
+        taken = self._all(number.unit_mask for number in self.numbers)
+        found: list[tuple[str, int]] = []
+        for length in (2, 1):
+            for first in self.tokens[: len(self.tokens) - length + 1]:
+                mask = ((1 << length) - 1) << first.index
+                last = self.tokens[first.index + length - 1]
+                if mask & taken or len(last.word) < 3 or first.empty or last.empty:
+                    continue
+                unit = unit_named(self.text[first.start : last.end])
+                if unit is not None:
+                    taken |= mask
+                    found.append((unit, mask))
+        return tuple(found)
 
     @cached_property
     def parts(self) -> tuple[str, ...]:

@@ -222,7 +222,7 @@ class TableIndex:
             own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
         filled = int((data.codes >= 0).sum())
         said = frozenset(stems)
-        clock = column.kind is ValueKind.DURATION and _is_clock(data)
+        clock = column.kind in (ValueKind.DURATION, ValueKind.DATE) and _is_clock(data)
         written = tuple(dict.fromkeys(stems_of(plain[:400])))
         names = (() if set(written) == said else (written,)) + self._abbreviated.get(own.strip(), ())
         shared = _SHARE_OF.search(own)

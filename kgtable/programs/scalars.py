@@ -35,7 +35,7 @@ from kgtable.programs.dimensions import (
     offset_of,
     unit_of,
 )
-from kgtable.values.dates import MONTHS, month_of, parse_date
+from kgtable.values.dates import MONTHS, month_of, parse_date, parse_duration
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
 from kgtable.values.scales import SCALE_POWERS
@@ -50,6 +50,7 @@ _ISO_MONTH = re.compile(r"([12]\d{3})-(0[1-9]|1[0-2])")
 _ONE_YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]\d|\d)")
 _YEARS = re.compile(r"(\d{4})[-–](\d\d)")
 _DURATION = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d\d(?:\.\d{1,9})?)")
+_SPAN_PARTS = re.compile(r"-?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 _NUMBERS = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _LIST = re.compile(r"\s*(?:;|\n|,|/|\band\b|&)\s*")
 _RANGE = re.compile(r"\s*(?:–|—|−|-|/|\bto\b|\buntil\b)\s*")
@@ -192,12 +193,19 @@ def time_datum(span: TimeSpan, text: str = "") -> Datum:
 
 
 def duration_seconds(text: str) -> Decimal | None:
-    """The seconds of a printed duration such as ``3:45`` or ``1:02:03.5``, or None.
+    """The seconds of a printed duration such as ``3:45``, ``1:02:03.5`` or ``1h 48m``, or None.
 
     >>> duration_seconds("1:02:03.5"), duration_seconds("57:45"), duration_seconds("10:99")
     (Decimal('3723.5'), Decimal('3465'), None)
+    >>> duration_seconds("1h 48m"), duration_seconds("2 hrs")
+    (Decimal('6480'), Decimal('7200'))
     """
     match = _DURATION.fullmatch(text.strip())
+    if match is None and (spoken := parse_duration(text)) is not None:
+        parts = _SPAN_PARTS.fullmatch(spoken)
+        assert parts is not None
+        days, hours, minutes, seconds = (Decimal(part or 0) for part in parts.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     if match is None or Decimal(match[3]) >= 60 or (match[1] and int(match[2]) >= 60):
         return None
     return Decimal(match[1] or 0) * 3600 + Decimal(match[2]) * 60 + Decimal(match[3])

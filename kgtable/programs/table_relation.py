@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import Protocol, overload
@@ -36,7 +36,7 @@ from kgtable.programs.scalars import (
     time_datum,
     time_span,
 )
-from kgtable.tables.column_profile import CellKind, ColumnStyle, profile_columns, type_cell
+from kgtable.tables.column_profile import CLOCK_NAME, CellKind, ColumnStyle, profile_columns, type_cell
 from kgtable.tables.model import Position, Table
 from kgtable.values.numbers import MISSING_MARKERS
 from kgtable.values.scales import SCALE_POWERS
@@ -69,6 +69,12 @@ _IDENTIFIER = re.compile(
     r"[\W_]*(?:no\.?|nr\.?|num|number|#|id)",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(
+    r"train|bus|tram|flight|route|room|platform|gate|terminal|berth|bin|locker|seat|plot|version|release|model"
+    r"|apartment|flat|office|voyage|ticket|receipt|invoice|channel|bay",
+    re.IGNORECASE,
+)
+"""Things that are called by a number, which heads no amount: *Room* 102, not *Rooms* 3."""
 _INNER_ID = re.compile(r".*[a-z]I[dD]s?|.*(?<![uegvo])id", re.ASCII)
 _ID_WORDS = frozenset(
     {"paid", "bid", "grid", "said", "aid", "mid", "acid", "valid", "hybrid", "solid", "rapid"}
@@ -80,11 +86,7 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"[=T#]?\d{1,6}(?:st|nd|rd|th|[.=T])?\s*", re.IGNORECASE)
-_CLOCK_NAME = re.compile(
-    r"\b(?:start|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|closes?|opening|closing|local time"
-    r"|utc|gmt|air ?time|time ?slot|check.?in|check.?out)\b",
-    re.IGNORECASE,
-)
+_CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
 
 class QuantityLike(Protocol):
@@ -159,7 +161,10 @@ class ColumnReader:
         ][:SAMPLED]  # fmt: skip
         name = " ".join((self.table.columns[column].path or ("",))[-1].split())
         style = self.styles[column]
-        role, durations = self._role(name, column, style, [texts[row].strip() for row in sampled], sampled)
+        printed = [texts[row].strip() for row in sampled]
+        role, durations = self._role(name, column, style, printed, sampled)
+        if printed and not durations and all(map(_CLOCK.fullmatch, filter(None, printed))):
+            style = replace(style, is_clock=True)
         if not self.quantities and len(texts) >= BULK_ROWS and role is ColumnRole.PLAIN and not durations:
             bulk = _read_bulk(texts, self.column_units.get(column, (None, None)), style)
             if bulk is not None:
@@ -262,6 +267,8 @@ class ColumnReader:
             _is_identifier_name(name) and any(any(map(str.isdigit, t)) for t in texts)
         ):
             return ColumnRole.IDENTIFIER, False
+        if _NUMBERED.fullmatch(name) and all(any(map(str.isdigit, text)) for text in texts):
+            return ColumnRole.IDENTIFIER, False
         units = {
             found.unit
             for row in rows[:50]
@@ -287,8 +294,10 @@ def _is_identifier_name(name: str) -> bool:
 def _are_durations(name: str, style: ColumnStyle, texts: Sequence[str]) -> bool:
     """Whether most cells are durations, and not times of a day (two figures, whole five minutes)."""
     found = [text for text in texts if duration_seconds(text) is not None]
-    if style.is_clock or len(found) < 0.6 * len(texts) or _CLOCK_NAME.search(name):
+    if style.is_clock or len(found) < 0.6 * len(texts) or CLOCK_NAME.search(name):
         return False
+    if any(":" not in text for text in found):
+        return style.is_duration  # "2h 10m"; "10 m" may be a length
     if any(text.count(":") == 2 or "." in text for text in found):
         return True
     clocks = all(int(text.split(":")[0]) < 24 and int(text[-2:]) % 5 == 0 for text in found)

@@ -115,11 +115,12 @@ _SCORE_NAME = re.compile(
     re.IGNORECASE,
 )
 _DATE_NAME = re.compile(r"(?:^|[\W_])(?:date|dob|day|born|birth)", re.IGNORECASE)
-_CLOCK_NAME = re.compile(
-    r"\b(?:start|starts|kick-?off|departs?|departure|arrives?|arrival|sunrise|sunset|opens?|closes?"
-    r"|local time|utc|gmt)\b",
+CLOCK_NAME = re.compile(
+    r"\b(?:starts?|begins?|ends?|until|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|opening|closes?|closing|doors"
+    r"|local time|utc|gmt|eta|etd|air ?time|time ?slot|scheduled|expected|planned|actual|due|check.?in|check.?out)\b",
     re.IGNORECASE,
 )
+"""Headers of times of the day."""
 _PLAIN_YEAR = re.compile(r"[12]\d{3}")
 _INTEGER = re.compile(r"-?\d{1,18}")
 _NUMERIC = re.compile(r"[($€£ -]*\d[\d,. ]*[)% ]*")
@@ -224,8 +225,8 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         is_boolean=sum(texts.values()) > 1 and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
         is_month=_has_months(texts),
         is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
-        is_clock=bool(texts) and bool(_CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
-        is_duration=not _CLOCK_NAME.search(name) and _has_durations(name, texts),
+        is_clock=bool(texts) and bool(CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
+        is_duration=not CLOCK_NAME.search(name) and _has_durations(name, texts),
         bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
     )
 
