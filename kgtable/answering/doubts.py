@@ -153,6 +153,17 @@ def _kind_of_answer(found: Interpretation) -> str:
     return ""
 
 
+def _rows_under_a_heading(found: Interpretation) -> str:
+    """*The largest payment* is looked for among all rows, and some of them stand under "Payments"."""
+    chosen = found.question._all(condition.mask for condition in found.best.candidate.conditions)
+    read = [view for view in found.source.columns if view.ref in found.read]
+    chosen |= found.question._all(found.source.link(view).mask for view in read)
+    for condition in found.source.conditions:
+        if condition.kind == "group" and condition.quality >= 0.6 and condition.mask & ~chosen:
+            return f"The rows under “{condition.text}” may be meant."
+    return ""
+
+
 def _no_place(found: Interpretation) -> str:
     """*Where did the classes go* is not answered by classes."""
     target = found.target
@@ -228,7 +239,11 @@ def _another_column_named(found: Interpretation) -> str:
     head, link = found.question.head, source.link(target)
     measured = link.exact and (target.period or target.measure)
     titled = head & source.title and not target.label and not measured and link.mask and not link.mask & head
-    return f"The question asks for {found.question.words_of(head)}." if titled else ""
+    guessed = (
+        found.question.wh == "which" and found.op == "select" and head and not target.label
+        and link.mask and not link.exact and not link.mask & head
+    )  # fmt: skip
+    return f"The question asks for {found.question.words_of(head)}." if titled or guessed else ""
 
 
 def _verb_of_the_measure(found: Interpretation) -> str:
@@ -399,6 +414,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _other_periods,
     _kind_of_answer,
     _no_place,
+    _rows_under_a_heading,
     _key_for_a_name,
     _rows_elsewhere,
     _negation_across_rows,

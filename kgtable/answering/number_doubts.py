@@ -5,14 +5,16 @@ Each check says, as those of `kgtable.answering.doubts`, in a sentence what spea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.reading import synonyms, words_of_type
+from kgtable.programs.reading import linking_verbs, synonyms, words_of_type
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import items, text_of
 
+_SHARE_OF = re.compile(r"\b(?:percent|percentage|per cent|%|share|proportion|fraction|part) of\b")
 _COUNTED = ("count", "count_distinct", "sum", "mean")
 _AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minimum", "good", "bad"))
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
@@ -58,7 +60,8 @@ def _counts_numbers(found: Interpretation) -> str:
 def _goes_back(found: Interpretation) -> str:
     """The question names two periods, the later first."""
     named = [mention.lexical for mention in found.question.times if not mention.lexical.startswith("-")]
-    back = found.op == "difference" and len(named) == 2 and named[0] > named[1]
+    compared = "than" in found.question.cues and any(a.comparative for a, _ in found.question.adjectives)
+    back = found.op == "difference" and len(named) == 2 and named[0] > named[1] and not compared
     return "The question goes from the later to the earlier." if back else ""
 
 
@@ -206,7 +209,12 @@ def _another_unit_asked(found: Interpretation) -> str:
     """*How many grams* is not told by a number whose unit is unknown."""
     asked = found.question.unit_asked
     read = found.target or found.best.candidate.measure
-    if asked is None or asked[0] in NO_UNIT or read is None or found.op not in ("select", "sum", "mean"):
+    if (
+        asked is None
+        or asked[0] in NO_UNIT
+        or read is None
+        or found.op not in ("select", "sum", "mean", "difference")
+    ):
         return ""
     units = {value.unit for value in found.said if value.number is not None}
     if units and units <= NO_UNIT and read.unit_hint is None:
@@ -217,9 +225,13 @@ def _another_unit_asked(found: Interpretation) -> str:
 
 def _adjective_of_no_column(found: Interpretation) -> str:
     """*The heaviest provisions* are not the largest number where nothing is weighed."""
-    if not found.best.candidate.op.startswith("column_extreme"):
+    measure = found.best.candidate.measure
+    if found.best.candidate.op.startswith("column_extreme"):
+        aspects = {stem for view in found.source.columns for stem in view.aspects}
+    elif found.op in ("extreme", "top") and measure is not None and not found.source.link(measure).exact:
+        aspects = set(measure.aspects)
+    else:
         return ""
-    aspects = {stem for view in found.source.columns for stem in view.aspects}
     odd = [
         found.question.words_of(token)
         for adjective, token in found.question.adjectives
@@ -231,7 +243,11 @@ def _adjective_of_no_column(found: Interpretation) -> str:
 def _amount_for_a_thing(found: Interpretation) -> str:
     """*The cheapest bottle* asks for the bottle, where its column holds prices."""
     measure = found.best.candidate.measure
-    if found.op not in ("min", "max", "extreme_value") or measure is None:
+    if found.op in ("extreme", "top") and found.target is not None and found.target.measure:
+        measure = found.target
+    elif found.op not in ("min", "max", "extreme_value"):
+        return ""
+    if measure is None:
         return ""
     for adjective, _ in found.question.adjectives:
         headers = set(adjective.headers)
@@ -304,6 +320,22 @@ def _share_of_itself(found: Interpretation) -> str:
     return "The part is not less than the whole." if wrong else ""
 
 
+def _whole_is_a_part(found: Interpretation) -> str:
+    """*What percentage of the children in class 5a have lunch* takes the class, not all children, for the whole."""
+    question = found.question
+    match = _SHARE_OF.search(question.lower) if found.op == "share" else None
+    if match is None:
+        return ""
+    verb = next((t for t in question.tokens if t.start >= match.end() and t.word in linking_verbs()), None)
+    if verb is None:
+        return ""
+    whole = question.mask(match.end(), verb.start)
+    inside = any(
+        condition.mask and not condition.mask & ~whole for condition in found.best.candidate.conditions
+    )
+    return "The share may be meant of some of the rows alone." if inside else ""
+
+
 NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _units_apart,
     _same_name_beside_others,
@@ -324,6 +356,7 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _another_unit_asked,
     _adjective_of_no_column,
     _amount_for_a_thing,
+    _whole_is_a_part,
     _compares_without_or,
     _counts_one_list,
     _of_one_or_of_both,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from kgtable.programs.algebra import ColumnRef, walk
@@ -84,13 +85,27 @@ def _is_dominated(other: Executed, best: Executed) -> bool:
     """Whether the best one answers the question more closely, from the same tables; of others neither is the closer."""
     if not set(other.candidate.source.ids) & set(best.candidate.source.ids):
         return False
-    if _joins_for_nothing(other, best):
+    if _joins_for_nothing(other, best) or _rounds_to_it(other, best):
         return True
     if _guesses_the_measure(other, best) or _asks_for_something_else(other, best):
         return True
     return other.candidate.source is best.candidate.source and (
         _matches_in_part(other, best) or _says_more(other, best) or _leaves_a_named_column(other, best)
     )
+
+
+def _rounds_to_it(other: Executed, best: Executed) -> bool:
+    """Whether the two numbers are one, of which the table prints fewer figures: 24.3 and 24.325."""
+    numbers = []
+    for executed in (best, other):
+        rows = executed.denotation.rows
+        value = rows[0][0] if len(rows) == 1 and len(rows[0]) == 1 else None
+        if value is None or value.number is None:
+            return False
+        numbers.append((value.number, value.unit))
+    (one, unit), (two, same) = numbers
+    figures = max(int(number.as_tuple().exponent) for number in (one, two))
+    return unit == same and figures < 0 and 2 * abs(Fraction(one) - Fraction(two)) < Fraction(10) ** figures
 
 
 def _joins_for_nothing(other: Executed, best: Executed) -> bool:

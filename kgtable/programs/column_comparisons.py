@@ -114,6 +114,7 @@ class ColumnComparisons(Grammar):
         bases = [(rows, "", 0)] if single else []
         if totals is not None and not conditions.conditions:
             bases.append((totals, "/total", cues["total"]))
+        yield from self._per_unit(conditions)
         for base, suffix, base_mask in bases:
             for one, other in pairs[:3]:
                 early, late = self._in_order(one, other)
@@ -153,6 +154,35 @@ class ColumnComparisons(Grammar):
             yield from self._columns_given(rows, conditions, spanned)
             if single:
                 yield from self._columns_beyond(rows, conditions, spanned, masks)
+
+    def _per_unit(self, conditions: ConditionSet) -> Iterator[Candidate]:
+        """One measure by another that stands behind *per*: tonnes per hectare, rent per square metre of a row."""
+        source, link = self.source, self.source.link
+        per = self.cues.get("per", 0)
+        if not per:
+            return
+        behind = (per << 1 | per << 2 | per << 3) & ~Question._all(c.mask for c in conditions.conditions)
+        below = [view for view in self.measures if link(view).mask & behind & -behind][:1]
+        below = below or [view for view in self.measures if link(view).mask & behind][:1]
+        for unit in below:
+            words = link(unit).mask & behind
+            above = [v for v in self.measures if v is not unit and link(v).mask & ~words and not v.whole][:2]
+            for view in above:
+                ratio = Arithmetic(Operator.DIVIDE, view.ref, unit.ref)
+                rows = conditions.over(source.rows(conditions.choice))
+                if conditions.conditions:
+                    root = Arithmetic(Operator.DIVIDE, Lookup(rows, view.ref), Lookup(rows, unit.ref))
+                    yield self.make(
+                        "ratio/per", root, conditions, measure=view, mask=per | words, others=(unit,)
+                    )
+                for down, token, _, _ in self._directions()[:1]:
+                    best = Limit(Sort(rows, (SortKey(ratio, down),)), 1, ties=True)
+                    for target in self.targets[:2]:
+                        if not target.measure:
+                            yield self.make(
+                                "extreme/per", Project(best, (Named(target.ref),)), conditions, target=target,
+                                measure=view, mask=token | per | words, others=(unit,),
+                            )  # fmt: skip
 
     def _columns_beyond(
         self, rows: Rows, conditions: ConditionSet, columns: Sequence[ColumnView], asked: Sequence[ColumnView]

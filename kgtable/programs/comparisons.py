@@ -313,7 +313,7 @@ class Comparisons(Grammar):
                     continue
                 early, late = self._in_order(one, other)
                 timed = bool(early.period and late.period)
-                if "than" in cues or (one, other) not in pairs:
+                if "than" in cues or (one, other) not in pairs or self._stands_beyond(one, other):
                     relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
                     holds: Expression = Compare(relator, one.ref, other.ref)
                 else:
@@ -390,13 +390,23 @@ class Comparisons(Grammar):
                     root: Expression = Arithmetic(
                         Operator.SUBTRACT, Lookup(chosen, other.ref), Lookup(chosen, one.ref)
                     )
-                    yield self.make("difference/dates", root, conditions, measure=other, others=(one,))
+                    yield from self._maybe_converted("difference/dates", root, conditions, other, 0, (one,))
                 paired = self._opposed()
                 for one, other, mask in paired:
                     root = Arithmetic(Operator.SUBTRACT, Lookup(chosen, one.ref), Lookup(chosen, other.ref))
                     yield self.make(
                         "difference/opposed", root, conditions, measure=one, others=(other,), mask=mask
                     )
+
+    def _stands_beyond(self, one: ColumnView, other: ColumnView) -> bool:
+        """Whether *above* or *below* stands between the names of two columns: *in 2023 below their 2018 level*."""
+        first, second = self.source.link(one).mask, self.source.link(other).mask
+        words = [
+            t
+            for t in self.question.tokens
+            if t.word in ("above", "below", "under", "over", "beneath", "beyond")
+        ]
+        return any(first & -first < 1 << t.index < second & -second for t in words)
 
     def _beyond(self, linked: Sequence[ColumnView]) -> list[tuple[ColumnView, ColumnView]]:
         """A measure and the one column named that limits it: *below their minimum stock* is said of the stock."""

@@ -378,7 +378,9 @@ class Grammar:
                 features["m:time"] = 1.0
             if measure.place in conditions.columns:
                 features["m:condition"] = 1.0
-        covered |= self._said_beside(covered, [view for view in (target, measure, *others) if view is not None])
+        covered |= self._said_beside(
+            covered, [view for view in (target, measure, *others) if view is not None]
+        )
         kind = op.partition("/")[0]
         if self.focus_measure and kind in ("count", "count_distinct", "sum", "select"):
             features[f"{kind}:focus measure"] = 1.0
@@ -451,7 +453,7 @@ class Grammar:
         found = 0
         for mention in question.times:
             if mention.mask & covered:
-                found |= (mention.mask << 1 | mention.mask >> 1) & self._time_words
+                found |= (mention.mask << 1 | mention.mask << 2 | mention.mask >> 1) & self._time_words
         for view in views:
             if view.numeric and link(view).exact:
                 found |= (link(view).mask << 1 | link(view).mask >> 2) & self._reading_words
@@ -459,7 +461,11 @@ class Grammar:
         if per & ~covered:
             after = per << 1 | per << 2
             named = any(_PER in name_stems(view.name) and link(view).mask & after for view in views)
-            titled = any(_PER in part.index.title_stems for part in self.source.links) and self.source.title & after
+            titled = (
+                any(_PER in part.index.title_stems for part in self.source.links)
+                and self.source.title & after
+            )
+            titled = titled and not any(view.aspects & words_of_type("money") for view in views)
             rows = Question._all(link(view).mask for view in self.source.labels) & after
             if named or titled or rows:
                 found |= per
@@ -536,7 +542,9 @@ class Grammar:
     ) -> Iterator[Candidate]:
         asked = self.question.unit_asked
         adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.aspects) or a.name in ("large", "small", "most"))  # fmt: skip  # noqa: E501
-        if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in measure.units):
+        timed = measure.clock or measure.kind is ValueKind.DURATION
+        units = ["SEC"] if timed else [unit for unit in measure.units if unit and unit not in NO_UNIT]
+        if asked is not None and any(comparable(unit, asked[0]) for unit in units):
             yield self.make(
                 op,
                 Convert(node, asked[0]),

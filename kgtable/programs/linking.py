@@ -44,7 +44,7 @@ from kgtable.programs.reading import (
 )
 from kgtable.programs.relation import ColumnRole, MemberKind
 from kgtable.programs.relation_index import LONGEST_VALUE, ColumnView, TableIndex, stems_of
-from kgtable.programs.scalars import normal, text_of, time_in
+from kgtable.programs.scalars import SCALES, normal, text_of, time_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,9 @@ class Condition:
     relation: str = ""
 
 
+MOST_SCALED = 2_000
+"""Different numbers of a column that are looked at for the scale that a limit is meant in."""
+
 MOST_MONTHS = 24
 """Different texts of a column that are looked at for names of months."""
 
@@ -90,6 +93,8 @@ _MINUS = str.maketrans("−–", "--")
 _SHARES = frozenset({"share", "percent"})
 """Cues of questions for a part of a whole."""
 
+_ENDS = frozenset({"from", "to"})
+"""Prepositions that head columns of where something begins and where it ends."""
 _PERCENT = frozenset({"PERCENT"})
 _NOUNS = frozenset({"name", "amount", "chang", "valu", "share", "rank", "posit", "state"})
 """Words without content in most questions that head columns all the same."""
@@ -161,7 +166,13 @@ class Links:
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions of all kinds, the surest first."""
         found = [*self._exact(), *self._partial(), *self._groups(), *self._numbers(), *self._times()]
-        found += [*self._thresholds(), *self._truths(), *self._missing(), *self._month_spans(), *self._clocks()]
+        found += [
+            *self._thresholds(),
+            *self._truths(),
+            *self._missing(),
+            *self._month_spans(),
+            *self._clocks(),
+        ]
         found = _with_alternatives([condition for condition in found if not self._is_headed(condition)])
         found.sort(key=lambda c: (-c.quality, -c.mask.bit_count(), c.column))
         return tuple(found)
@@ -231,6 +242,16 @@ class Links:
         if best.exact and view.numeric | view.temporal:
             # "The total time worked" says with both words what the column "Worked" gives.
             best = replace(best, mask=best.mask | self.measured(view))
+        if unasked and best.mask:
+            best = replace(
+                best,
+                mask=best.mask & ~Question._all(by_stem[stem] for stem in unasked if stem in by_stem),
+                score=min(best.score, 0.7),
+                exact=False,
+            )
+        for name, mask in question.quarters:
+            if view.own == (name,):
+                return ColumnLink(1.0, mask | best.mask, True)
         if view.period and best.score < 1.0:
             for mention in question.times:
                 if _same_period(view.period, mention.lexical):
@@ -242,6 +263,8 @@ class Links:
         ):
             best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
         units = self._by_unit(view)
+        if best.mask:
+            units |= Question._all(by_stem[s] for s in view.unit_stems if len(s) > 1 and s in by_stem)
         if units:
             best = replace(best, score=max(best.score, 0.6), mask=best.mask | units)
         return best
@@ -315,6 +338,9 @@ class Links:
                     ):
                         continue
                     covered[column] |= mask
+                    before = tokens[start - 1].stem if start else ""
+                    ends = _ENDS & {before, *self.index.columns[column].stems}
+                    said = len(ends) == 1 and before in ends and before in self.index.columns[column].stems
                     same = fold(text) == fold(question.text[run[0].start : run[-1].end])
                     quality = 1.0 if same else 0.93
                     if (
@@ -324,6 +350,11 @@ class Links:
                         and run[0].text.islower()
                     ):
                         quality = 0.3
+                    if said:  # "from Kiel" of a column "From"
+                        yield self._equal(place, mask | 1 << start - 1, "exact", quality + 0.15)
+                        continue
+                    if len(ends) == 2:
+                        quality = 0.4
                     yield self._equal(place, mask, "exact", quality)
 
     def _is_printed(self, first: QuestionToken, text: str) -> bool:
@@ -600,7 +631,12 @@ class Links:
                 relator = relators.get(mention.relation, Relator.EQUAL)
                 expression: Expression = Compare(relator, view.ref, _clock_constant(view, mention))
                 yield Condition(
-                    expression, mention.full_mask | near, view.place, "time", quality, relation=mention.relation
+                    expression,
+                    mention.full_mask | near,
+                    view.place,
+                    "time",
+                    quality,
+                    relation=mention.relation,
                 )
             if view.clock and len(mentions) == 2:
                 first, last = mentions
@@ -615,7 +651,12 @@ class Links:
                     inside = ((1 << last.mask.bit_length()) - 1) & ~((first.mask & -first.mask) - 1)
                     mask = inside | (first.mask & -first.mask) >> 1
                     yield Condition(
-                        And(ends), mask | link.mask, view.place, "time", 0.85 + 0.1 * link.score, relation="between"
+                        And(ends),
+                        mask | link.mask,
+                        view.place,
+                        "time",
+                        0.85 + 0.1 * link.score,
+                        relation="between",
                     )
 
     def _thresholds(self) -> Iterator[Condition]:
@@ -658,6 +699,11 @@ class Links:
                 return None
             return None  # times have conditions of their own
         elif number.unit:
+            shares = {
+                other.place for other in self.index.columns if {other.unit_hint, *other.units} & _PERCENT
+            }
+            if number.unit == "PERCENT" and shares and view.place not in shares:
+                return None  # "more than 15 % of the votes" is said of the column of shares
             if units and is_known(number.unit) and any(comparable(number.unit, unit) for unit in units):
                 quality += 0.25
             elif units:
@@ -667,8 +713,6 @@ class Links:
                     return None
                 quality += 0.25
             elif number.unit == "PERCENT":
-                if any({other.unit_hint, *other.units} & _PERCENT for other in self.index.columns):
-                    return None  # "more than 15 % of the votes" is said of the column of shares
                 quality -= 0.05
             else:
                 quality -= 0.1
@@ -684,7 +728,7 @@ class Links:
         ref: Expression = view.ref
         if view.role is ColumnRole.ORDINAL:
             ref = Apply(Function.NUMBER, view.ref)
-        constant = Constant(number.value, kind, unit, number.scale)
+        constant = Constant(number.value, kind, unit, number.scale or self._plain_scale(number, view))
         if number.unit and not units and view.unit_hint is not None and view.kind is not ValueKind.DURATION:
             constant = Constant(convert(number.value, number.unit, view.unit_hint), kind, None, number.scale)
         if view.kind is ValueKind.DURATION:
@@ -697,6 +741,21 @@ class Links:
             )
             expression = And((expression, Compare(Relator.LESS_OR_EQUAL, ref, upper)))
         return Condition(expression, mask, view.place, "threshold", quality, text=number.text)
+
+    def _plain_scale(self, number: NumberMention, view: ColumnView) -> str | None:
+        """ONE where a number is meant in full although the column prints thousands: 20,000 beside "44.9"."""
+        data = self.index.relation.data(view.place)
+        values = [data.values[code] for code in data.used()[:MOST_SCALED]]
+        scaled = [
+            (value.number, SCALES.get(value.scale or "ONE", 0))
+            for value in values
+            if value.number is not None
+        ]
+        if not scaled or not all(power for _, power in scaled):
+            return None
+        most = max(abs(value) for value, _ in scaled)
+        power = scaled[0][1]
+        return "ONE" if abs(number.value).scaleb(power) > most >= abs(number.value) else None
 
     def _truths(self) -> Iterator[Condition]:
         """Columns of yes and no that the question names: the rows where it holds."""

@@ -22,6 +22,7 @@ from kgtable.programs.algebra import Relator
 from kgtable.resources import PACKAGE
 from kgtable.values.currencies import SCALE_WORDS
 from kgtable.values.dates import parse_date
+from kgtable.values.periods import quarters_in
 from kgtable.values.scales import SCALE_LETTERS
 from kgtable.values.unit_phrases import parse_unit_phrase
 from kgtable.values.units import find_unit
@@ -42,6 +43,10 @@ _CLOCK = re.compile(
     r"(?<![\w.,:])(?:(?P<hour>[01]?\d|2[0-3])(?:[:.](?P<minute>[0-5]\d))? ?(?P<half>[ap])\.?m\b\.?"
     r"|(?P<hour2>[01]?\d|2[0-3]):(?P<minute2>[0-5]\d)(?::[0-5]\d)?(?: o'clock)?(?![\w:])"
     r"|(?P<hour3>[01]?\d|2[0-3]) o'clock\b|(?P<word>noon|midday|midnight)\b)"
+)
+_SIGNED = re.compile(r"\b(?:negative|positive|below zero|in the red)\b")
+_QUARTER = re.compile(
+    r"\b(?P<ordinal>first|second|third|fourth|1st|2nd|3rd|4th)[ -](?:quarter|half)\b|\bquarter (?P<number>[1-4])\b"
 )
 _QUOTED = re.compile(r"[\"“”„«]([^\"“”„«»]{1,120})[\"“”»]")
 _YES_NO = re.compile(
@@ -194,15 +199,32 @@ def synonyms() -> Mapping[str, frozenset[str]]:
     """Stems of headers that a word may mean, by the word's stem."""
     found: dict[str, frozenset[str]] = {}
     for word, headers in english()["synonyms"].items():
-        stem = stemmed(word)
-        found[stem] = found.get(stem, frozenset()) | {stemmed(header) for header in headers.split()}
+        stem = word_stem(word)
+        found[stem] = found.get(stem, frozenset()) | {word_stem(header) for header in headers.split()}
     return found
+
+
+@lru_cache(maxsize=100_000)
+def word_stem(word: str) -> str:
+    """The stem of a word, the same for British and American spelling.
+
+    >>> word_stem("Colors".lower()) == word_stem("colour")
+    True
+    """
+    plain = _spellings().get(word.removesuffix("s"))
+    return stemmed(plain) if plain else stemmed(word)
+
+
+@cache
+def _spellings() -> Mapping[str, str]:
+    entries: Mapping[str, str] = english()["spellings"]
+    return entries
 
 
 @cache
 def words_of_type(name: str) -> frozenset[str]:
     """Stems of the words of a type: of headers of persons, places or times, of spending."""
-    return frozenset(map(stemmed, english()["types"][name].split()))
+    return frozenset(map(word_stem, english()["types"][name].split()))
 
 
 @cache
@@ -297,7 +319,7 @@ class Question:
                 and not word[0].isdigit()
                 and (is_empty_word(word) or word in light_words())
             )
-            stem = word.replace(",", "") if word[0].isdigit() else stemmed(word)
+            stem = word.replace(",", "") if word[0].isdigit() else word_stem(word)
             tokens.append(QuestionToken(index, match.start(), match.end(), match[0], word, stem, empty))
         for one, other in pairwise(tokens):
             if one.empty and other.empty and text[one.end : other.start] == "-":  # a no-show is a thing
@@ -404,11 +426,18 @@ class Question:
         """Times of the day: ``12:00``, *9 am*, *noon*."""
         found = []
         for match in _CLOCK.finditer(self.lower):
-            hour = int(match["hour"] or match["hour2"] or match["hour3"] or (0 if match["word"] == "midnight" else 12))
+            hour = int(
+                match["hour"]
+                or match["hour2"]
+                or match["hour3"]
+                or (0 if match["word"] == "midnight" else 12)
+            )
             if match["half"]:
                 hour = hour % 12 + (12 if match["half"] == "p" else 0)
             mask = self.mask(*match.span())
-            mention = TimeMention(f"{hour:02d}:{match['minute'] or match['minute2'] or '00'}", mask, full_mask=mask)
+            mention = TimeMention(
+                f"{hour:02d}:{match['minute'] or match['minute2'] or '00'}", mask, full_mask=mask
+            )
             found.append(ClockMention(*self._related(mention)))
         return tuple(found)
 
@@ -489,6 +518,10 @@ class Question:
                 if low.unit is None and high.unit is not None:
                     low = low._replace(unit=high.unit, scale=high.scale)
                 found.append(Threshold(Relator.GREATER_OR_EQUAL, low, mask, high))
+        for match in _SIGNED.finditer(self.lower):
+            mask = self.mask(*match.span())
+            relator = Relator.GREATER if match[0].startswith("pos") else Relator.LESS
+            found.append(Threshold(relator, NumberMention(Decimal(0), mask, "0"), mask))
         for relator, pattern in _threshold_patterns():
             for match in pattern.finditer(self.lower):
                 group = next(name for name in ("number", "number2") if match.groupdict().get(name))
@@ -539,8 +572,18 @@ class Question:
         return None
 
     @cached_property
+    def quarters(self) -> tuple[tuple[str, int], ...]:
+        """Quarters and halves without their year, as headers write them: *second quarter* is Q2."""
+        found = []
+        for match in _QUARTER.finditer(self.lower):
+            number = match["number"] or str(ordinal_words().get(match["ordinal"], 0) or match["ordinal"][0])
+            letter = "q" if "quarter" in match[0] else "h"
+            found.append((f"{letter}{number}", self.mask(*match.span())))
+        return tuple(found)
+
+    @cached_property
     def units_named(self) -> tuple[tuple[str, int], ...]:
-        """The units that it names by words of more than two letters, but for those of its numbers: *per square metre*."""
+        """The units that words of more than two letters name, but for those of numbers: *per square metre*."""
         taken = self._all(number.unit_mask for number in self.numbers)
         found: list[tuple[str, int]] = []
         for length in (2, 1):
@@ -611,6 +654,7 @@ class Question:
     def _times(self) -> Iterator[TimeMention]:
         names = months()
         taken = 0
+        quarterly = self._all(self.mask(start, end) for _, start, end in quarters_in(self.text))
         tokens = self.tokens
         for index, token in enumerate(tokens):
             if taken >> index & 1:
@@ -636,7 +680,7 @@ class Question:
                 taken |= mask
                 text = f"{year or '-'}-{month:02d}" + (f"-{day:02d}" if day else "")
                 yield TimeMention(text, mask, full_mask=mask)
-            elif _YEAR.fullmatch(token.word):
+            elif _YEAR.fullmatch(token.word) and not quarterly >> index & 1:
                 end = tokens[index + 1] if index + 1 < len(tokens) else None
                 gap = self.text[token.end : end.start] if end else ""
                 if (
@@ -665,13 +709,14 @@ class Question:
             elif _DECADE.fullmatch(token.word):
                 first = int(token.word[:4])
                 yield TimeMention(f"{first}/{first + 9}", 1 << index, full_mask=1 << index)
-            elif match := re.fullmatch(r"(?:q([1-4]))", token.word):
-                if _YEAR.fullmatch(around[3]):
-                    taken |= 3 << index
-                    yield TimeMention(f"{around[3]}-Q{match[1]}", 3 << index, full_mask=3 << index)
             elif match := re.fullmatch(r"fy(\d\d(?:\d\d)?)", token.word):
                 text = match[1] if len(match[1]) == 4 else f"20{match[1]}"
                 yield TimeMention(text, 1 << index, full_mask=1 << index)
+        for lexical, begin, behind in quarters_in(self.text):
+            mask = self.mask(begin, behind)
+            if not mask & taken:
+                taken |= mask
+                yield TimeMention(lexical, mask, full_mask=mask)
         for match in re.finditer(r"\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b", self.text):
             date = parse_date(match[0])
             if date is not None:

@@ -22,10 +22,12 @@ from kgtable.programs.reading import (
     fold,
     months,
     unit_named,
+    word_stem,
     words_of_type,
 )
 from kgtable.programs.relation import ColumnData, ColumnRole, MemberKind, Relation, RelationColumn
 from kgtable.programs.scalars import number_in, text_of
+from kgtable.tables.column_profile import CLOCK_NAME
 from kgtable.values.periods import find_period
 
 LEAST_ABBREVIATIONS = 3
@@ -47,6 +49,7 @@ _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]\.?m\.?)?", re.IGNORE
 _UNIT_PART = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*")
 _SIGNS = str.maketrans(dict.fromkeys("¹²³⁴⁵⁶⁷⁸⁹⁰*†‡", " "))
 _MARK = re.compile(r"\[[^\[\]]{1,8}\]")
+_OWN_SHARE = re.compile(r"(.+?)\s+(?:share|percentage)\b", re.IGNORECASE)
 _SHARE_OF = re.compile(r"(?:%|\bper ?cent(?:age)?|\bshare|\bproportion)\s+of\s+(.+)", re.IGNORECASE)
 
 
@@ -61,7 +64,7 @@ def stems_of(text: str) -> tuple[str, ...]:
     found = []
     for match in _WORD.finditer(plain):
         word = fold(match[0])
-        found.append(word.replace(",", "") if word[0].isdigit() else stemmed(word))
+        found.append(word.replace(",", "") if word[0].isdigit() else word_stem(word))
     return tuple(found)
 
 
@@ -104,6 +107,8 @@ class ColumnView:
     """The place of the identifier whose rows this column names; -1 for none."""
     clock: bool = False
     """Whether it holds times of the day, as 09:30."""
+    unit_stems: frozenset[str] = frozenset()
+    """The stems of what stands in brackets in its header, such as *CFU* of "E. coli (CFU/100 mL)"."""
     names: tuple[tuple[str, ...], ...] = ()
     """Stems of other names for it: the header as it is written (*pH*), what an abbreviation stands for (*Pts*)."""
 
@@ -222,10 +227,13 @@ class TableIndex:
             own_stems = tuple(stem for stem in own_stems if stem not in keys) or own_stems
         filled = int((data.codes >= 0).sum())
         said = frozenset(stems)
-        clock = column.kind in (ValueKind.DURATION, ValueKind.DATE) and _is_clock(data)
+        clock = _is_clock(data) and (
+            column.kind is ValueKind.DATE
+            or (column.kind is ValueKind.DURATION and CLOCK_NAME.search(own) is not None)
+        )
         written = tuple(dict.fromkeys(stems_of(plain[:400])))
         names = (() if set(written) == said else (written,)) + self._abbreviated.get(own.strip(), ())
-        shared = _SHARE_OF.search(own)
+        shared = _SHARE_OF.search(own) or ("PERCENT" in column.units and _OWN_SHARE.match(plain)) or None
         return ColumnView(
             ColumnRef(self._reference(column.header, index), self.id),
             column.name,
@@ -248,6 +256,12 @@ class TableIndex:
             bool(said & words_of_type("time")) or column.kind in (ValueKind.DATE, ValueKind.PERIOD),
             frozenset(name_stems(shared[1])) if shared else frozenset(),
             clock=clock,
+            unit_stems=frozenset(
+                stem
+                for part in _UNIT_PART.findall(column.header)
+                for stem in name_stems(part)
+                if stem.isalpha()
+            ),
             names=names,
         )
 

@@ -12,10 +12,12 @@ from kgtable.programs.algebra import (
     ColumnRef,
     Compare,
     Constant,
+    Convert,
     Expression,
     Filter,
     GroupBy,
     Limit,
+    Lookup,
     Named,
     Neighbours,
     Node,
@@ -28,6 +30,7 @@ from kgtable.programs.algebra import (
     SortKey,
     ValueKind,
 )
+from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Candidate, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
@@ -64,6 +67,12 @@ class Selections(Grammar):
                 if view.place in decided:
                     continue
                 yield self.make("select", Project(rows, (Named(view.ref),), True), conditions, target=view)
+                if (unit := self._another_unit(view)) is not None:
+                    converted = Convert(Lookup(rows, view.ref), unit)
+                    mask = question.unit_asked[1] if question.unit_asked else 0
+                    yield self.make(
+                        "select", converted, conditions, target=view, mask=mask, also=("convert",)
+                    )
         if "members" in self.cues and source.labels and conditions.conditions:
             yield from self._members(conditions)
         linked = self._shown(targets, conditions.mask)
@@ -94,6 +103,13 @@ class Selections(Grammar):
                     root = Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref, rows)
                     yield self.make("count_distinct", root, conditions, target=view)
         yield from self._aggregates(rows, conditions)
+
+    def _another_unit(self, view: ColumnView) -> str | None:
+        """The unit that an amount is asked in, where its column has another: grams of an amount in kilograms."""
+        asked, units = self.question.unit_asked, set(view.units) - NO_UNIT
+        if asked is None or not view.measure or not units or asked[0] in units:
+            return None
+        return asked[0] if all(unit and comparable(unit, asked[0]) for unit in units) else None
 
     def _members(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """The labels of the rows of a group, or of those that a table's total row adds up."""
@@ -222,6 +238,8 @@ class Selections(Grammar):
                 sign = next((headers[stem] for stem in sorted(by.aspects) if stem in headers), 0)
                 if name == "won" and not sign:
                     continue
+                if by.clock and name in ("fast", "slow", "long", "short"):
+                    continue  # a time of the day is no length
                 if by.temporal and not sign and name not in ("early", "late", "old", "young", "new"):
                     continue
                 descending = sign > 0 if sign else down

@@ -61,11 +61,11 @@ _NOTE = re.compile(
 )
 _IDENTIFIER = re.compile(
     r"(?:.*[\W_])?(?:ids?|sku|isbn|issn|ean|upc|gtin|iban|bic|codes?|zip|postcodes?|plz|phone|telephone|tel|fax"
-    r"|mobile|ssn|vin|uuid|guid|barcode|identifiers?|serial)\W*(?:no|nr|number|code)?\.?"
+    r"|mobile|ref|reference|ssn|vin|uuid|guid|barcode|identifiers?|serial)\W*(?:no|nr|number|code)?\.?"
     r"|(?:.*[\W_])?(?:order|invoice|booking|customer|account|flight|ticket|policy|serial|part|item|article"
     r"|product|employee|member|student|case|contract|shipment|loan|sale|transaction|reference|ref|document"
     r"|patent|registration|licen[cs]e|passport|jersey|squad|shirt|bib|tail|room|house|street|bus|train|route"
-    r"|line|model|catalog(?:ue)?|atomic|fleet|hull|pennant|design|production|road|kit|player|card)"
+    r"|line|model|cat\.?|catalog(?:ue)?|atomic|fleet|hull|pennant|design|production|road|kit|player|card)"
     r"[\W_]*(?:no\.?|nr\.?|num|number|#|id)",
     re.IGNORECASE,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from kgtable.values.dates import MONTH, MONTHS, Date, full_year, month_of, parse_date
@@ -142,6 +142,17 @@ def _find_day(text: str) -> str | None:
         date = parse_date(f"{apart['day']} {apart['month']} {years.pop()}")
         return date.lexical if date else None
     return None
+
+
+def quarters_in(text: str) -> Iterator[tuple[str, int, int]]:
+    """The quarters and halves of years in a text, each with its first place and the place behind it.
+
+    >>> list(quarters_in("sales in the second quarter of 2023"))
+    [('2023-Q2', 13, 35)]
+    """
+    for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):
+        for match in pattern.finditer(text):
+            yield read(match).lexical, *match.span()
 
 
 def _duration(length: str) -> str:
