@@ -46,8 +46,10 @@ SPLITS = (
     ("wtq", "squall"),
     ("questions", "dev"),
     ("town", "dev"),
+    ("valley", "dev"),
+    ("coast", "dev"),
 )
-OWN = {"questions": "questions", "town": "questions/town"}
+OWN = {"questions": "questions", **{name: f"questions/{name}" for name in ("town", "valley", "coast")}}
 """The folders under ``tests/`` with kgtable's own invented tables and questions, all of them for training."""
 SEED = 20261122
 PENALTY = 0.002

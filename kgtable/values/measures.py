@@ -40,6 +40,8 @@ _RATE = re.compile(
     r"|(?:expected )?(?:return on (?:plan )?assets|return on equity|return on (?:average )?\w+)",
     re.IGNORECASE,
 )
+_HARVEST = re.compile(r"yields?", re.IGNORECASE)
+"""A rate by itself, and with a unit behind it what a field gives: "Yield (t)"."""
 _NO_RATE = re.compile(
     r"\b(?:at|from|due|effect|impact|changes?|difference|differential|exchange|hourly|daily|swaps?"
     r"|provision|day)\b",
@@ -152,7 +154,7 @@ def find_measure(name: str) -> Measure | None:
 
     >>> find_measure("Number of employees").value, find_measure("Diluted EPS").value
     ('count', 'per share')
-    >>> find_measure("Revenue") is None
+    >>> find_measure("Revenue") is find_measure("Yield (t)") is None
     True
     """
     if len(name) > LONGEST_NAME or not (
@@ -177,7 +179,7 @@ def find_measure(name: str) -> Measure | None:
         return Measure.SHARES
     if _COUNT.fullmatch(bare):
         return Measure.COUNT
-    if _RATE.fullmatch(bare) and not _NO_RATE.search(name):
+    if _RATE.fullmatch(bare) and not _NO_RATE.search(name) and (bare == name or not _HARVEST.fullmatch(bare)):
         return Measure.RATE
     if _ORDINAL.fullmatch(bare):
         return Measure.ORDINAL

@@ -25,10 +25,11 @@ _LENGTHS = (
 )
 _VOLUMES = "volume|capacity|engine|displacement|tank|consumption|luggage|boot"
 _MASSES = "weight|mass|tonnage|production|displacement|load|capacity|output|emissions|catch|yield|harvest|co2"
+_LOADS = "cargo|freight|waste|recycl|crop|haul|ore\\b|grain|coal|shipped|handled|sold|stock|quantity"
 _BORNE_OUT_BY = {
     "m": _LENGTHS,
     "g": "weight|mass|protein|fat|sugar|carb|fib|sodium|salt|serving|amount",
-    "t": _MASSES,
+    "t": f"{_MASSES}|{_LOADS}",
     "s": r"time|duration|period|interval|latency|delay|half-life|lap|\d ?[-–] ?\d+ ?(?:km/h|kph|mph)|\d k?m\s*$",
     "h": "time|duration|hours|half-life|endurance|worked|overtime|charging",
     "l": _VOLUMES,
