@@ -309,7 +309,7 @@ class SqlActions(CodeActions):
 
     def start(self) -> BoundedProcess:
         if importlib.util.find_spec("duckdb") is None:
-            raise MissingExtraError("Steps in SQL", "sql")
+            raise MissingExtraError("The language sql", "sql")
         paths = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
         command = [sys.executable, "-I", "-c", _RUN, "kgtable.systems.tablerag.sql_process", paths]
         return BoundedProcess(command, {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import kgtable
 from kgtable.answering.evidence import Evidence
+from kgtable.errors import MissingExtraError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval, ScoredTable
@@ -188,3 +190,12 @@ def test_columns_of_one_header_are_told_apart(tmp_path: Path, language: str, act
     blocks = first.split("===\n")[1::2]
     assert language == "program" or any(listed[language] in block for block in blocks)
     assert not any("DROP" in text for text in first.split("===\n")[::2])
+
+
+def test_without_duckdb_the_language_names_the_extra(
+    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedLLM([NO_QUERIES, NO_QUERIES, {"thought": "", "action": "SELECT 1", "answer": None}])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match="The language sql needs .*kgtable.sql."):
+        graph.ask(QUESTION, method="tablerag:language=sql", llm=model)
