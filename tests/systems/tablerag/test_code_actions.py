@@ -197,5 +197,5 @@ def test_without_duckdb_the_language_names_the_extra(
 ) -> None:
     model = ScriptedLLM([NO_QUERIES, NO_QUERIES, {"thought": "", "action": "SELECT 1", "answer": None}])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match="The language sql needs .*kgtable.sql."):
+    with pytest.raises(MissingExtraError, match=r"The language sql needs .*kgtable.sql."):
         graph.ask(QUESTION, method="tablerag:language=sql", llm=model)

@@ -159,6 +159,6 @@ def test_without_scipy_the_method_names_the_extra(
     monkeypatch.delitem(sys.modules, "kgtable.systems.trag.coarse_to_fine")
     with (
         kgtable.open(graph.path) as fresh,
-        pytest.raises(MissingExtraError, match="The method trag needs .*kgtable.trag."),
+        pytest.raises(MissingExtraError, match=r"The method trag needs .*kgtable.trag."),
     ):
         fresh.retrieve(QUESTION, 5, "trag")
