@@ -11,6 +11,7 @@ the first recall to hybrid, question by question, with its interval. The gold is
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,12 +161,13 @@ class Bench:
 
 
 def measured(questions: Sequence[BenchmarkQuestion], ranking: Ranking) -> Measured:
-    """The scores of all questions by metric, and under ``ms`` the time of each."""
-    scores: Measured = {"ms": []}
+    """The scores of all questions by metric, and under ``ms`` and ``processor ms`` the times of each."""
+    scores: Measured = {"ms": [], "processor ms": []}
     for question in questions:
-        started = time.perf_counter()
+        started, spent = time.perf_counter(), time.process_time()
         found = ranking(question)
         scores["ms"].append((time.perf_counter() - started) * 1e3)
+        scores["processor ms"].append((time.process_time() - spent) * 1e3)
         for metric, value in table_scores(question, found, CUTOFFS).items():
             scores.setdefault(metric, []).append(value)
     return scores
@@ -331,11 +333,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, ranking in systems.items():
             print(line(name, measured(asked, ranking), hybrid, METRICS), flush=True)
         for name in ("hybrid", "trag", "trag-paper") if chosen.latency else ():
-            times = measured(asked[:200], bench.by_method(name))["ms"]
-            print(
-                f"{name}: {np.median(times):.0f} ms a question, 95th percentile {np.percentile(times, 95):.0f} ms"
-            )
+            print(latency(name, measured(asked[:200], bench.by_method(name))))
     print(f"\npeak memory {peak_memory():.0f} MiB")
+
+
+def latency(name: str, times: Measured) -> str:
+    """Wall and processor time of whole retrievals, with the load of the machine."""
+    told = [
+        f"{np.median(times[kind]):.0f} ms (95th percentile {np.percentile(times[kind], 95):.0f} ms)"
+        for kind in ("ms", "processor ms")
+    ]
+    load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    return f"{name}: {told[0]} a question, of the processor {told[1]}; {load}"
 
 
 def peak_memory() -> float:

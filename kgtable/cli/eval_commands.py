@@ -306,7 +306,7 @@ def _say_built(output: Path, made: BuiltCounts) -> None:
         f"{output}: {made.parts:,} tables from {made.tables:,} ({made.whole:,} whole), {made.questions:,} questions"
     )
     for why, count in sorted(made.left_out.items()):
-        note(f"Left out: {count:,} questions ({why}).")
+        note(f"Left out: {_counted(count, 'question')} ({why}).")
 
 
 def _heteqa(folder: Path, output: Path, seed: int, per_table: int, model: str | None) -> None:
@@ -320,7 +320,7 @@ def _heteqa(folder: Path, output: Path, seed: int, per_table: int, model: str | 
         f"{_counted(made.documents, 'document')}, made of {_counted(made.facts, 'sentence')}"
     )
     for why, count in sorted(made.left_out.items()):
-        note(f"Left out: {count:,} questions ({why}).")
+        note(f"Left out: {_counted(count, 'question')} ({why}).")
 
 
 def _counted(number: int, what: str) -> str:

@@ -73,15 +73,22 @@ def _entry(index: int, name: str) -> str:
 
 
 class _Axis:
-    """Places of values between two ends of a drawing: by their logarithm, or shares from 0 to 1."""
+    """Places of values between two ends of a drawing: by their logarithm, or shares from 0 to 1.
+
+    What is 0 stands at the lower end of a logarithmic axis, which then begins a power of ten below the least value.
+    """
 
     def __init__(self, values: Sequence[float], first: float, last: float, *, linear: bool) -> None:
         self._first, self._last, self._linear = first, last, linear
         least = min((value for value in values if value > 0), default=1.0)
-        self._low, self._high = floor(log10(least)), max(log10(max(*values, least)), floor(log10(least)) + 1)
+        lowest = floor(log10(least))
+        self._low, self._high = lowest, max(log10(max(*values, least)), lowest + 1)
+        self._zero = min(values) <= 0
+        if self._zero and max(values) > 0:
+            self._low -= 1
 
     def at(self, value: float) -> float:
-        """The place of a value; what is 0 on a logarithmic axis stands at its lower end."""
+        """The place of a value."""
         share = value if self._linear else 0.0
         if not self._linear and value > 0:
             share = (log10(value) - self._low) / (self._high - self._low)
@@ -92,7 +99,8 @@ class _Axis:
         if self._linear:
             return [(value, f"{value:.1f}") for value in _GRID]
         powers = range(self._low, floor(self._high) + 1)
-        return [(10.0**power, f"{10**power:,}" if power >= 0 else f"{10.0**power:g}") for power in powers]
+        told = [(10.0**power, f"{10**power:,}" if power >= 0 else f"{10.0**power:g}") for power in powers]
+        return [(told[0][0], "0"), *told[1:]] if self._zero else told
 
 
 def _stroke(index: int) -> tuple[str, str]:

@@ -19,6 +19,8 @@ from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder,
 from kgtable.index.words import is_empty_word
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.model import Grid, Source
 
 SEED = 7
 SMALLEST = 3
@@ -99,7 +101,7 @@ def split_benchmark(
         path = benchmark.tables / f"{table}.json"
         sidecars[table] = read_json(path) if path.exists() else {}
         headers[table] = rows[0] if rows else ()
-        parts[table] = split_table(table, rows, mode, plan)
+        parts[table] = split_table(table, rows, mode, plan, bound_rows(table, rows))
         counts.tables += 1
         counts.parts += len(parts[table])
         counts.whole += len(parts[table]) == 1
@@ -131,25 +133,53 @@ def read_grid(path: Path) -> Rows:
     return [row + [""] * (width - len(row)) for row in rows]
 
 
-def split_table(id: str, rows: Rows, mode: str, plan: SplitPlan) -> list[TablePart]:
-    """The parts of a table; one where it is too small. In a split by columns each part has the first one."""
+@dataclass(frozen=True, slots=True)
+class BoundRows:
+    """Rows of a table that cannot be moved: so many lines of the header below the first, and whether groups or
+    blank rows give the rows their order."""
+
+    header: int = 0
+    ordered: bool = False
+
+
+def bound_rows(id: str, rows: Rows) -> BoundRows:
+    """What of the rows cannot be moved, as kgtable reads the table."""
+    grid = Grid(id, Source(id), tuple(map(tuple, rows)), len(rows[0]) if rows else 0)
+    found = make_table(grid).structure
+    grouped = bool(found.groups or found.parents)
+    blank = any(not any(cell.strip() for cell in row) for row in rows[found.body_start :])
+    return BoundRows(max(found.body_start - FIRST_LINE, 0), grouped or blank)
+
+
+def split_table(
+    id: str, rows: Rows, mode: str, plan: SplitPlan, bound: BoundRows | None = None
+) -> list[TablePart]:
+    """The parts of a table; one where it is too small. In a split by columns each part has the first one.
+
+    A header of several lines may span columns: such a table is split by rows, its columns stay in order. Rows under
+    groups stay together: such a table is split by columns. With both it stays whole.
+    """
+    bound = bound or BoundRows()
     height, width = len(rows) - FIRST_LINE, len(rows[0]) if rows else 0
-    if height <= SMALLEST or width <= SMALLEST:
-        return [TablePart(id, id, "none", tuple(range(max(height, 0))), tuple(range(width)))]
+    header, free = list(range(bound.header)), list(range(bound.header, max(height, 0)))
+    if len(free) <= SMALLEST or width <= SMALLEST or (bound.header and bound.ordered):
+        return [TablePart(id, id, "none", (*header, *free), tuple(range(width)))]
     chance = seeded(f"{plan.seed}:{id}")
-    by_rows = mode == "row"
-    items = list(range(height)) if by_rows else list(range(1, width))
+    by_rows = bound.header > 0 or (mode == "row" and not bound.ordered)
+    items = list(free) if by_rows else list(range(1, width))
     count = min(chance.randint(2, plan.most_parts), len(items))
     chance.shuffle(items)
     parts = []
     for number in range(count):
         chosen = sorted(items[number::count])
-        others = list(range(1, width)) if by_rows else list(range(height))
-        chance.shuffle(others)
-        # What is split keeps its order, the other direction is permuted.
-        kept_rows, kept_columns = (chosen, [0, *others]) if by_rows else (others, [0, *chosen])
+        others = list(range(1, width)) if by_rows else list(free)
+        # What is split keeps its order, the other direction is permuted where nothing binds it.
+        if not bound.header and not bound.ordered:
+            chance.shuffle(others)
+        kept_rows, kept_columns = ([*header, *chosen], [0, *others]) if by_rows else (others, [0, *chosen])
         name = f"{id}-{'r' if by_rows else 'c'}{number}"
-        parts.append(TablePart(name, id, mode, tuple(kept_rows), tuple(kept_columns)))
+        split = "row" if by_rows else "column"
+        parts.append(TablePart(name, id, split, tuple(kept_rows), tuple(kept_columns)))
     return parts
 
 

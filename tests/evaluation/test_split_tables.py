@@ -76,6 +76,48 @@ def test_the_parts_make_up_the_tables(tmp_path: Path) -> None:
         assert len({about["title"] for about in of_table.values()}) == len(of_table)
 
 
+SPANNED = [
+    ["", "2019", "", "2018", ""],
+    ["$ millions", "Q1", "Q2", "Q1", "Q2"],
+    *([f"Item {row}", *(f"{row}.{column}" for column in range(1, 5))] for row in range(1, 7)),
+]
+GROUPED = [
+    ["Segment", "2019", "2018", "2017"],
+    *(
+        line
+        for name in ("Europe", "Asia")
+        for line in ([name, "", "", ""], *([f"- {kind}", "7.5", "8.5", "9.5"] for kind in ("Cloud", "Print")))
+    ),
+]
+
+
+def test_headers_of_several_lines_and_groups_keep_their_rows(tmp_path: Path) -> None:
+    made = BenchmarkFolder(tmp_path / "old")
+    for number in range(2):  # one of each would be split by rows, the other by columns
+        made.add_table(f"spanned{number}", SPANNED)
+        made.add_table(f"grouped{number}", GROUPED)
+    made.add_table("both", [*SPANNED, ["Asia", "", "", "", ""], *([f"- {n}", *"1234"] for n in "abcd")])
+    question = {"id": "q", "question": "which item had 3.2 millions in Q2?", "answers": ["Item 3"]}
+    cells = [["spanned0", 0, 2], ["spanned0", 3, 2], ["spanned0", 3, 0]]
+    made.write_questions("dev", [question | {"tables": ["spanned0"], "cells": cells}])
+    split_benchmark(tmp_path / "old", tmp_path / "new")
+    parts = parts_of(tmp_path / "new")
+    assert {about["split"] for id, about in parts.items() if id.startswith("spanned")} == {"row"}
+    assert {about["split"] for id, about in parts.items() if id.startswith("grouped")} == {"column"}
+    for id, about in parts.items():
+        grid = rows_of(tmp_path / "new", id)
+        if id.startswith("spanned"):
+            assert grid[:2] == SPANNED[:2]
+        else:
+            assert [row[0] for row in grid] == [row[0] for row in GROUPED], about
+    assert rows_of(tmp_path / "new", "both") == rows_of(tmp_path / "old", "both")
+    (moved,) = Benchmark(tmp_path / "new").questions("dev")
+    assert len(moved.tables) == 1
+    assert sorted(rows_of(tmp_path / "new", t)[row][column] for t, row, column in moved.cells) == [
+        "3.2", "Item 3", "Q2",
+    ]  # fmt: skip
+
+
 def test_gold_cells_move_along(tmp_path: Path) -> None:
     split_benchmark(source(tmp_path / "old"), tmp_path / "new", plan=SplitPlan(combined=0))
     parts = parts_of(tmp_path / "new")

@@ -96,6 +96,15 @@ def test_the_tables_of_a_group_come_first(graph: kgtable.KnowledgeGraph) -> None
     assert sum(table.score for table in found.tables) == pytest.approx(1, abs=0.01)
 
 
+def test_named_tables_are_looked_at_alone(graph: kgtable.KnowledgeGraph) -> None:
+    question = "In which minute did a player of the club Rovers score?"
+    found = graph.retrieve(question, 20, "dmral", tables=["wells", "clubs"])
+    assert {table.table for table in found.tables} == {"wells", "clubs"}
+    assert {triple.table for triple in found.triples} <= {"wells", "clubs"}
+    assert graph.ask("In which town are the Rovers?", method="dmral", tables=["clubs"]).text == "Hull"
+    assert not graph.ask("In which town are the Rovers?", method="dmral", tables=["wells"]).text
+
+
 def test_options_turn_steps_off(graph: kgtable.KnowledgeGraph) -> None:
     assert "sub-questions" not in graph.retrieve("Rovers in Depth", 5, "dmral:subquestions=no").timings_ms
     with pytest.raises(RetrievalError, match="seeds takes a whole number"):

@@ -84,3 +84,19 @@ def test_a_system_retrieves_and_answers(tmp_path: Path, monkeypatch: pytest.Monk
         assert (answer.text, answer.reasoning) == ("Saturn", "depth 9")
         assert graph.ask("Which planet has the moon Titan?", method="bm25").reasoning != "depth 9"
     assert made == [EchoOptions(depth=9)]
+
+
+def test_every_method_looks_at_the_named_tables_alone(tmp_path: Path) -> None:
+    (tmp_path / "moons.csv").write_text("Moon,Planet\nTitan,Saturn\nEuropa,Jupiter\n", encoding="utf-8")
+    (tmp_path / "planets.csv").write_text("Planet,Rings\nSaturn,yes\nJupiter,no\n", encoding="utf-8")
+    (tmp_path / "rivers.csv").write_text("River,Country\nGlomma,Norway\n", encoding="utf-8")
+    question = "Which planet has the moon Titan?"
+    with kgtable.build(tmp_path, tmp_path / "graph", embedding="none") as graph:
+        for method in methods.METHODS:
+            found = graph.retrieve(question, 20, method, tables=["rivers", "planets"])
+            assert {table.table for table in found.tables} <= {"rivers", "planets"}, method
+            assert {triple.table for triple in found.triples} <= {"rivers", "planets"}, method
+            assert graph.ask(question, method=method, tables=["moons"]).text == "Saturn", method
+            elsewhere = graph.ask(question, method=method, tables=["rivers"])
+            assert not elsewhere.text, method
+            assert {cell.table for cell in elsewhere.citations} <= {"rivers"}, method

@@ -15,14 +15,17 @@ function s(name, attributes, ...children) {
 
 const told = (value, share) => (share ? value.toFixed(3) : value >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3))));
 
-/** Places of values between two ends: by their logarithm, or shares from 0 to 1. */
+/** Places of values between two ends: by their logarithm, or shares from 0 to 1; what is 0 stands at the lower end. */
 function axis(values, first, last, linear) {
   const least = Math.min(...values.filter((value) => value > 0), Infinity);
-  const low = Math.floor(Math.log10(least === Infinity ? 1 : least));
-  const high = Math.max(Math.log10(Math.max(...values, 10 ** low)), low + 1);
+  const zero = Math.min(...values) <= 0;
+  const lowest = Math.floor(Math.log10(least === Infinity ? 1 : least));
+  const low = zero && least !== Infinity ? lowest - 1 : lowest;
+  const high = Math.max(Math.log10(Math.max(...values, 10 ** lowest)), lowest + 1);
   const share = (value) => (linear ? value : value > 0 ? (Math.log10(value) - low) / (high - low) : 0);
   const powers = Array.from({ length: Math.floor(high) - low + 1 }, (_, place) => 10 ** (low + place));
-  const ticks = linear ? [0, 0.2, 0.4, 0.6, 0.8, 1] : powers;
+  const told = (value) => (zero && value === powers[0] ? "0" : value >= 1 ? count(value) : String(value));
+  const ticks = linear ? [0, 0.2, 0.4, 0.6, 0.8, 1].map((value) => [value, value.toFixed(1)]) : powers.map((value) => [value, told(value)]);
   return { at: (value) => Math.round(10 * (first + (last - first) * share(value))) / 10, ticks };
 }
 
@@ -33,11 +36,11 @@ function drawing(figure) {
   const up = axis(points.map(([, value]) => value), HEIGHT - BOTTOM, TOP, figure.share);
   const style = (place) => `s${place % COLOURS}${place >= COLOURS ? " late" : ""}`;
   return s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${figure.label}, by cells` },
-    up.ticks.map((value) => [
+    up.ticks.map(([value, text]) => [
       s("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: up.at(value), y2: up.at(value) }),
-      s("text", { x: LEFT - 6, y: up.at(value) + 4, "text-anchor": "end" }, figure.share ? value.toFixed(1) : value >= 1 ? count(value) : String(value)),
+      s("text", { x: LEFT - 6, y: up.at(value) + 4, "text-anchor": "end" }, text),
     ]).flat(),
-    across.ticks.map((value) => s("text", { x: across.at(value), y: HEIGHT - 8, "text-anchor": "middle" }, count(value))),
+    across.ticks.map(([value, text]) => s("text", { x: across.at(value), y: HEIGHT - 8, "text-anchor": "middle" }, text)),
     lines.flatMap(([name, line], place) => [
       s("polyline", { class: style(place), points: line.map(([cells, value]) => `${across.at(cells)},${up.at(value)}`).join(" ") }),
       ...line.map(([cells, value]) => s("circle", { class: style(place), cx: across.at(cells), cy: up.at(value), r: 3 },

@@ -16,10 +16,16 @@ JOINED_FROM = 0.4
 
 
 class RelationGraph:
-    """The tables as nodes, joins and unions as edges; tables by their numbers in the corpus."""
+    """The tables as nodes, joins and unions as edges; tables by their numbers in the corpus.
 
-    def __init__(self, relations: TableRelations, table_ids: Sequence[str]) -> None:
-        numbers = {id: number for number, id in enumerate(table_ids)}
+    `within` are the ids of the tables that take part, None for all.
+    """
+
+    def __init__(
+        self, relations: TableRelations, table_ids: Sequence[str], within: Sequence[str] | None = None
+    ) -> None:
+        wanted = set(table_ids if within is None else within)
+        numbers = {id: number for number, id in enumerate(table_ids) if id in wanted}
         self._beside: dict[int, dict[int, float]] = defaultdict(dict)
         for join in relations.joins:
             one, other = numbers.get(join.left.table), numbers.get(join.right.table)

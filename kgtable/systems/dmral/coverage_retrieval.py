@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -104,6 +104,12 @@ class CoverageRetriever(HybridRetriever):
         self._relations, self._options = relations, options
         self._graph = RelationGraph(relations, index.corpus.table_ids)
 
+    def within(self, tables: Sequence[str]) -> Self:
+        """The same retriever over these tables alone, and the relations between them."""
+        changed = super().within(tables)
+        changed._graph = RelationGraph(self._relations, self._index.corpus.table_ids, tables)
+        return changed
+
     def regrouped(self, scored: Scored, query: Query, clock: Clock, trace: dict[str, Any]) -> Scored:
         """The tables by the score of the best group that each is part of."""
         options = self._options
@@ -135,6 +141,7 @@ class CoverageRetriever(HybridRetriever):
 
     def _fits(self, logits: np.ndarray, count: int) -> dict[int, float]:
         order = np.argsort(-logits, kind="stable")[:count]
+        order = order[np.isfinite(logits[order])]  # tables that may not be looked at have no score
         top = float(logits[order[0]]) if len(order) else 0.0
         return {int(table): max(0.0, 1 + (float(logits[table]) - top) / FADES) for table in order}
 
@@ -151,12 +158,15 @@ class CoverageRetriever(HybridRetriever):
         corpus = self._index.corpus
         vectors = self._index.embed(list(texts))
         known = None if self._index.vectors is None else self._index.vectors.tables
+        allowed = self._allowed()
         added: list[int] = []
         for place, text in enumerate(texts):
             query = Query.of(text, corpus, None if vectors is None else vectors[place])
             if not len(query.terms):
                 continue
             logits = table_scores(query, corpus, known, self._weights.tables)
+            if allowed is not None:
+                logits = np.where(allowed, logits, -np.inf)
             for table, fit in self._fits(logits, count).items():
                 base[table] = max(base.get(table, 0.0), fit - (1 - OF_SUBQUESTION))
                 added.append(table)

@@ -42,7 +42,8 @@ class ReadSchemaView:
     def show(self, asked: Asked, found: TableDatabases) -> tuple[ShownTable, Iterable[CellAddress]]:
         """All columns; the cells are those of the first rows."""
         vocabulary = found.vocabulary
-        lines = [{"column_name": entry.text, "dtype": entry.type.value} for entry in vocabulary.columns]
+        shown_as = zip(vocabulary.columns, vocabulary.names, strict=True)
+        lines = [entry.typed(name) for entry, name in shown_as]
         columns = tuple(range(len(vocabulary.columns)))
         shown = ShownTable(vocabulary.table, f"Columns:\n{json_lines(lines)}", columns)
         return shown, _places(vocabulary.table, vocabulary.rows, columns)
@@ -167,7 +168,8 @@ def _rows_shown(
     """Rows under their headers, cells apart by bars."""
     vocabulary = found.vocabulary
     named = tuple(range(len(vocabulary.columns))) if columns is None else tuple(columns)
-    lines = [" | ".join(cut(vocabulary.columns[column].text) for column in named)]
+    names = vocabulary.names
+    lines = [" | ".join(cut(names[column]) for column in named)]
     values: dict[tuple[int, str], None] = {}
     for row in rows:
         texts = {column: " ".join(cell.text.split()) for column, cell in row.cells}

@@ -28,6 +28,7 @@ from typing import IO, TYPE_CHECKING, Any
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import relations_of
 from kgtable.errors import KgtableError, MissingExtraError
+from kgtable.llm.protocol import fence
 from kgtable.programs.compiled.sql_values import arrow
 from kgtable.programs.scalars import Datum, text_of
 from kgtable.systems.tablerag.actions import EMPTY, LONGEST, MOST_ROWS, Observation, read_prompt, rows_text
@@ -190,8 +191,9 @@ class CodeActions(ABC):
 
     def instructions(self) -> str:
         """The language, and the columns of the tables."""
-        columns = "\n".join(table.told() for table in self._tables)
-        return Template(read_prompt(f"languages/{self.language}")).substitute(columns=columns)
+        columns = "\n".join(table.told(self.quoted) for table in self._tables)
+        template = Template(read_prompt(f"languages/{self.language}"))
+        return template.substitute(columns=columns, fence=fence(columns))
 
     def run(self, action: Any) -> Observation:
         """What the code gives. Raises `SandboxError` where it cannot be run in safety, `MissingExtraError`."""
@@ -221,6 +223,11 @@ class CodeActions(ABC):
         if self._process is not None:
             self._process.release()
             self._process = None
+
+    @staticmethod
+    @abstractmethod
+    def quoted(name: str) -> str:
+        """A column's name as the language writes it."""
 
     @abstractmethod
     def request(self, code: str) -> Mapping[str, Any]:
@@ -292,12 +299,17 @@ class SqlActions(CodeActions):
 
     language = "sql"
 
+    @staticmethod
+    def quoted(name: str) -> str:
+        doubled = name.replace('"', '""')
+        return f'"{doubled}"'
+
     def request(self, code: str) -> Mapping[str, Any]:
         return {"statement": code}
 
     def start(self) -> BoundedProcess:
         if importlib.util.find_spec("duckdb") is None:
-            raise MissingExtraError("Steps in SQL", "sql")
+            raise MissingExtraError("The language sql", "sql")
         paths = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
         command = [sys.executable, "-I", "-c", _RUN, "kgtable.systems.tablerag.sql_process", paths]
         return BoundedProcess(command, {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
@@ -325,6 +337,10 @@ class PythonActions(CodeActions):
     """Actions in Python with pandas, inside bubblewrap."""
 
     language = "python"
+
+    @staticmethod
+    def quoted(name: str) -> str:
+        return json.dumps(name, ensure_ascii=False)
 
     def request(self, code: str) -> Mapping[str, Any]:
         return {"code": code}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kgtable.programs.algebra import RowChoice, ValueKind
 from kgtable.programs.compiled.sql_values import arrow
 from kgtable.programs.relation import ColumnRole, Relation
 from kgtable.programs.scalars import Datum, TimeSpan, quantity, text_of, time_in
-from kgtable.systems.tablerag.vocabulary import cut
+from kgtable.systems.tablerag.vocabulary import cut, distinct_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,12 +47,10 @@ class PlainTable:
         """The member rows of a relation: totals and notes are left out."""
         places = relation.select(RowChoice.MEMBERS)
         rows = tuple(relation.place(int(place))[1] for place in places)
-        names: list[str] = []
+        names = distinct_names((cut(column.name) for column in relation.columns), [ROW])
         kinds: list[str] = []
         values: list[list[Any]] = []
-        taken = {ROW}
         for index, column in enumerate(relation.columns):
-            names.append(_unique(cut(column.name), taken))
             data = relation.data(index)
             found = [data[int(place)] for place in places]
             kind = _kind(found, column.role)
@@ -75,9 +74,10 @@ class PlainTable:
         ]
         return {"alias": self.alias, "rows": list(self.rows), "columns": columns}
 
-    def told(self) -> str:
-        """Its name with the names and types of its columns."""
-        listed = [f'"{n}" {k}' for n, k in zip(self.names, self.kinds, strict=True)][:MOST_COLUMNS_TOLD]
+    def told(self, quoted: Callable[[str], str]) -> str:
+        """Its name with the names and types of its columns; `quoted` puts a name in quotes."""
+        told = zip(self.names, self.kinds, strict=True)
+        listed = [f"{quoted(name)} {kind}" for name, kind in islice(told, MOST_COLUMNS_TOLD)]
         more = len(self.names) - len(listed)
         return f"{self.alias}({', '.join(listed)}{f', and {more:,} more' if more else ''})"
 
@@ -111,14 +111,6 @@ def result_datum(value: Any) -> Datum | None:
     span = time_in(text) if text[:1].isdigit() else None
     kind = ValueKind.TEXT if span is None else ValueKind.DATE
     return Datum(kind, text if span is None else span, text=text)
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    plain, number = name, 2
-    while plain.casefold() in taken:
-        plain, number = f"{name} {number}", number + 1
-    taken.add(plain.casefold())
-    return plain
 
 
 def _kind(values: Sequence[Datum | None], role: ColumnRole) -> str:

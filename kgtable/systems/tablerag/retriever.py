@@ -162,13 +162,14 @@ class SchemaCellView:
         columns = columns or list(range(len(vocabulary.columns)))[: self._top_k]
         cells = hits(found.cells, asked.cells, self._top_k, CELL_CUT)
         named = dict.fromkeys((*columns, *(vocabulary.cells[place].column for place in cells)))
+        names, entries = vocabulary.names, [vocabulary.cells[place] for place in cells]
         lines = [
             "Schema retrieval results:",
-            json_lines([vocabulary.columns[place].shown() for place in named]),
+            json_lines([vocabulary.columns[place].shown(names[place]) for place in named]),
             "Cell retrieval results:",
-            json_lines([vocabulary.cells[place].shown() for place in cells]) or "none",
+            json_lines([entry.shown(names[entry.column]) for entry in entries]) or "none",
         ]
-        values = tuple((vocabulary.cells[place].column, vocabulary.cells[place].value) for place in cells)
+        values = tuple((entry.column, entry.value) for entry in entries)
         shown = ShownTable(vocabulary.table, "\n".join(lines), tuple(named), values)
         return shown, _addresses(vocabulary, list(named), cells)
 

@@ -9,8 +9,10 @@ most frequent first, up to the budget; a column of numbers or dates has one entr
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
@@ -69,9 +71,14 @@ class ColumnEntry:
         """What is encoded: the name alone."""
         return self.name or f"column {self.column}"
 
-    def shown(self) -> dict[str, Any]:
-        """What a model is shown of it."""
-        about: dict[str, Any] = {"column_name": self.text, "dtype": self.type.value}
+    def typed(self, name: str) -> dict[str, Any]:
+        """Its name and type; a name that is not its header comes with its index."""
+        about = {"column_name": name, "dtype": self.type.value}
+        return about if name == self.text else {**about, "index": self.column}
+
+    def shown(self, name: str) -> dict[str, Any]:
+        """What a model is shown of it, under a name."""
+        about = self.typed(name)
         if self.type is ColumnType.TEXT:
             return {**about, "cell_examples": [cut(text) for text in self.examples]}
         if self.unit:
@@ -97,11 +104,11 @@ class CellEntry:
     @property
     def text(self) -> str:
         """What is encoded: the pair of column and value."""
-        return json.dumps(self.shown(), ensure_ascii=False)
+        return json.dumps(self.shown(self.name), ensure_ascii=False)
 
-    def shown(self) -> dict[str, str]:
-        """What a model is shown of it."""
-        return {"column_name": self.name, "cell_value": cut(self.value)}
+    def shown(self, name: str) -> dict[str, str]:
+        """What a model is shown of it, by the name of its column."""
+        return {"column_name": name, "cell_value": cut(self.value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +133,11 @@ class TableVocabulary:
         """How many cells the body has room for: rows times columns."""
         return self.body_rows * len(self.columns)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, each once: those that a model is shown."""
+        return distinct_names([entry.text for entry in self.columns])
+
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return asdict(self)
@@ -139,6 +151,26 @@ class TableVocabulary:
         )
         cells = tuple(CellEntry(**{**item, "rows": tuple(item["rows"])}) for item in data["cells"])
         return cls(**{**data, "columns": columns, "cells": cells, "rows": tuple(data["rows"])})
+
+
+def distinct_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """The names, with a number behind those that occur several times or are taken.
+
+    >>> distinct_names(["Name", "name", "Name 1", "Year"])
+    ['Name 2', 'name 3', 'Name 1', 'Year']
+    """
+    listed = list(names)
+    often = Counter(name.casefold() for name in listed)
+    kept = {name for name, times in often.items() if times == 1}.difference(taken)
+    given, found = kept.union(taken), list[str]()
+    for name in listed:
+        plain = name
+        if name.casefold() not in kept:
+            numbered = (f"{name} {number}" for number in itertools.count(1))
+            plain = next(text for text in numbered if text.casefold() not in given)
+        given.add(plain.casefold())
+        found.append(plain)
+    return found
 
 
 def cut(text: str, longest: int = LONGEST_SHOWN) -> str:

@@ -16,6 +16,7 @@ from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import ContextUnit, Kind, Presentation
+from kgtable.errors import MissingExtraError
 from kgtable.llm.protocol import LLM, OnText
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.hybrid import HybridRetriever
@@ -85,10 +86,14 @@ class GraphAwareSolver:
 def make_retriever(retrievers: Retrievers, choice: Choice) -> Retriever:
     """The retriever of both methods, which share the features, hyperedges and edges of a graph.
 
-    Raises `RetrievalError` for a graph without an index, `MissingExtraError` without scikit-learn.
+    Raises `RetrievalError` for a graph without an index, `MissingExtraError` without scikit-learn or scipy.
     """
-    from kgtable.systems.trag.coarse_to_fine import TragRetriever, open_hypergraph  # brings scipy along
-
+    try:
+        from kgtable.systems.trag.coarse_to_fine import TragRetriever, open_hypergraph
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("scipy", "sklearn"):
+            raise MissingExtraError("The method trag", "trag") from None
+        raise
     material = retrievers.material
     hybrid = retrievers.get("hybrid")
     material.on_disk("trag")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import kgtable
 from kgtable.answering.evidence import Evidence
+from kgtable.errors import MissingExtraError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval, ScoredTable
@@ -156,3 +158,44 @@ actions.run(endless)
             return
         time.sleep(0.1)
     pytest.fail("the process still runs")
+
+
+@pytest.mark.parametrize(
+    ("language", "action"),
+    [
+        ("program", {"op": "project", "source": "T1", "columns": [{"column": 2}]}),
+        ("sql", 'SELECT "Name 2" FROM T1'),
+        pytest.param("python", 'T1["Name 2"]', marks=needs_bwrap),
+    ],
+)
+def test_columns_of_one_header_are_told_apart(tmp_path: Path, language: str, action: Any) -> None:
+    """A model is shown the names under which the language has them; hostile headers stay in their block."""
+    head = 'City,Name,Name,"""; DROP TABLE T1; --"'
+    (tmp_path / "ports.csv").write_text(f"{head}\nOslo,Ada,Bob,1\nBergen,Cy,Di,2\n", encoding="utf-8")
+    replies = (
+        {"thought": "", "action": action, "answer": None},
+        {"thought": "", "action": None, "answer": "Bob; Di"},
+    )
+    model = ScriptedLLM([NO_QUERIES, NO_QUERIES, *replies])
+    with kgtable.build(tmp_path, tmp_path / "graph", embedding="none") as graph:
+        answer = graph.ask("Who is the Name?", method=f"tablerag:language={language}", llm=model)
+    assert (answer.text, answer.grounded) == ("Bob; Di", True)
+    assert [cell.text for cell in answer.citations] == ["Bob", "Di"]
+    first = model.requests[2].messages[-1]["content"]
+    assert '{"column_name": "Name 2", "dtype": "text", "index": 2, "cell_examples": ["Bob", "Di"]}' in first
+    listed = {
+        "sql": '"Name 2" text, """; DROP TABLE T1; --" ',
+        "python": '"Name 2" text, "\\"; DROP TABLE T1; --" ',
+    }
+    blocks = first.split("===\n")[1::2]
+    assert language == "program" or any(listed[language] in block for block in blocks)
+    assert not any("DROP" in text for text in first.split("===\n")[::2])
+
+
+def test_without_duckdb_the_language_names_the_extra(
+    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedLLM([NO_QUERIES, NO_QUERIES, {"thought": "", "action": "SELECT 1", "answer": None}])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"The language sql needs .*kgtable.sql."):
+        graph.ask(QUESTION, method="tablerag:language=sql", llm=model)

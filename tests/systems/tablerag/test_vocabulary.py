@@ -76,11 +76,11 @@ def test_columns_have_ranges_or_frequent_values() -> None:
     assert [entry.type for entry in made.columns] == [
         ColumnType.TEXT, ColumnType.TEXT, ColumnType.NUMBER, ColumnType.DATE,
     ]  # fmt: skip
-    assert made.columns[1].shown()["cell_examples"] == ["red", "blue", "green"]
-    assert made.columns[2].shown() == {
+    assert made.columns[1].shown("Colour")["cell_examples"] == ["red", "blue", "green"]
+    assert made.columns[2].shown("Size") == {
         "column_name": "Size", "dtype": "number", "unit": "CCY_EUR", "min": "-2.5", "max": "10",
     }  # fmt: skip
-    assert made.columns[3].shown()["min"] == "2023-05-06"
+    assert made.columns[3].shown("Made")["min"] == "2023-05-06"
 
 
 def test_cells_are_distinct_pairs_by_frequency_and_ranges_of_numbers_and_dates() -> None:

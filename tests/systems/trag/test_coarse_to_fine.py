@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import kgtable
-from kgtable.errors import ConfigError, RetrievalError
+from kgtable.errors import ConfigError, MissingExtraError, RetrievalError
 from kgtable.retrieval.registry import read_method
 from kgtable.systems.methods import METHODS
 from kgtable.systems.trag.coarse_to_fine import TragRetriever
@@ -148,3 +149,16 @@ def test_options_out_of_range_are_refused(graph: kgtable.KnowledgeGraph) -> None
         graph.retrieve(QUESTION, 5, "trag-paper:semantic=no,structural=no,heuristic=no")
     with pytest.raises(ConfigError, match="no presentation 'nothing'"):
         graph.ask(QUESTION, method="trag:shown=nothing", model="none")
+
+
+def test_without_scipy_the_method_names_the_extra(
+    graph: kgtable.KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("scipy", "scipy.sparse"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "kgtable.systems.trag.coarse_to_fine")
+    with (
+        kgtable.open(graph.path) as fresh,
+        pytest.raises(MissingExtraError, match=r"The method trag needs .*kgtable.trag."),
+    ):
+        fresh.retrieve(QUESTION, 5, "trag")
