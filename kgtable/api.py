@@ -86,8 +86,8 @@ def build(
     builds the graph, `GraphVersionError` for a foreign directory, `StorageError`, `MissingExtraError`.
     """
     given = {"directory": directory, "mapping": mapping, "base": base, "embedding": embedding}
-    given |= {"workers": workers, "file_seconds": file_seconds}
-    check_arguments("build", {**given, "scheduler": scheduler, "parts": parts})
+    sized = {"workers": workers, "file_seconds": file_seconds}
+    check_arguments("build", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
     from kgtable.building.pipeline import build_graph, refresh_mapping
     from kgtable.index.graph_index import BuildEmbedding, ensure_index, index_step

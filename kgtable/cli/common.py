@@ -217,6 +217,7 @@ workers_option = click.option(
 )
 file_seconds_option = click.option(
     "--file-seconds",
+    metavar="SECONDS",
     type=click.IntRange(1),
     help="Processor seconds for reading one file, beside one for each MiB and half a one for each page of a PDF."
     "  [default: 120, 20 for a PDF]",

@@ -108,7 +108,7 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
     if done.returncode == -getattr(signal, "SIGXCPU", 0):
         allowed = seconds + min(lines[0][0] if lines else 0, paid_pages) * limits.max_page_seconds
         raise UnreadableTableError(
-            f"reading it takes more than {allowed:,.0f} seconds.",
+            f"reading it takes more than {int(allowed):,} seconds.",
             path=file.relative,
             hint="Print it anew, split it, or allow more with --file-seconds.",
         )
