@@ -68,6 +68,7 @@ def build(
     workers: int = 1,
     scheduler: str | None = None,
     parts: str | None = None,
+    file_seconds: int | None = None,
     progress: Progress = silent,
 ) -> KnowledgeGraph:
     """Bring the graph in `directory` up to date with the tables under `paths` and open it.
@@ -78,17 +79,20 @@ def build(
     imports the calling script anew, which must then be guarded by ``if __name__ == "__main__"``; the
     command line, which is safe, uses all processors. With `scheduler`, the address of a Dask scheduler, its
     workers convert the tables and write part files to `parts`, a folder or fsspec URL (``s3://…``); parts that
-    are there already are not made again. The report is in `built` of the graph.
+    are there already are not made again. `file_seconds` is the processor time for reading one file (None: 120 seconds,
+    20 for a PDF), beside a second for each MiB and half a one for each page of a PDF. The report is in `built`.
 
     Raises `UsageError` where there is no table, `MappingError`, `GraphLockedError` where another process
     builds the graph, `GraphVersionError` for a foreign directory, `StorageError`, `MissingExtraError`.
     """
     given = {"directory": directory, "mapping": mapping, "base": base, "embedding": embedding}
-    check_arguments("build", {**given, "workers": workers, "scheduler": scheduler, "parts": parts})
+    sized = {"workers": workers, "file_seconds": file_seconds}
+    check_arguments("build", {**given, **sized, "scheduler": scheduler, "parts": parts})
     runner = _runner(scheduler, parts)
     from kgtable.building.pipeline import build_graph, refresh_mapping
     from kgtable.index.graph_index import BuildEmbedding, ensure_index, index_step
     from kgtable.systems.trag.hyperedge_graph import refresh_hyperedges
+    from kgtable.tables.limits import ReadLimits
 
     model = BuildEmbedding(embedding, GraphDirectory(directory))
     built = build_graph(
@@ -96,6 +100,7 @@ def build(
         directory,
         mapping=_mapping(mapping),
         base=base,
+        limits=ReadLimits.of_seconds(file_seconds),
         workers=workers,
         before=model.load,
         after=(index_step(embedding, workers, model.load), refresh_hyperedges),
@@ -156,6 +161,7 @@ def convert(
     workers: int = 1,
     scheduler: str | None = None,
     parts: str | None = None,
+    file_seconds: int | None = None,
     progress: Progress = silent,
 ) -> ConversionReport:
     """Write the tables under `paths` as RDF to a file or an open stream.
@@ -164,22 +170,27 @@ def convert(
     (``csv``, ``xlsx``, ``text/html``, …), None looks at the content. `format` is the RDF format by name,
     suffix or media type; None goes by the suffix of `out`. The file appears when it is complete; where
     no table could be read, `out` is left as it was.
-    For `workers`, `scheduler`, `parts` and `mapping` see `build`.
+    For `workers`, `scheduler`, `parts`, `file_seconds` and `mapping` see `build`.
 
     Raises `UsageError` where there is no table or no format, `MappingError`, `StorageError`, `MissingExtraError`.
     """
     given = {"format": format, "format_in": format_in, "mapping": mapping, "base": base, "workers": workers}
-    check_arguments("convert", {**given, "scheduler": scheduler, "parts": parts})
+    check_arguments(
+        "convert", {**given, "scheduler": scheduler, "parts": parts, "file_seconds": file_seconds}
+    )
     runner = _runner(scheduler, parts)
     from kgtable.building.assembly import convert_tables
     from kgtable.building.convert import ConversionOptions
+    from kgtable.tables.limits import ReadLimits
 
     named = isinstance(out, str | os.PathLike)
     chosen = Format.of(format) if format else Format.from_suffix(str(out) if named else "")
     if chosen is None:
         problem = f"The suffix of {out} names no RDF format." if named else "A stream has no suffix."
         raise UsageError(problem, hint="Give a format, such as turtle.")
-    settings = ConversionOptions(Namespaces(base), chosen, _mapping(mapping))
+    settings = ConversionOptions(
+        Namespaces(base), chosen, _mapping(mapping), ReadLimits.of_seconds(file_seconds)
+    )
     with ExitStack() as stack:
         files = _files(paths, format_in, stack)
         if not isinstance(out, str | os.PathLike):

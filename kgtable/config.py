@@ -294,6 +294,7 @@ RULES: Mapping[str, ArgumentRule] = {
     "k": _WHOLE,
     "most": replace(_WHOLE, required=True),
     **dict.fromkeys(("workers", "clusters", "typical"), replace(_WHOLE, required=True, least=1)),
+    "file_seconds": replace(_WHOLE, least=1),
     "mapping": _PATH,
     "trace": _PATH,
     "tables": ArgumentRule((list, tuple), "a list of table ids"),

@@ -172,6 +172,11 @@ def main() -> None:
             if time.monotonic() - started > options.seconds:
                 break
             done += 1
+            if done % 200 == 0:
+                print(
+                    f"{done:,} damages, {wrong.total()} faults, {time.monotonic() - started:,.0f} s",
+                    flush=True,
+                )
             todo_here = commands(broken, source, options.embedding)
             for name, arguments in todo_here.items():
                 if name in ("info", "build"):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from kgtable.answering.doubts import doubts_of, missing_words
 from kgtable.answering.rivals import Interpretation, rivals_of
-from kgtable.errors import KgtableError, UnitMismatchError
+from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.relations import TableRelations
 from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import texts
@@ -136,7 +136,8 @@ def answer_by_programs(
         joins: those that the graph states between its tables, for keys that the values alone do not show.
 
     Returns:
-        The answer, possibly none, with its verdict and its alternatives.
+        The answer, possibly none, with its verdict and its alternatives. A candidate whose units do not fit is
+        abandoned, and never an error.
     """
     known = known or weights()
     asked = Question.read(question)
@@ -147,6 +148,22 @@ def answer_by_programs(
     looked_at = list(tables[:MOST_TABLES])
     if not asked.tokens or not looked_at:
         return RankedAnswer(question, None, 0.0, reasons=("No table fits the question.",))
+    try:
+        return _likeliest(asked, looked_at, known, joins)
+    except (
+        ProgramError
+    ) as error:  # units that do not fit, met where no candidate is tried: no fault of the question
+        return RankedAnswer(question, None, 0.0, reasons=(error.message,))
+
+
+def _likeliest(
+    asked: Question,
+    looked_at: Sequence[tuple[Relation, float]],
+    known: RankerWeights,
+    joins: TableRelations | None,
+) -> RankedAnswer:
+    """The likeliest program's answer to one question. Raises `ProgramError` where its words make no program."""
+    question = asked.text
     sources = sources_of(asked, looked_at, joins)
     relations = {relation.id: relation for relation, _ in looked_at}
     refused: list[tuple[Candidate, UnitMismatchError]] = []

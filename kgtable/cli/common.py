@@ -215,6 +215,13 @@ workers_option = click.option(
     default=os.cpu_count() or 1,
     help="Processes that convert tables.  [default: one for each processor]",
 )
+file_seconds_option = click.option(
+    "--file-seconds",
+    metavar="SECONDS",
+    type=click.IntRange(1),
+    help="Processor seconds for reading one file, beside one for each MiB and half a one for each page of a PDF."
+    "  [default: 120, 20 for a PDF]",
+)
 scheduler_option = click.option(
     "--scheduler",
     metavar="ADDRESS",

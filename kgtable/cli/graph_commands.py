@@ -17,6 +17,7 @@ from kgtable.cli.common import (
     ProgressLine,
     defuse_option,
     dialect_option,
+    file_seconds_option,
     kg_option,
     mapping_option,
     note,
@@ -63,6 +64,7 @@ paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Pat
 @workers_option
 @scheduler_option
 @parts_option
+@file_seconds_option
 @report_option
 def convert(
     paths: tuple[Path, ...],
@@ -74,6 +76,7 @@ def convert(
     workers: int,
     scheduler: str | None,
     parts: str | None,
+    file_seconds: int | None,
     report: Path | None,
 ) -> None:
     """Write tables as RDF.
@@ -95,6 +98,7 @@ def convert(
             workers=workers,
             scheduler=scheduler,
             parts=parts,
+            file_seconds=file_seconds,
             progress=progress,
         )
     _finish(done, report)
@@ -111,6 +115,7 @@ def convert(
 @workers_option
 @scheduler_option
 @parts_option
+@file_seconds_option
 @report_option
 def build(
     paths: tuple[Path, ...],
@@ -121,6 +126,7 @@ def build(
     workers: int,
     scheduler: str | None,
     parts: str | None,
+    file_seconds: int | None,
     report: Path | None,
 ) -> None:
     """Build a graph from tables, or bring it up to date.
@@ -140,6 +146,7 @@ def build(
             workers=workers,
             scheduler=scheduler,
             parts=parts,
+            file_seconds=file_seconds,
             progress=progress,
         ) as graph,
     ):

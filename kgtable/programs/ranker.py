@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 from weakref import ref
 
-from kgtable.errors import KgtableError, UnitMismatchError
+from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.relations import TableRelations
 from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import Node, ValueKind
@@ -175,7 +175,10 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Can
     """The candidates of all sources with their first score, the best first."""
     found: list[Candidate] = []
     for source in sources:
-        own = [candidate for candidate in candidates_of(source) if not candidate.is_needless]
+        try:
+            own = [candidate for candidate in candidates_of(source) if not candidate.is_needless]
+        except ProgramError:
+            continue  # the numbers of the question and the units of the table make no program together
         rival = {
             "table:score": source.score,
             "table:first": float(source.rank == 0),

@@ -33,7 +33,8 @@ class ReadLimits:
     without a value that may stand for each with one, once there are more than a million.
     `max_memory`, `max_seconds`: memory and processor time for the process that reads workbooks, columnar
     files, and pages and documents of more than `apart_above` bytes; it has a second more for each MiB.
-    `max_pages`, `max_page_seconds`: pages of a PDF, and processor time for each of them beside that.
+    `max_pages`: pages of a PDF; `max_pdf_seconds`: processor time for one, which has a second more for each
+    MiB, and `max_page_seconds` for each page, of which one for each 2 KiB of the file counts.
     """
 
     stream_above: int = 16 * MEBIBYTE
@@ -47,7 +48,13 @@ class ReadLimits:
     max_seconds: int = 120
     apart_above: int = 64 << 10
     max_pages: int = 3_000
+    max_pdf_seconds: int = 20
     max_page_seconds: float = 0.5
+
+    @classmethod
+    def of_seconds(cls, seconds: int | None) -> ReadLimits:
+        """The usual limits, with this much processor time for a file of any kind; None for the usual time."""
+        return cls() if seconds is None else cls(max_seconds=seconds, max_pdf_seconds=seconds)
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> bool:
         """Whether a file of `packed` bytes that unpacks to `unpacked` bytes is out of bounds.

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from kgtable.answering.by_rules import RankedAnswer, answer_by_programs
+from kgtable.errors import UnitMismatchError
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
 from kgtable.tables.layout.detect import make_table
@@ -329,3 +330,20 @@ def test_cells_that_only_contain_a_word_choose_nothing_for_certain() -> None:
     answer = ask("In which year was the most played?", shows)
     assert answer.text == "1980"
     assert answer.reasons == ("Notes only contains a word of the question.",)
+
+
+@pytest.mark.parametrize(
+    "where", ["kgtable.answering.by_rules.sources_of", "kgtable.programs.ranker.candidates_of"]
+)
+def test_units_that_do_not_fit_are_never_an_error_of_the_question(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is raised beside the candidates that are tried abandons them, and refuses no question."""
+
+    def refuse(*_: object) -> None:
+        raise UnitMismatchError("USD cannot be converted to a plain number.")
+
+    monkeypatch.setattr(where, refuse)
+    answer = ask("Which item is over $50?", FLEA)
+    assert (answer.best, answer.verified, answer.text) == (None, False, "")
+    assert answer.reasons

@@ -123,3 +123,31 @@ def test_the_unit_of_a_power_is_that_of_the_executor(relations: dict[str, Relati
     assert result.value is not None
     assert units == (result.value.unit,) == ("M2",)
     assert rows == [(6.25,)]
+
+
+MIXED = """Item|2018|2019
+Income|$5|$7
+Loss|$6|
+Gain|$3|
+Number of shares|10|20
+Number of staff||30
+Number of sites||9"""
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        where(rows_of("mixed"), compare("<", {"column": 1}, {"column": 2})),
+        {"op": "project", "source": rows_of("mixed"), "columns": [calc("add", {"column": 1}, {"column": 2})]},
+    ],
+    ids=["compared", "added"],
+)
+def test_columns_whose_units_fit_only_row_by_row_cannot_be_said(wanted: dict[str, object]) -> None:
+    """No `UnitMismatchError`: the same program gives an answer in memory."""
+    found = table("mixed", MIXED)
+    relations = {"mixed": relation_of(found, quantities_of(found))}
+    program = parse_program(wanted)
+    assert len(run(program, relations)) > 0
+    for compiled in (compile_sparql, compile_sql):
+        with pytest.raises(ProgramCompilationError, match="several units"):
+            compiled(program, relations)

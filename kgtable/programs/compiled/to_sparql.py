@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from kgtable.errors import ProgramCompilationError, ProgramTypeError
+from kgtable.errors import ProgramCompilationError, ProgramTypeError, UnitMismatchError
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces, text_literal
 from kgtable.ontology.annotate import AnnotatedTable
 from kgtable.programs.algebra import (
@@ -160,7 +160,13 @@ def compile_sparql(
     Raises the errors of `check`, and `ProgramCompilationError` for what SPARQL cannot say.
     """  # fmt: skip
     check(program, relations)
-    return _Compiler(relations, names or Namespaces(), annotated or {}).query(program)
+    try:
+        return _Compiler(relations, names or Namespaces(), annotated or {}).query(program)
+    except (ProgramTypeError, UnitMismatchError) as error:
+        # The program is sound: its rows have units that fit one another, the columns as a whole have not.
+        raise ProgramCompilationError(
+            f"SPARQL cannot say this of columns of several units: {error}"
+        ) from error
 
 
 class _Union(QueryBlock):

@@ -17,7 +17,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kgtable.errors import EvaluationError, MissingExtraError, ProgramCompilationError, ProgramTypeError
+from kgtable.errors import (
+    EvaluationError,
+    MissingExtraError,
+    ProgramCompilationError,
+    ProgramTypeError,
+    UnitMismatchError,
+)
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
@@ -160,7 +166,11 @@ def compile_sql(program: Program, relations: Mapping[str, Relation]) -> SqlQuery
     Raises the errors of `check`, and `ProgramCompilationError` for what SQL cannot say.
     """
     check(program, relations)
-    return _Compiler(relations).query(program)
+    try:
+        return _Compiler(relations).query(program)
+    except (ProgramTypeError, UnitMismatchError) as error:
+        # The program is sound: its rows have units that fit one another, the columns as a whole have not.
+        raise ProgramCompilationError(f"SQL cannot say this of columns of several units: {error}") from error
 
 
 def run_sql(program: Program, relations: Mapping[str, Relation]) -> SqlResult:

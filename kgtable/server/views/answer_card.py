@@ -12,7 +12,7 @@ from kgtable.answering.answer import Alternative, Answer, Citation, Status
 from kgtable.answering.evidence import CELL_ID
 from kgtable.answering.headlines import PrintedNumber, headline_and_exact
 from kgtable.answering.program_answers import RULES
-from kgtable.errors import GraphError, ProgramCompilationError
+from kgtable.errors import GraphError, ProgramError
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.resources import read_shipped
@@ -234,7 +234,7 @@ def _sparql(program: Program, graph: KnowledgeGraph) -> str | None:
         return None
     try:
         return graph.compile(program)
-    except ProgramCompilationError:
+    except ProgramError:
         return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from typing import Any
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.documents import ReadContent, context_at
-from kgtable.tables.limits import ReadLimits, unreadable
+from kgtable.tables.limits import MEBIBYTE, ReadLimits, unreadable
 from kgtable.tables.model import Area, Grid, Notice, Row, Source
 from kgtable.tables.readers import pdf_worker
 from kgtable.tables.readers.pdf_alignment import rows_in_columns
@@ -29,6 +30,9 @@ from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import sound_text
 
 _CAPTION = re.compile(r"\s*(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?\d+", re.IGNORECASE)
+_SMALLEST_PAGE = 2 << 10
+"""Bytes of a file for each page that is given time: pages may share their content, and cost no bytes then."""
+_START_SECONDS = 15
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*\s*$")
 
 
@@ -57,19 +61,23 @@ def read_pdf(file: TableFile, limits: ReadLimits) -> ReadContent:
 
 def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[dict[str, Any]]]:
     """The number of pages, the title, and the pages."""
+    try:
+        with file.path.open("rb") as content:
+            size = content.seek(0, io.SEEK_END)
+    except OSError as error:
+        raise unreadable(file, error) from error
+    seconds = limits.max_pdf_seconds + size // MEBIBYTE
+    paid_pages = min(limits.max_pages, size // _SMALLEST_PAGE)
     order = {
         "path": str(file.path),
         "memory": limits.max_memory,
         "size": limits.max_unpacked + 1,
-        "seconds": limits.max_seconds,
+        "seconds": seconds,
         "page_seconds": limits.max_page_seconds,
+        "paid_pages": paid_pages,
         "pages": limits.max_pages,
     }
-    try:
-        file.path.open("rb").close()
-    except OSError as error:
-        raise unreadable(file, error) from error
-    longest = 2 * (limits.max_seconds + limits.max_pages * limits.max_page_seconds)
+    longest = 2 * (_START_SECONDS + seconds + paid_pages * limits.max_page_seconds)
     child = [sys.executable, "-P", pdf_worker.__file__, json.dumps(order)]
     with tempfile.TemporaryFile() as printed:
         try:
@@ -96,6 +104,13 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
             f"the PDF has {lines[0]:,} pages, more than {limits.max_pages:,}.",
             path=file.relative,
             hint="Split it into parts.",
+        )
+    if done.returncode == -getattr(signal, "SIGXCPU", 0):
+        allowed = seconds + min(lines[0][0] if lines else 0, paid_pages) * limits.max_page_seconds
+        raise UnreadableTableError(
+            f"reading it takes more than {int(allowed):,} seconds.",
+            path=file.relative,
+            hint="Print it anew, split it, or allow more with --file-seconds.",
         )
     if done.returncode == pdf_worker.DAMAGED:
         raise _damaged(file, sound_text(str(lines[-1])) if lines else "it is cut off")

@@ -3,7 +3,7 @@
 The library that reads PDFs can be led by a hostile file to use any amount of memory or time, so it runs apart,
 with bounds. Nothing in a PDF is run: no script, no form, no link. Only that library and what comes with Python
 is imported. Argument: a JSON object with `path`, `memory` in bytes, `seconds` of processor time and
-`page_seconds` for each page beside, `pages` at most, `size` in bytes of what is printed.
+`page_seconds` for each of at most `paid_pages` beside, `pages` at most, `size` in bytes of what is printed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def main(argument: str) -> int:
             if count > order["pages"]:
                 _write(count)
                 return TOO_LONG
-            _bound(order["memory"], int(order["seconds"] + count * order["page_seconds"]), order["size"])
+            seconds = order["seconds"] + min(count, order["paid_pages"]) * order["page_seconds"]
+            _bound(order["memory"], int(seconds), order["size"])
             title = document.metadata.get("Title") if document.metadata else None
             _write([count, title if isinstance(title, str) else ""])
             for page in document.pages:
@@ -48,7 +49,10 @@ def main(argument: str) -> int:
             return PROTECTED
         _write(_reason(error))
         return DAMAGED
-    except BaseException as error:  # a recursion too deep, too little memory: whatever a file leads to
+    except (MemoryError, SystemError):  # the latter where the interpreter itself runs out of it
+        _write("it needs more memory than a file may take")
+        return DAMAGED
+    except BaseException as error:  # a recursion too deep: whatever a file leads to
         _write(_reason(error))
         return DAMAGED
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
+import kgtable
 from kgtable.errors import TableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.documents import ReadContent
@@ -271,6 +273,49 @@ def test_too_many_pages(tmp_path: Path) -> None:
 def test_a_pdf_that_needs_too_much_memory_or_output(tmp_path: Path) -> None:
     path = pdf_of(tmp_path / "a.pdf", ROWS, ruled=True)
     assert "cannot be read" in fault(path, ReadLimits(max_unpacked=200))
+
+
+def drawing(path: Path, pages: int) -> Path:
+    """A PDF of pages that share one stream of a few kilobytes, which unpacks to two million lines."""
+    stream = zlib.compress(b"0 0 m 9 9 l S\n" * 2_000_000, 9)
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 3 0 R >>"
+    kids = b" ".join(b"%d 0 R" % (4 + number) for number in range(pages))
+    parts = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, pages),
+        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(stream), stream),
+        *[page] * pages,
+    ]
+    content = b"%PDF-1.4\n"
+    for number, part in enumerate(parts, 1):
+        content += b"%d 0 obj\n%s\nendobj\n" % (number, part)
+    path.write_bytes(content + b"trailer << /Size %d /Root 1 0 R >>\n%%%%EOF" % (len(parts) + 1))
+    return path
+
+
+def test_a_pdf_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    """Pages that share their content cost no bytes, and are given no time."""
+    path = drawing(tmp_path / "bomb.pdf", 100)
+    assert path.stat().st_size < 100_000
+    limits = ReadLimits(max_pdf_seconds=1, max_page_seconds=0.01)
+    assert "reading it takes more than 1 seconds." in fault(path, limits)
+
+
+def test_a_build_reads_a_file_anew_that_is_given_more_time(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    pdf_of(tmp_path / "tables" / "a.pdf", ROWS, ruled=True)
+    drawing(tmp_path / "tables" / "bomb.pdf", 1)
+
+    def built(seconds: int | None) -> kgtable.BuildReport:
+        out = tmp_path / "kg"
+        with kgtable.build(tmp_path / "tables", out, embedding="none", file_seconds=seconds) as graph:
+            assert graph.built is not None
+            return graph.built
+
+    for seconds in (1, 1, 2):
+        report = built(seconds)
+        assert [f"more than {seconds} seconds" in error for error in report.conversion.errors] == [True]
+    assert report.changes.unchanged == 1
 
 
 def test_scripts_in_a_pdf_are_not_run(tmp_path: Path) -> None:
