@@ -320,6 +320,21 @@ def _share_of_itself(found: Interpretation) -> str:
     return "The part is not less than the whole." if wrong else ""
 
 
+def _one_of_several_together(found: Interpretation) -> str:
+    """*Together* adds up what several have, and one row was read."""
+    said = {token.word for token in found.question.tokens} & {"together", "combined", "altogether"}
+    wrong = found.op == "select" and said and len(found.best.denotation.rows) == 1
+    return "The question asks for several together." if wrong else ""
+
+
+def _adds_up_columns(found: Interpretation) -> str:
+    """The values of two columns are added up only where the question names both: *boys and girls*."""
+    added = found.best.candidate.op in ("columns/sum", "columns/mean")
+    apart = added and not found.question.cues.keys() & {"and", "both", "between", "since", "until"}
+    periods = all(view.period for view in found.source.columns if view.ref in found.read and view.measure)
+    return "The question does not add up columns." if apart and not periods else ""
+
+
 def _whole_is_a_part(found: Interpretation) -> str:
     """*What percentage of the children in class 5a have lunch* takes the class, not all children, for the whole."""
     question = found.question
@@ -357,6 +372,8 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _adjective_of_no_column,
     _amount_for_a_thing,
     _whole_is_a_part,
+    _adds_up_columns,
+    _one_of_several_together,
     _compares_without_or,
     _counts_one_list,
     _of_one_or_of_both,

@@ -61,6 +61,24 @@ def _same_measure(one: ColumnView, other: ColumnView) -> bool:
     )
 
 
+def _granularity(period: str) -> str:
+    """Whether a period is a quarter, a half, a month, a day or a year.
+
+    >>> [_granularity(period) for period in ("2024-Q2", "--05", "2024", "FY2024", "2024-03")]
+    ['quarter', 'month', 'year', 'year', 'month']
+    """
+    if "-Q" in period:
+        return "quarter"
+    if "-H" in period:
+        return "half"
+    if re.fullmatch(r"(?:\d{4}|-)-\d\d", period):
+        return "month"
+    return "day" if re.fullmatch(r"\d{4}-\d\d-\d\d", period) else "year"
+
+
+_KINDS = {stemmed(word): word for word in ("quarter", "half", "month", "year", "day")}
+
+
 def _is_percent(view: ColumnView) -> bool:
     return set(view.units) == {"PERCENT"}
 
@@ -78,6 +96,15 @@ class ColumnComparisons(Grammar):
             and (view.numeric or view.kind is ValueKind.TEXT)
             and view.place not in conditions.columns
         ]
+        kinds = [_granularity(view.period) for view in columns]
+        if len(set(kinds)) > 1:  # quarters and their year
+            named = {
+                kind for word, kind in _KINDS.items() if word in self.question.stems_of(self.question.focus)
+            }
+            kind = next(iter(named & set(kinds))) if len(named) == 1 and named & set(kinds) else ""
+            kind = kind or max(dict.fromkeys(kinds), key=kinds.count)
+            linked = {view.place for view in columns if self.source.link(view).exact}
+            return [v for v, own in zip(columns, kinds, strict=True) if own == kind or v.place in linked]
         return columns
 
     def _by_columns(self, conditions: ConditionSet) -> Iterator[Candidate]:
@@ -154,6 +181,8 @@ class ColumnComparisons(Grammar):
             yield from self._columns_given(rows, conditions, spanned)
             if single:
                 yield from self._columns_beyond(rows, conditions, spanned, masks)
+            elif totals is not None:
+                yield from self._columns_beyond(totals, conditions, spanned, masks, cues["total"])
 
     def _per_unit(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """One measure by another that stands behind *per*: tonnes per hectare, rent per square metre of a row."""
@@ -185,8 +214,9 @@ class ColumnComparisons(Grammar):
                             )  # fmt: skip
 
     def _columns_beyond(
-        self, rows: Rows, conditions: ConditionSet, columns: Sequence[ColumnView], asked: Sequence[ColumnView]
-    ) -> Iterator[Candidate]:
+        self, rows: Rows, conditions: ConditionSet, columns: Sequence[ColumnView], asked: Sequence[ColumnView],
+        total: int = 0,
+    ) -> Iterator[Candidate]:  # fmt: skip
         """The columns with the most or least of a row, those beyond a number, and what they come to together."""
         cues = self.cues
         wide = Unpivot(rows, tuple(view.ref for view in columns))
@@ -195,11 +225,11 @@ class ColumnComparisons(Grammar):
         for down, token, _, _ in self._directions()[:1]:
             best = Limit(Sort(wide, (SortKey(value, down),)), 1, ties=True)
             listed = Project(best, (Named(told),))
-            yield self.make("column_extreme", listed, conditions, mask=token | named, others=asked)
+            yield self.make("column_extreme", listed, conditions, mask=token | named | total, others=asked)
         for threshold in self.question.thresholds[:1]:
             limit = Constant(threshold.number.value, ValueKind.QUANTITY, None, threshold.number.scale)
             beyond = Filter(wide, Compare(threshold.relator, value, limit))
-            mask = threshold.mask | named
+            mask = threshold.mask | named | total
             listed = Project(beyond, (Named(told),))
             yield self.make("column_extreme/threshold", listed, conditions, mask=mask, others=asked)
             counted = Aggregate(AggregateFunction.COUNT, None, beyond)

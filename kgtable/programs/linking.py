@@ -41,6 +41,7 @@ from kgtable.programs.reading import (
     fold,
     months,
     synonyms,
+    words_of_type,
 )
 from kgtable.programs.relation import ColumnRole, MemberKind
 from kgtable.programs.relation_index import LONGEST_VALUE, ColumnView, TableIndex, stems_of
@@ -173,6 +174,7 @@ class Links:
             *self._month_spans(),
             *self._clocks(),
         ]
+        found += self._signs()
         found = _with_alternatives([condition for condition in found if not self._is_headed(condition)])
         found.sort(key=lambda c: (-c.quality, -c.mask.bit_count(), c.column))
         return tuple(found)
@@ -617,6 +619,25 @@ class Links:
             yield Condition(
                 And((equal, day)), mention.mask, view.place, "time", quality + 0.15, relation="day"
             )
+
+    def _signs(self) -> Iterator[Condition]:
+        """Rises and falls by the sign of a column of changes: *in which towns did rents go down*."""
+        cues = self.question.cues
+        for cue, relator in (("down", Relator.LESS), ("up", Relator.GREATER)):
+            moved = cues.get(cue, 0)
+            if not moved or cues.keys() >= {"down", "up"} or self.question.thresholds:
+                continue
+            for view in self.index.columns:
+                if view.measure and set(view.stems) & words_of_type("change"):
+                    zero = Constant(Decimal(0), ValueKind.QUANTITY)
+                    link = self.columns[view.place]
+                    yield Condition(
+                        Compare(relator, view.ref, zero),
+                        moved | link.mask,
+                        view.place,
+                        "sign",
+                        0.6 + 0.2 * link.score,
+                    )
 
     def _clocks(self) -> Iterator[Condition]:
         """Times of the day of the question on columns of such: *after 12:00*."""

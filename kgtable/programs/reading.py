@@ -34,6 +34,7 @@ _TOKEN = re.compile(
 )
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _DECADE = re.compile(r"(1[5-9]|20)\d0s")
+_CODES = re.compile(r"\d+s")
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
 _YEAR_BEFORE = re.compile(r"\b(?:(?:the )?(?:previous|prior|preceding|last) year|(?:in )?the year before|a year (?:before|earlier))\b(?! (?:in|of)\b)")  # fmt: skip  # noqa: E501
 _OR_LATER = re.compile(r",? or (earlier|before|later|after|newer)\b")
@@ -320,6 +321,8 @@ class Question:
                 and (is_empty_word(word) or word in light_words())
             )
             stem = word.replace(",", "") if word[0].isdigit() else word_stem(word)
+            if _CODES.fullmatch(stem) and not _DECADE.fullmatch(stem):
+                stem = stem[:-1]  # several of the type 787-9: "787-9s"
             tokens.append(QuestionToken(index, match.start(), match.end(), match[0], word, stem, empty))
         for one, other in pairwise(tokens):
             if one.empty and other.empty and text[one.end : other.start] == "-":  # a no-show is a thing

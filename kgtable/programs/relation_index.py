@@ -241,7 +241,7 @@ class TableIndex:
             column.role,
             stems,
             own_stems,
-            frozenset(stems) | _measured_by(column, hint, clock),
+            frozenset(stems) | _measured_by(column, hint, clock) | _ranked(column.role, own_stems),
             key_words,
             column.units if column.kind is ValueKind.QUANTITY else (),
             _period_of(column.header),
@@ -358,8 +358,15 @@ def index_of(relation: Relation) -> TableIndex:
 
 
 _PRICE = stemmed("price")
+_RANK = frozenset({stemmed("rank")})
 _TOTAL = stemmed("total")
 _NAMES = frozenset(map(stemmed, ("name", "title")))
+
+
+def _ranked(role: ColumnRole, stems: tuple[str, ...]) -> frozenset[str]:
+    """*Rank* for an ordinal column that abbreviates it."""
+    short = role is ColumnRole.ORDINAL and len(stems) == 1 and stems[0] in words_of_type("rank")
+    return _RANK if short else frozenset()
 
 
 def _measured_by(column: RelationColumn, hint: str | None, clock: bool) -> frozenset[str]:
