@@ -22,7 +22,6 @@ from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.column_comparisons import ColumnComparisons
-from kgtable.programs.comparisons import Comparisons
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.linking import Links
 from kgtable.programs.reading import Question
@@ -32,6 +31,7 @@ from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.programs.selections import Selections
 from kgtable.programs.sources import ProgramSource, Rarity, joins_of, references_of
+from kgtable.programs.twin_tables import TwinTables, twins_of
 from kgtable.resources import read_packaged_json
 
 MOST_CANDIDATES = 420
@@ -49,11 +49,14 @@ def candidates_of(source: ProgramSource) -> list[Candidate]:
     return list(found.values())
 
 
-class _All(Selections, ColumnComparisons, Comparisons, References):
+class _All(Selections, ColumnComparisons, TwinTables, References):
     """Every operator."""
 
     def all(self) -> Iterator[Candidate]:
         """All candidates, the simplest operators first."""
+        if self.source.twins:
+            yield from self._of_twins()
+            return
         for conditions in self.sets:
             yield from self._basic(conditions)
         for conditions in self.sets[:4]:
@@ -134,7 +137,7 @@ def sources_of(
     rarity = Rarity(content, masks)
     joined = list(joins_of(sources, joins))
     references = frozenset(ref for join in joined for ref in references_of(join))
-    found = [*sources, *joined, *_parts(question, sources)]
+    found = [*sources, *joined, *_parts(question, sources), *twins_of(sources)]
     for source in found:
         source.rarity = rarity
         source.references = references

@@ -64,10 +64,17 @@ class Rarity:
 
 
 class ProgramSource:
-    """One table, or two joined by a key, as the grammar sees it."""
+    """One table, two joined by a key, or two of one form (`twins`), as the grammar sees it."""
 
-    def __init__(self, links: Sequence[Links], score: float, rank: int, join: TableKey | None = None) -> None:
-        self.links = tuple(links)
+    def __init__(
+        self,
+        links: Sequence[Links],
+        score: float,
+        rank: int,
+        join: TableKey | None = None,
+        twins: bool = False,
+    ) -> None:
+        self.links, self.twins = tuple(links), twins
         self.rarity = Rarity(0, ())
         self.score, self.rank, self.join = score, rank, join
         self.references: frozenset[ColumnRef] = frozenset()

@@ -274,6 +274,36 @@ CLASSES = relation(
 )
 
 
+STANDINGS = [
+    relation(
+        f"standings-{year}",
+        ("Rank", "Club", "Points"),
+        *((str(rank), club, points) for rank, (club, points) in enumerate(rows, 1)),
+    )
+    for year, rows in (
+        (2023, (("Kiel", "36"), ("Lund", "33"), ("Turku", "14"))),
+        (2024, (("Lund", "39"), ("Kiel", "30"), ("Turku", "24"))),
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How many more points did Lund get in 2024 than in 2023?", "6"),
+        ("How many fewer points did Kiel get in 2024 than in 2023?", "6"),
+        ("By how many points did Turku improve from 2023 to 2024?", "10"),
+        ("Did Lund finish higher in 2024 than in 2023?", "yes"),
+        ("Did Kiel have more points in 2024 than in 2023?", "no"),
+        ("How many points did Turku get in 2023 and 2024 together?", "38"),
+        ("How many points did Turku get in 2024?", "24"),
+    ],
+)
+def test_two_tables_of_one_form_are_compared(question: str, said: str) -> None:
+    answer = ask(question, *STANDINGS)
+    assert (answer.value or answer.text) == said
+
+
 def test_british_and_american_spelling_are_one() -> None:
     assert ask("What color is Aqua?", SPELT).text == "blue"
 

@@ -1,0 +1,159 @@
+"""Candidates over two tables of one form: what a row has in one of them beside what it has in the other.
+
+Tables of two years or two places have the same headers, and a question names both: "how many more points did Kiel get
+in 2024 than in 2023".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from kgtable.programs.algebra import (
+    Aggregate,
+    Arithmetic,
+    Compare,
+    Expression,
+    Filter,
+    Lookup,
+    Operator,
+    Relator,
+    RowChoice,
+    Rows,
+    TableRows,
+)
+from kgtable.programs.comparisons import Comparisons
+from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, Candidate
+from kgtable.programs.linking import Condition
+from kgtable.programs.relation import ColumnRole
+from kgtable.programs.relation_index import ColumnView
+from kgtable.programs.sources import ProgramSource, condition_set
+
+MOST_TABLES = 6
+"""The first tables of which pairs are looked at."""
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_CHOOSING = ("exact", "partial")
+
+
+def twins_of(sources: Sequence[ProgramSource]) -> Iterator[ProgramSource]:
+    """Pairs of tables with the same headers where the question names each by words of its own title.
+
+    Args:
+        sources: single tables, the best first.
+
+    Yields:
+        A source of two tables each, the one that is named first in front.
+    """
+    for one, other in combinations(sources[:MOST_TABLES], 2):
+        first, second = one.links[0], other.links[0]
+        if [v.stems for v in first.index.columns] != [v.stems for v in second.index.columns]:
+            continue
+        own, others = first.titled & ~second.titled, second.titled & ~first.titled
+        if not own or not others:
+            continue
+        if others & -others < own & -own:
+            first, second = second, first
+        yield ProgramSource(
+            (first, second), max(one.score, other.score), min(one.rank, other.rank), twins=True
+        )
+
+
+class TwinTables(Comparisons):
+    """Operators over one measure of two tables of one form."""
+
+    def _of_twins(self) -> Iterator[Candidate]:
+        """Differences, changes, sums and comparisons of a row, or of all rows, of two tables."""
+        source, cues = self.source, self.cues
+        size = len(source.links[0].index.columns)
+        pairs = [
+            (one, other)
+            for one in source.conditions
+            for other in source.conditions
+            if one.kind in _CHOOSING
+            and 0 <= one.column < size
+            and other.column == one.column + size
+            and (other.kind, other.mask) == (one.kind, one.mask)
+        ][:3]
+        measures = [view for view in self.sortables if view.place < size and source.link(view).score >= 0.4]
+        for view in measures[:MOST_MEASURES]:
+            twin = source.columns[view.place + size]
+            for one, other in pairs:
+                ends = (Lookup(self._rows(0, one), view.ref), Lookup(self._rows(1, other), twin.ref))
+                yield from self._compared(ends, view, twin, (one,))
+            if pairs or not view.measure:
+                continue
+            for name, cue in (
+                ("mean", "average"),
+                ("sum", "total"),
+                ("sum", "how_many"),
+                ("sum", "how_much"),
+            ):
+                if cue in cues:
+                    sides = (
+                        Aggregate(AGGREGATES[name], view.ref, self._rows(0)),
+                        Aggregate(AGGREGATES[name], twin.ref, self._rows(1)),
+                    )
+                    yield from self._compared(sides, view, twin, (), cues[cue])
+                    break
+
+    def _rows(self, part: int, condition: Condition | None = None) -> Rows:
+        """The rows of one of the two tables of which a condition holds."""
+        tables = tuple(table.id for table in self.source.links[part].index.relation.tables)
+        choice = RowChoice.MEMBERS if condition is None else condition.choice
+        rows = TableRows(tables, choice=choice)
+        return rows if condition is None else Filter(rows, condition.expression)
+
+    def _compared(
+        self, ends: tuple[Expression, Expression], view: ColumnView, twin: ColumnView,
+        chosen: Sequence[Condition], mask: int = 0,
+    ) -> Iterator[Candidate]:  # fmt: skip
+        """What is told of two values, that of the table named first in front."""
+        cues = self.cues
+        conditions = condition_set(chosen)
+        signs = self._pair_signs(view)
+        adjectives = self._comparatives
+        said_first, said_last = ends
+        early, late = ends if self._first_is_earlier else ends[::-1]
+
+        def made(op: str, root: Expression, also: int = 0) -> Candidate:
+            return self.make(
+                f"{op}/twins",
+                root,
+                conditions,
+                measure=view,
+                mask=mask | also,
+                others=(twin,),
+                also=("twins",),
+            )
+
+        moving = cues.keys() & {"difference", "change", "up", "down", "more_than", "less_than"}
+        if moving and "or" not in cues and view.role is not ColumnRole.ORDINAL:
+            compared = "than" in cues and adjectives
+            falls = "down" in cues and "up" not in cues
+            larger = signs[0][0] if compared else not falls
+            first, last = (said_last, said_first) if compared else (early, late)
+            parts = (last, first) if larger else (first, last)
+            yield made("difference", Arithmetic(Operator.SUBTRACT, *parts), adjectives)
+        if view.measure and cues.keys() & {"percent", "rate"}:
+            yield made("percent_change", Arithmetic(Operator.PERCENT_CHANGE, early, late))
+        if view.measure and cues.keys() & {"total", "together", "both"}:
+            yield made("sum", Arithmetic(Operator.ADD, said_first, said_last))
+        if self.question.wh == "yes_no":
+            for down, token in signs:
+                relator = Relator.GREATER if down else Relator.LESS
+                yield made("compare_yes", Compare(relator, said_first, said_last), token | adjectives)
+            if cues.keys() & {"up", "down"} and "than" not in cues:
+                relator = Relator.LESS if "down" in cues else Relator.GREATER
+                yield made("compare_yes", Compare(relator, late, early))
+
+    @property
+    def _first_is_earlier(self) -> bool:
+        """Whether the table that is named first is that of the earlier year, as far as their names tell years."""
+        years = []
+        for part, other in zip(self.source.links, reversed(self.source.links), strict=True):
+            words = self.question.words_of(part.titled & ~other.titled)
+            match = _YEAR.search(words)
+            years.append(match[0] if match else "")
+        return years[0] <= years[1]
