@@ -327,6 +327,17 @@ def _one_of_several_together(found: Interpretation) -> str:
     return "The question asks for several together." if wrong else ""
 
 
+def _one_of_several_ratios(found: Interpretation) -> str:
+    """*Cost per square metre* of a flat may be its rent or its heating costs by its area."""
+    measure, source = found.best.candidate.measure, found.source
+    if not found.best.candidate.op.endswith("/per") or measure is None or source.link(measure).exact:
+        return ""
+    others = [
+        v.name for v in source.columns if v.measure and v.ref not in found.read and v.units == measure.units
+    ]
+    return f"The question does not say whether {measure.name} or {others[0]} is meant." if others else ""
+
+
 def _adds_up_columns(found: Interpretation) -> str:
     """The values of two columns are added up only where the question names both: *boys and girls*."""
     added = found.best.candidate.op in ("columns/sum", "columns/mean")
@@ -373,6 +384,7 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _amount_for_a_thing,
     _whole_is_a_part,
     _adds_up_columns,
+    _one_of_several_ratios,
     _one_of_several_together,
     _compares_without_or,
     _counts_one_list,

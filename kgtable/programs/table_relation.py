@@ -296,8 +296,10 @@ def _are_durations(name: str, style: ColumnStyle, texts: Sequence[str]) -> bool:
     found = [text for text in texts if duration_seconds(text) is not None]
     if style.is_clock or len(found) < 0.6 * len(texts) or CLOCK_NAME.search(name):
         return False
-    if any(":" not in text for text in found):
+    figures = [text for text in found if ":" in text]
+    if not figures:
         return style.is_duration  # "2h 10m"; "10 m" may be a length
+    found = figures
     if any(text.count(":") == 2 or "." in text for text in found):
         return True
     clocks = all(int(text.split(":")[0]) < 24 and int(text[-2:]) % 5 == 0 for text in found)

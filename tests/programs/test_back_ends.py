@@ -71,11 +71,18 @@ O’Brien [a]|–|May 3|wind|n/a
 Zoë "Z"|1|12 May|snow; hail|1
 ŁUKASZ|7||ice|0.75"""
 
+TRAINS = """Train|From|Departs|Arrives|Way (km)|Change on year (%)
+R1|Aarau|05:52|06:44|47|+4.2
+R2|Bern|12:10|13:06|31|-1.5
+R3|Aarau|14:35|15:12|12|0.3"""
+POINTS_2023, POINTS_2024 = "Club|Points\nKiel|36\nLund|33", "Club|Points\nKiel|30\nLund|39"
+
 TABLES = {
     id: table(id, text)
     for id, text in {
         "orders": ORDERS, "parts": PARTS, "race": RACE,
-        "customers": CUSTOMERS, "budget": BUDGET, "talks": TALKS,
+        "customers": CUSTOMERS, "budget": BUDGET, "talks": TALKS, "trains": TRAINS,
+        "points-2023": POINTS_2023, "points-2024": POINTS_2024,
     }.items()
 }  # fmt: skip
 RELATIONS = {id: relation_of(found, quantities_of(found)) for id, found in TABLES.items()}
@@ -318,6 +325,19 @@ def test_gold_programs_mean_the_same(
             "group/count/columns",
         ),
         ("What is the highest amount for each customer?", ("orders",), "group/max"),
+        ("Which trains depart after 12:00?", ("trains",), "select"),
+        ("How many trains depart between 12 pm and 3 pm?", ("trains",), "count"),
+        ("Which trains went down?", ("trains",), "select"),
+        (
+            "How many points more did Lund get in 2024 than in 2023?",
+            ("points-2023", "points-2024"),
+            "difference/twins",
+        ),
+        (
+            "Did Lund have more points in 2024 than in 2023?",
+            ("points-2023", "points-2024"),
+            "compare_yes/twins",
+        ),
     ],
 )
 def test_candidates_mean_the_same(question: str, tables: tuple[str, ...], op: str) -> None:
