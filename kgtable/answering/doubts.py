@@ -29,6 +29,9 @@ _CODE = re.compile(r"[A-Za-z]{0,3}[-_. ]?\d+")
 _SINCE_WHICH = re.compile(r"\bsince (?:which|what|when)\b|\bfrom (?:which|what) \w+ on(?:wards?)?\b")
 _NUMERIC_DATE = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}")
 _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
+_VERBS_OF_TIME = frozenset(
+    ("start", "starts", "begin", "began", "begins", "beginning", "end", "ends", "ended", "ending")
+)
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 _SHARES = frozenset(("percent", "share", "points", "rate", "ratio"))
 _NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
@@ -139,6 +142,8 @@ def _kind_of_answer(found: Interpretation) -> str:
     units = {value.unit for value in found.said}
     if "how_many" in question.cues and "PERCENT" in units and not question.cues.keys() & _SHARES:
         return "The answer is a share, where the question asks for a number."
+    if question.wh == "yes_no" and kinds and ValueKind.TRUTH not in kinds:
+        return "The answer is not yes or no, which the question asks for."
     if question.wh != "yes_no" and ValueKind.TRUTH in kinds:
         return "The answer is yes or no, where the question asks for something else."
     if question.wh == "who" and (
@@ -346,6 +351,19 @@ def _shown_in_part(found: Interpretation) -> str:
     return f"The question asks for {left[0]} as well." if left else ""
 
 
+def _verb_for_a_place(found: Interpretation) -> str:
+    """*Which loans end in May* names no last row."""
+    cues = found.question.cues
+    said = cues.get("first", 0) | cues.get("last", 0)
+    words = {token.word for token in found.question.tokens if said >> token.index & 1}
+    wrong = found.op == "first_last" and words and words <= _VERBS_OF_TIME
+    return (
+        f"The question does not ask for the {found.best.candidate.op.rpartition('/')[2]} row."
+        if wrong
+        else ""
+    )
+
+
 def _since_which(found: Interpretation) -> str:
     """*Since which year* asks for the first from which on something holds, not for the rows of which it does."""
     asked = _SINCE_WHICH.search(found.question.lower)
@@ -429,6 +447,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _names_no_column,
     _joined_by_row_numbers,
     _shown_in_part,
+    _verb_for_a_place,
     _since_which,
     _day_or_month,
     _one_of_several_persons,

@@ -160,12 +160,24 @@ class Grammar:
         }
 
         def rank(view: ColumnView) -> tuple[float, int]:
-            hinted = any(stem in hints for stem in view.aspects)
+            hinted = any(stem in hints for stem in self._told_by(view))
             return -(
                 self.source.link(view).score + 0.6 * hinted + 0.1 * (view.role is ColumnRole.PLAIN)
             ), view.place
 
         return sorted(views, key=rank)
+
+    def _told_by(self, view: ColumnView) -> frozenset[str]:
+        """What an adjective may mean of a column: its words, and what its values measure where no words are meant.
+
+        The oldest has the highest "Age", whatever dates stand beside it.
+        """
+        return frozenset(view.stems) if self._adjective_names_a_column else view.aspects
+
+    @cached_property
+    def _adjective_names_a_column(self) -> bool:
+        headers = {stem for adjective, _ in self.question.adjectives for stem in adjective.headers}
+        return any(headers & set(view.stems) for view in self.source.columns if view.sortable)
 
     def _as_named(self, one: ColumnView, other: ColumnView) -> tuple[ColumnView, ColumnView]:
         """Two columns in the order in which the question names them, by the words that tell them apart."""
@@ -363,7 +375,7 @@ class Grammar:
                 covered |= Question._all(token for _, token in question.achievements)
             hinted = 0
             for adjective, token in question.adjectives:
-                if any(stem in adjective.headers for stem in measure.aspects):
+                if any(stem in adjective.headers for stem in self._told_by(measure)):
                     hinted |= token
             if hinted:
                 features["m:hint"] = 1.0

@@ -45,7 +45,7 @@ from kgtable.programs.reading import (
 )
 from kgtable.programs.relation import ColumnRole, MemberKind
 from kgtable.programs.relation_index import LONGEST_VALUE, ColumnView, TableIndex, stems_of
-from kgtable.programs.scalars import SCALES, normal, text_of, time_in
+from kgtable.programs.scalars import SCALES, duration_seconds, normal, text_of, time_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -642,11 +642,12 @@ class Links:
     def _clocks(self) -> Iterator[Condition]:
         """Times of the day of the question on columns of such: *after 12:00*."""
         relators = {"before": Relator.LESS, "after": Relator.GREATER, "since": Relator.GREATER_OR_EQUAL,
-                    "from": Relator.GREATER_OR_EQUAL, "until": Relator.LESS_OR_EQUAL}  # fmt: skip
+                    "from": Relator.GREATER_OR_EQUAL, "until": Relator.LESS_OR_EQUAL,
+                    "below": Relator.LESS, "above": Relator.GREATER}  # fmt: skip
         mentions = self.question.clocks
         for view in self.index.columns:
             link = self.columns[view.place]
-            for mention in mentions if view.clock else ():
+            for mention in mentions if view.clock or view.kind is ValueKind.DURATION else ():
                 near = link.mask if _distance(link.mask, mention.full_mask) <= 3 else 0
                 quality = 0.6 + (0.3 * link.score if near else 0.15 * link.score)
                 relator = relators.get(mention.relation, Relator.EQUAL)
@@ -874,6 +875,8 @@ def _clock_constant(view: ColumnView, mention: ClockMention) -> Constant:
     """A time of the day as the values of a column are: a time, or the seconds since midnight."""
     if view.kind is not ValueKind.DURATION:
         return Constant(f"{mention.lexical}:00", ValueKind.DATE)
+    if not view.clock and (seconds := duration_seconds(mention.text)) is not None:
+        return Constant(seconds, ValueKind.DURATION, "SEC")
     hours, minutes = mention.lexical.split(":")
     return Constant(Decimal(int(hours) * 3600 + int(minutes) * 60), ValueKind.DURATION, "SEC")
 

@@ -46,6 +46,10 @@ _CLOCK = re.compile(
     r"|(?P<hour3>[01]?\d|2[0-3]) o'clock\b|(?P<word>noon|midday|midnight)\b)"
 )
 _SIGNED = re.compile(r"\b(?:negative|positive|below zero|in the red)\b")
+_LIMITED = re.compile(
+    r"\b(?:(?P<above>over|above|more than|longer than|slower than|beyond)"
+    r"|under|below|less than|within|faster than|quicker than|shorter than)\s+$"
+)
 _QUARTER = re.compile(
     r"\b(?P<ordinal>first|second|third|fourth|1st|2nd|3rd|4th)[ -](?:quarter|half)\b|\bquarter (?P<number>[1-4])\b"
 )
@@ -56,7 +60,7 @@ _YES_NO = re.compile(
 _WH = (
     ("when", re.compile(r"\bwhen\b|\b(?:in|on|during|of|by) (?:what|which) (?:\w+ )?(?:years?|dates?|days?|months?|seasons?)\b"  # noqa: E501
                         r"|\b(?:what|which) (?:\w+ )?(?:years?|dates?|day|month)\b", re.I)),
-    ("who", re.compile(r"\bwh(?:o|om|ose)\b", re.I)),
+    ("who", re.compile(r"\bwho(?:m)?\b|(?:^|[,;]|\b(?:in|of|to|by|from)) ?whose\b", re.I)),
     ("where", re.compile(r"\bwhere\b", re.I)),
     ("how_many", re.compile(r"\bhow many\b|\b(?:what (?:is|was|are|were) )?(?:the )?(?:total )?number of\b|^count\b", re.I)),  # noqa: E501
     ("how_much", re.compile(r"\bhow much\b", re.I)),
@@ -129,12 +133,16 @@ class TimeMention(NamedTuple):
 
 
 class ClockMention(NamedTuple):
-    """A time of the day that the question names (``12:00``), with how it limits time, as in `TimeMention`."""
+    """A time of the day, or a length of time, that is named in figures (``12:00``, ``2:30:00``).
+
+    `relation` is that of a `TimeMention`, also ``below`` and ``above``; `text` is how it is written.
+    """
 
     lexical: str
     mask: int
     relation: str = "in"
     full_mask: int = 0
+    text: str = ""
 
 
 class Threshold(NamedTuple):
@@ -441,8 +449,17 @@ class Question:
             mention = TimeMention(
                 f"{hour:02d}:{match['minute'] or match['minute2'] or '00'}", mask, full_mask=mask
             )
-            found.append(ClockMention(*self._related(mention)))
+            found.append(self._limited(ClockMention(*self._related(mention), text=match[0])))
         return tuple(found)
+
+    def _limited(self, mention: ClockMention) -> ClockMention:
+        """The mention with the words before it that limit a length of time: *under 2:30:00*."""
+        start = self.tokens[(mention.mask & -mention.mask).bit_length() - 1].start
+        match = _LIMITED.search(self.lower, 0, start)
+        if match is None:
+            return mention
+        relation = "above" if match["above"] else "below"
+        return mention._replace(relation=relation, full_mask=mention.mask | self.mask(*match.span()))
 
     @cached_property
     def numbers(self) -> tuple[NumberMention, ...]:

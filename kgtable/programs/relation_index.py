@@ -326,7 +326,12 @@ class CellIndex:
                     if stems[-1] == _TOTAL and len(stems) > 1:  # "Income total" is the total income
                         self.whole[_TOTAL, *stems[:-1]].append(place)
                     forms = dict.fromkeys(
-                        (stems_of(_UNIT_PART.sub(" ", text)), apart, *_reversed(text, stems))
+                        (
+                            *_months_of(stems),
+                            stems_of(_UNIT_PART.sub(" ", text)),
+                            apart,
+                            *_reversed(text, stems),
+                        )
                     )
                     for other in forms:
                         if other and other != stems:
@@ -386,6 +391,18 @@ def _measured_by(column: RelationColumn, hint: str | None, clock: bool) -> froze
         if unit != "date" and any(comparable(unit, one) for one in units)
     )
     return next(known, frozenset()) if units else frozenset()
+
+
+def _months_of(stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """A month by its other names: *October* for "Oct"."""
+    if len(stems) == 1 and stems[0] in _stems_of_months():
+        number = _stems_of_months()[stems[0]]
+        yield from ((stem,) for stem, other in _stems_of_months().items() if other == number)
+
+
+@cache
+def _stems_of_months() -> Mapping[str, int]:
+    return {word_stem(name): number for name, number in months().items()}
 
 
 def _reversed(text: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

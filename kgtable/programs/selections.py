@@ -235,7 +235,7 @@ class Selections(Grammar):
                     and conditions.conditions[0].kind != "threshold"
                 ):
                     continue
-                sign = next((headers[stem] for stem in sorted(by.aspects) if stem in headers), 0)
+                sign = next((headers[stem] for stem in sorted(self._told_by(by)) if stem in headers), 0)
                 if name == "won" and not sign:
                     continue
                 if by.clock and name in ("fast", "slow", "long", "short"):

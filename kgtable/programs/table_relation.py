@@ -36,7 +36,14 @@ from kgtable.programs.scalars import (
     time_datum,
     time_span,
 )
-from kgtable.tables.column_profile import CLOCK_NAME, CellKind, ColumnStyle, profile_columns, type_cell
+from kgtable.tables.column_profile import (
+    CLOCK_NAME,
+    DURATION_NAME,
+    CellKind,
+    ColumnStyle,
+    profile_columns,
+    type_cell,
+)
 from kgtable.tables.model import Position, Table
 from kgtable.values.numbers import MISSING_MARKERS
 from kgtable.values.scales import SCALE_POWERS
@@ -86,6 +93,8 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"[=T#]?\d{1,6}(?:st|nd|rd|th|[.=T])?\s*", re.IGNORECASE)
+_RACED = re.compile(r"\d|\b(?:swim|bike|run|transition|heat|final|best|result|mark|pb|sb)\b", re.IGNORECASE)
+"""Headers of times that something took."""
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
 
@@ -162,9 +171,9 @@ class ColumnReader:
         name = " ".join((self.table.columns[column].path or ("",))[-1].split())
         style = self.styles[column]
         printed = [texts[row].strip() for row in sampled]
+        if _are_clocks(name, printed):
+            style = replace(style, is_clock=True, cache={})
         role, durations = self._role(name, column, style, printed, sampled)
-        if printed and not durations and all(map(_CLOCK.fullmatch, filter(None, printed))):
-            style = replace(style, is_clock=True)
         if not self.quantities and len(texts) >= BULK_ROWS and role is ColumnRole.PLAIN and not durations:
             bulk = _read_bulk(texts, self.column_units.get(column, (None, None)), style)
             if bulk is not None:
@@ -289,6 +298,18 @@ def _is_identifier_name(name: str) -> bool:
     if _IDENTIFIER.fullmatch(name):
         return True
     return _INNER_ID.fullmatch(name) is not None and (words or [""])[-1].split("_")[-1] not in _ID_WORDS
+
+
+def _are_clocks(name: str, texts: Sequence[str]) -> bool:
+    """Whether cells are times of the day: all have two figures for the hour, and nothing names a length of time."""
+    told = [text for text in texts if text not in MISSING_MARKERS]
+    if not told or not all(map(_CLOCK.fullmatch, told)):
+        return False
+    if CLOCK_NAME.search(name):
+        return True
+    early = any(text.startswith("0") for text in told)
+    fives = all(text.endswith(("0", "5")) for text in told)
+    return (early or fives) and not (DURATION_NAME.search(name) or _RACED.search(name))
 
 
 def _are_durations(name: str, style: ColumnStyle, texts: Sequence[str]) -> bool:

@@ -142,7 +142,7 @@ _TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|second
 _COMPOUND = re.compile(
     r"\d ?(?:d|h|hrs?|hours?|days?)\.?,? ?\d+ ?(?:h|m|mins?|minutes?|hours?)\b", re.IGNORECASE
 )
-_DURATION_NAME = re.compile(
+DURATION_NAME = re.compile(
     r"time|duration|length|\blap|\bgap|\bpace|split|penalt|elapsed|running|dauer|zeit|durée|\bleg \d|finish|behind",
     re.IGNORECASE,
 )
@@ -255,7 +255,7 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
         return False
     spans = [text for text in plain if _span(text, bare_seconds=False)]
     sure = any(text.count(":") == 2 or _COMPOUND.search(text) for text in spans)
-    named = _DURATION_NAME.search(name) is not None
+    named = DURATION_NAME.search(name) is not None
     if not (sure or (named and any(":" in text for text in spans))):
         return False
     if not named and not sure:

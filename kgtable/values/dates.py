@@ -62,6 +62,11 @@ _ISO = re.compile(
 _FIGURES = re.compile(
     r"(?P<first>\d{1,2})(?P<sign>[-/.])(?P<second>\d{1,2})(?P=sign)(?P<year>[12]\d{3}|\d{2})"
 )
+_DAY_NAME = re.compile(
+    r"(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day)[.,]{0,2} "
+    r"(?=\d|[a-z]{3,9}\.? \d)",
+    re.IGNORECASE,
+)
 _CLOCK = re.compile(
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))? ?(?P<half>[ap])\.?m\.?",
     re.IGNORECASE | re.ASCII,
@@ -89,12 +94,14 @@ def parse_date(text: str, order: Order = Order.MONTH_FIRST) -> Date | None:
     ('2024-12-31', '2024-12-31')
     >>> parse_date("December 2019")[:2]
     ('2019-12', 'xsd:gYearMonth')
+    >>> parse_date("Mon 03.03.2025").lexical
+    '2025-03-03'
     >>> parse_date("31/02/2024") is None
     True
     """
     if len(text) > LONGEST or not _PLAUSIBLE.search(text):
         return None
-    plain = " ".join(text.split())
+    plain = _DAY_NAME.sub("", " ".join(text.split()))
     if match := _ISO.fullmatch(plain):
         return _from_iso(match)
     if match := _FIGURES.fullmatch(plain):
