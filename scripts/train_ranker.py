@@ -48,8 +48,12 @@ SPLITS = (
     ("town", "dev"),
     ("valley", "dev"),
     ("coast", "dev"),
+    ("summit", "dev"),
 )
-OWN = {"questions": "questions", **{name: f"questions/{name}" for name in ("town", "valley", "coast")}}
+OWN = {
+    "questions": "questions",
+    **{name: f"questions/{name}" for name in ("town", "valley", "coast", "summit")},
+}
 """The folders under ``tests/`` with kgtable's own invented tables and questions, all of them for training."""
 SEED = 20261122
 PENALTY = 0.002

@@ -215,19 +215,19 @@ def synonyms() -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=100_000)
 def word_stem(word: str) -> str:
-    """The stem of a word, the same for British and American spelling.
+    """The stem of a word, the same for British and American spelling and for irregular forms of a verb.
 
     >>> word_stem("Colors".lower()) == word_stem("colour")
     True
     """
-    plain = _spellings().get(word.removesuffix("s"))
-    return stemmed(plain) if plain else stemmed(word)
+    known = _forms()
+    return stemmed(known.get(word) or known.get(word.removesuffix("s"), word))
 
 
 @cache
-def _spellings() -> Mapping[str, str]:
-    entries: Mapping[str, str] = english()["spellings"]
-    return entries
+def _forms() -> Mapping[str, str]:
+    """American spellings with the British one, and irregular forms of verbs with the verb."""
+    return {**english()["spellings"], **english()["irregular"]}
 
 
 @cache

@@ -429,6 +429,8 @@ def _aggregates(
     members = np.flatnonzero(kinds == MemberKind.MEMBER).tolist()
     if len(members) < 3:
         return []
+    if years := _years_of_months(table, rows, members):
+        return years
     columns = []
     for column in range(len(table.columns)):
         if column == table.structure.label_column or reader.styles[column].is_year:
@@ -457,11 +459,30 @@ def _aggregates(
     return found or [row for place, row in enumerate(members) if _is_whole(columns, place, rows[row], table)]
 
 
+_A_YEAR = re.compile(
+    r"(?:(?:full|whole|calendar|fiscal|financial) )?year(?: total| average)?|annual|ytd|year to date"
+    r"|(?:FY ?)?(?:19|20)\d\d",
+    re.IGNORECASE,
+)
+_PART_OF_YEAR = re.compile(
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?(?:[ -]['’]?(?:\d\d){1,2})?"
+    r"|(?:Q[1-4]|[1-4]Q|(?:1st|2nd|3rd|4th|first|second|third|fourth) quarter|H[12])(?: (?:19|20)\d\d)?",
+    re.IGNORECASE,
+)
 _WHOLE_NAME = re.compile(
     r"(?:the )?(?:(?:whole|entire|all) .+|world(?:wide)?|globe|global(?:ly)?|earth|nation(?:wide|al)|overall"
     r"|everything)(?: (?:average|total))?",
     re.IGNORECASE,
 )
+
+
+def _years_of_months(table: Table, rows: Sequence[tuple[str, ...]], members: Sequence[int]) -> list[int]:
+    """The rows of a year below its months or quarters, whose averages do not add up."""
+    label = table.structure.label_column
+    labels = {row: rows[row][label].strip() if label < len(rows[row]) else "" for row in members}
+    parts = sum(_PART_OF_YEAR.fullmatch(text) is not None for text in labels.values())
+    years = [row for row, text in labels.items() if _A_YEAR.fullmatch(text)]
+    return years if parts >= 3 and parts + len(years) == len(members) and 3 * len(years) <= parts else []
 
 
 def _is_whole(columns: Sequence[Sequence[Decimal]], place: int, cells: Sequence[str], table: Table) -> bool:

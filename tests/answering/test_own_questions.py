@@ -26,7 +26,7 @@ def questions_of(folder: Path) -> list[dict[str, Any]]:
 def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Answer, bool]]:
     """Each question with its answer by rules, and whether that is right; every third question."""
     found = []
-    for folder in (FOLDER, FOLDER / "town", FOLDER / "valley", FOLDER / "coast"):
+    for folder in (FOLDER, FOLDER / "town", FOLDER / "valley", FOLDER / "coast", FOLDER / "summit"):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:
             for item in questions_of(folder)[::3]:

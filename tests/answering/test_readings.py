@@ -255,6 +255,53 @@ def test_times_units_and_forms_of_names_are_read(question: str, table: Relation,
     assert ask(question, table).text == said
 
 
+HOTEL = relation(
+    "hotel",
+    ("2024", "Room nights sold", "Rate (USD)"),
+    ("Jan", "1110", "122.40"),
+    ("Feb", "1204", "125.90"),
+    ("Oct", "1697", "141.70"),
+    ("Year", "4011", "130.00"),
+)
+RACE = relation(
+    "race",
+    ("Runner", "Age", "Joined", "Finish"),
+    ("Erik", "34", "2023-05-01", "2:22:41"),
+    ("Ingrid", "29", "2019-02-11", "2:36:18"),
+    ("Olav", "51", "2024-01-20", "2:58:03"),
+)
+PARCELS = relation(
+    "parcels",
+    ("Parcel", "Loaded", "Delivered"),
+    ("P1", "07:45", "09:12"),
+    ("P2", "12:40", "17:18"),
+    ("P3", "12:50", "18:22"),
+)
+LOANS_OUT = relation(
+    "museum-loans",
+    ("Object", "Lender", "Until"),
+    ("Silver ewer", "Zuid", "30 April 2025"),
+    ("Girl with Lute", "Serra", "15 June 2025"),
+    ("Storm", "Nord", "30 April 2025"),
+)
+CALLS = relation("calls", ("Day", "Calls"), ("Mon 03.03.2025", "412"), ("Tue 04.03.2025", "365"))
+
+
+@pytest.mark.parametrize(
+    ("question", "table", "said"),
+    [
+        ("How many room nights did the hotel sell in October?", HOTEL, "1697"),
+        ("How many room nights were sold in total?", HOTEL, "4011"),
+        ("Who is the oldest runner?", RACE, "Olav"),
+        ("Which runners finished in under 2:30:00?", RACE, "Erik"),
+        ("How many parcels were delivered after 6 pm?", PARCELS, "1"),
+        ("How many calls were there on 4 March 2025?", CALLS, "365"),
+    ],
+)
+def test_months_durations_and_days_are_read(question: str, table: Relation, said: str) -> None:
+    assert ask(question, table).text == said
+
+
 SPELT = relation("paints", ("Paint", "Colour", "Price (EUR)"), ("Aqua", "blue", "4"), ("Rosa", "red", "5"))
 WINES = relation(
     "wines",
@@ -316,6 +363,8 @@ def test_british_and_american_spelling_are_one() -> None:
         ("What percentage of the children in class 5a are with lunch?", CLASSES),
         ("Which train is fastest from Aarau to Bern?", TRAINS),
         ("How many seconds does Sandpit yield more than Hangar?", FIELDS),
+        ("Did Erik finish the race?", RACE),
+        ("Which loans end on 30 April 2025?", LOANS_OUT),
     ],
 )
 def test_amounts_places_and_shares_that_may_not_be_meant_are_doubted(question: str, table: Relation) -> None:
