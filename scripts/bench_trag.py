@@ -29,8 +29,8 @@ from kgtable.evaluation.summary import compare, mean_interval
 from kgtable.index.embedding import normalise
 from kgtable.index.postings import Floats
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
-from kgtable.systems.trag.coarse_to_fine import TableHypergraph, TragRetriever
-from kgtable.systems.trag.hypergraph import Hypergraph, spread
+from kgtable.systems.trag.coarse_to_fine import TragRetriever
+from kgtable.systems.trag.hypergraph import Hypergraph, TableHypergraph, spread
 from kgtable.systems.trag.table_features import FeatureSpace, similarities
 from kgtable.systems.trag.table_graph import nearest_tables, personalised_pagerank, within
 from kgtable.systems.trag.text_shapes import installed_shape

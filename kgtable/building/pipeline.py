@@ -183,16 +183,16 @@ def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:
         return save_mapping(place.path, load_edits(place.path), summaries, propose(summaries), inferred)
 
 
-def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[Key, str]:
+def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[Key, InferredName]:
     """The names proposed in the index of a generation, as `save_mapping` takes them; those of users are edits."""
     names = InferredNames.open(generation.index_path)
     if not len(names):
         return {}
-    found = {("", name.table): name.name for name in names if name.column is None}
+    found = {("", name.table): name for name in names if name.column is None}
     for fact in catalogue.facts():
         name = names.header(fact.table, fact.index)
         if name is not None and name.basis != "user":
-            found.setdefault((fact.name, fact.table), name.name)
+            found.setdefault((fact.name, fact.table), name)
     return found
 
 

@@ -404,7 +404,7 @@ def names(kg: Path, model: str | None, as_json: bool) -> None:
         return
     for name in found:
         at = "title" if name.column is None else f"column {name.column + 1}"
-        say(f"{name.table}, {at}: {name.name} ({name.confidence:.2f}, {name.basis})")
+        say(f"{name.table}, {at}: {name.name} ({name.sureness})")
     if not len(found):
         say("no names are missing")
 

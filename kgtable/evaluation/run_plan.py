@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgtable.config import Settings
+from kgtable.config import NO_MODEL, Settings
 from kgtable.errors import BenchmarkError, ConfigError, UsageError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion, check_benchmark
 from kgtable.evaluation.evaluated_systems import LABELS, RERANK, RULES, System, is_guided, systems
@@ -133,8 +133,9 @@ class RunPlan:
         return replace(plan, model=settings.model if by_model or self.judge or guided else None)
 
     def assist_of(self, system: System) -> str:
-        """The part of the model in the system's retrieval, one of `ASSISTS`."""
-        return system.assist or self.assist if is_guided(system.method) else RULES
+        """The part of the model in the system's retrieval, one of `ASSISTS`; without a model the rules."""
+        guided = is_guided(system.method) and system.model != NO_MODEL
+        return system.assist or self.assist if guided else RULES
 
     def asks_in_retrieval(self, system: System) -> bool:
         """Whether the system's retrieval calls a model, for questions or once per table."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from kgtable.config import Settings
+from kgtable.config import NO_MODEL, Settings
 from kgtable.errors import BenchmarkError, LLMError, LLMPendingError, UsageError
 from kgtable.evaluation.evaluated_systems import (
     Answerer,
@@ -119,9 +119,9 @@ class Models:
         return self.connected[wanted]
 
     def answering(self, system: System) -> LLM | None:
-        """The model of a system, or None if rules answer because no model is configured."""
-        by_rules = not self.reachable and system.model is None and system.retrieves
-        return None if by_rules else self.get(system.model)
+        """The model of a system, or None if rules answer because none is configured, or ``none`` is named."""
+        without = system.model == NO_MODEL or (system.model is None and not self.reachable)
+        return None if without and system.retrieves else self.get(system.model)
 
     def _connect(self, name: str) -> LLM:
         if self.batches.used:

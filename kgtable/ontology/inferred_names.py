@@ -90,6 +90,11 @@ class InferredName:
     confidence: float
     basis: str
 
+    @property
+    def sureness(self) -> str:
+        """Its confidence and basis as people read them."""
+        return f"{self.confidence:.2f}, {self.basis}"
+
 
 class InferredNames:
     """The proposed names of a graph."""

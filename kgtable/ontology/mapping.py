@@ -34,8 +34,11 @@ INFERRED: Final = "inferred name"
 """What a column without a header is called: proposed, and the user's to change."""
 
 EDITABLE: Final = ("predicate", "unit", "scale", "datatype", "same as", INFERRED)
-FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, "units found", "tables")
-WIDTHS: Final = (40, 34, 16, 8, 10, 34, 24, 20, 30, 40)
+CONFIDENCE: Final = "confidence"
+"""How sure an inferred name or title is, and what it was inferred from; empty where it is the user's."""
+
+FIELDS: Final = (NAME, *EDITABLE, ONLY_IN, CONFIDENCE, "units found", "tables")
+WIDTHS: Final = (40, 34, 16, 8, 10, 34, 24, 20, 16, 30, 40)
 
 TABLE: Final = "table"
 TABLE_EDITABLE: Final = (
@@ -44,7 +47,7 @@ TABLE_EDITABLE: Final = (
 INFERRED_TITLE: Final = "inferred title"
 """The title that is proposed for a table without one; what stands under ``title`` is the user's."""
 
-TABLE_FIELDS: Final = (TABLE, *TABLE_EDITABLE, INFERRED_TITLE)
+TABLE_FIELDS: Final = (TABLE, *TABLE_EDITABLE, INFERRED_TITLE, CONFIDENCE)
 TABLE_SHEET: Final = "tables"
 """The sheet of a mapping workbook that holds what is decided about tables."""
 
@@ -155,11 +158,11 @@ def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = 
     book.properties.created = book.properties.modified = datetime(2000, 1, 1)
     sheet = book.create_sheet("ontology")
     sheet.freeze_panes = "A2"
-    for letter, width in zip("ABCDEFGHIJ", WIDTHS, strict=True):
+    for letter, width in zip("ABCDEFGHIJK", WIDTHS, strict=True):
         sheet.column_dimensions[letter].width = width
     about_tables = book.create_sheet(TABLE_SHEET)
     about_tables.freeze_panes = "A2"
-    for letter in "ABCDEFGHI":
+    for letter in "ABCDEFGHIJ":
         about_tables.column_dimensions[letter].width = 40 if letter in "AFI" else 16
     for filled, fields, lines in ((sheet, FIELDS, rows), (about_tables, TABLE_FIELDS, tables)):
         header = [WriteOnlyCell(filled, field) for field in fields]

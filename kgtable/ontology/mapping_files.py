@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from kgtable.errors import MappingError, OntologyError, StorageError
 from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
+from kgtable.ontology.inferred_names import InferredName
 from kgtable.ontology.mapping import (
+    CONFIDENCE,
     EDITABLE,
     FIELDS,
     INFERRED,
@@ -59,7 +61,7 @@ def generated_rows(
     summaries: Mapping[str, Summary],
     mapping: UserMapping,
     proposals: Mapping[str, tuple[str, ...]],
-    inferred: Mapping[Key, str] | None = None,
+    inferred: Mapping[Key, InferredName] | None = None,
 ) -> dict[Key, dict[str, str]]:
     """One row a column name, and those the user added, sorted by name.
 
@@ -70,11 +72,13 @@ def generated_rows(
         (name, ""): {NAME: name, **_found(summary), "same as": "; ".join(proposals.get(name, ()))}
         for name, summary in summaries.items()
     }
-    for (name, only_in), text in (inferred or {}).items():
-        rows[name, only_in] = {NAME: name, ONLY_IN: only_in, INFERRED: text}
+    for (name, only_in), found in (inferred or {}).items():
+        rows[name, only_in] = {NAME: name, ONLY_IN: only_in, INFERRED: found.name, CONFIDENCE: found.sureness}
     for key, decisions in mapping.edits.items():
         name, only_in = key
         rows[key] = {**rows.get(key, {NAME: name, ONLY_IN: only_in}), **decisions}
+        if INFERRED in decisions:
+            rows[key].pop(CONFIDENCE, None)
     return dict(sorted(rows.items(), key=lambda item: (item[0][0].casefold(), item[0])))
 
 
@@ -215,7 +219,7 @@ def save_mapping(
     edited: EditedMapping,
     summaries: Mapping[str, Summary],
     proposals: Mapping[str, tuple[str, ...]] | None = None,
-    inferred: Mapping[Key, str] | None = None,
+    inferred: Mapping[Key, InferredName] | None = None,
 ) -> tuple[str, ...]:
     """Writes both files: what the generator found, under the user's decisions.
 
@@ -230,15 +234,17 @@ def save_mapping(
     mapping = real_decisions(edited.mapping, summaries)
     ids = {table for summary in summaries.values() for table in summary.tables}
     unmatched = mapping.unmatched(summaries, ids)
-    columns = {key: text for key, text in (inferred or {}).items() if key[0]}
-    titles = {table: text for (name, table), text in (inferred or {}).items() if not name}
+    columns = {key: found for key, found in (inferred or {}).items() if key[0]}
+    titles = {
+        table: (found.name, found.sureness) for (name, table), found in (inferred or {}).items() if not name
+    }
     rows = generated_rows(summaries, mapping, proposals or {}, columns)
     lines = [[row.get(field_, "") for field_ in FIELDS] for row in rows.values()]
     about_tables = [
         [
             pattern,
             *(mapping.tables.get(pattern, {}).get(field_, "") for field_ in TABLE_EDITABLE),
-            titles.get(pattern, ""),
+            *titles.get(pattern, ("", "")),
         ]
         for pattern in sorted({*mapping.tables, *titles})
     ]

@@ -228,7 +228,15 @@ SCHEMAS: dict[str, Any] = {
     "Landmarks": _object(
         subjects=_array(_object(iri=_TEXT, label=_TEXT, tables=_WHOLE)),
         joins=_array(
-            _object(left=_JOINED, right=_JOINED, score=_NUMBER, matched=_WHOLE, examples=_TEXTS, query=_TEXT)
+            _object(
+                left=_JOINED,
+                right=_JOINED,
+                score=_NUMBER,
+                matched=_WHOLE,
+                fuzzy=_NUMBER,
+                examples=_TEXTS,
+                query=_TEXT,
+            )
         ),
         unions=_array(_object(tables=_TEXTS, score=_NUMBER)),
         titles=_NAMES,

@@ -223,6 +223,15 @@ def test_without_a_model_answers_are_computed_by_rules(
     assert all(record.answer is not None for record in found.records)
     with pytest.raises(UsageError, match="needs a language model"):
         evaluate(graph, plan_for(graph, benchmark_folder, judge=True), settings)
+    # one that is configured is not asked where "none" is named
+    configured = load_settings(environment={"KGTABLE_BASE_URL": "http://127.0.0.1:9/v1"}, file="/dev/null")
+    named = make_plan(
+        graph, benchmark_folder, systems(("hybrid", "tablerag"), models=("none",)), answers=True
+    )
+    again = evaluate(graph, named, configured)
+    assert isinstance(again, Run)
+    assert {record.system for record in again.records} == {"hybrid/none", "tablerag/none"}
+    assert all(record.answer is not None and not record.usage["requests"] for record in again.records)
 
 
 SCHEMA = {"type": "object", "required": ["total"]}

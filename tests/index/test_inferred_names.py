@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,9 @@ def test_the_users_name_wins_survives_and_can_be_given_back(tables: Path, tmp_pa
     rows = {(row["column name"], row["only in"]): row["inferred name"] for row in mapping_of(kg)}
     assert (rows["[column 2]", "table_2"], rows["Column 1", "table_2"]) == ("Town", "Club")
     assert rows["Club", ""] == ""
+    sure = {(row["column name"], row["only in"]): row["confidence"] for row in mapping_of(kg)}
+    assert re.fullmatch(r"0\.\d\d, columns", sure["[column 2]", "table_2"])
+    assert sure["Club", ""] == ""
     edited(kg, "[column 2]", "Birthplace")
     for _ in range(2):  # the build after the edit, and one after another change
         with built(own, kg) as graph:
@@ -131,8 +135,8 @@ def test_the_users_name_wins_survives_and_can_be_given_back(tables: Path, tmp_pa
             assert graph.tables["table_2"].to_csv().startswith("Column 1,,Unnamed: 2,c4"), (
                 "nothing is overwritten"
             )
-        kept = {(row["column name"], row["only in"]): row["inferred name"] for row in mapping_of(kg)}
-        assert kept["[column 2]", "table_2"] == "Birthplace"
+        kept = {(row["column name"], row["only in"]): row for row in mapping_of(kg)}["[column 2]", "table_2"]
+        assert (kept["inferred name"], kept["confidence"]) == ("Birthplace", "")
         folder_of(own, lakes=OTHER)
     edited(kg, "[column 2]", "")
     with built(own, kg) as graph:
@@ -147,6 +151,7 @@ def test_an_inferred_title_is_shown_and_the_users_stays(tables: Path, tmp_path: 
     path = kg / "ontology.tables.csv"
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     assert [(row["table"], row["title"], row["inferred title"]) for row in rows] == [("table_2", "", "clubs")]
+    assert re.fullmatch(r"0\.\d\d, tables", rows[0]["confidence"])
     path.write_text(path.read_text().replace("table_2,,,,,", "table_2,,,,,Northern clubs"), encoding="utf-8")
     with built(tables, kg) as graph:
         assert graph.inferred_names.title("table_2") is None

@@ -21,13 +21,21 @@ from tests.server.serving import Running, running
 browsed = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
 SHIPS = "Ship,Home port,Length (m)\n" + "".join(f"Ship {n},Port {n % 7},{n + 20}\n" for n in range(21))
 PORTS = "Port,Depth (m)\n" + "".join(f"Port {n},{n + 5}\n" for n in range(7))
+FIRMS = ("Acme Incorporated", "Globex Corporation", "Initech Limited", "Umbrella Holdings")
+TABLES = {
+    "ships": SHIPS,
+    "ports": PORTS,
+    "harbours": PORTS.replace("Depth", "Length"),
+    "firms": "Firm,Founded\n" + "".join(f"{name},{n + 1990}\n" for n, name in enumerate(FIRMS)),
+    "bills": "Bill,Firm\n" + "".join(f"B{n},{name.replace('or', 'r')}\n" for n, name in enumerate(FIRMS)),
+}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("landmarks")
     (folder / "tables").mkdir()
-    for name, text in (("ships", SHIPS), ("ports", PORTS), ("harbours", PORTS.replace("Depth", "Length"))):
+    for name, text in TABLES.items():
         (folder / "tables" / f"{name}.csv").write_text(text, encoding="utf-8")
     kgtable.build(folder / "tables", folder / "graph", embedding="none").close()
     return folder
@@ -50,7 +58,11 @@ def test_shared_subjects_and_relations(graph: KnowledgeGraph) -> None:
         if (join["left"]["table"], join["right"]["table"]) == ("ships", "ports")
     )
     assert (join["left"]["name"], join["right"]["name"], join["matched"]) == ("Home port", "Port", 7)
+    assert join["fuzzy"] == 0
     assert found["titles"]["ships"] == "Ships"
+    bills = next(join for join in found["joins"] if join["left"]["table"] == "bills")
+    assert (bills["matched"], bills["fuzzy"]) == (4, 0.5)
+    assert "acme incrprated ~ acme incorporated" in bills["examples"]
     assert len(graph.sparql(join["query"])) == 21
 
 
@@ -99,6 +111,9 @@ def test_the_pages_start_from_what_matters(editable: Running) -> None:
                     browser.driver.save_screenshot(str(Path(folder) / f"landmarks-{name}-{width}.png"))
         browser.resize(1400, 900)
         browser.open("/graph")
+        browser.wait(
+            lambda: "4 values in common, 50% of them spelt otherwise: " in browser.find("#joins").text
+        )
         browser.find("#subjects button").click()
         browser.wait(lambda: "port" in browser.find("#side h2").text.lower())
         browser.open(unit)

@@ -135,3 +135,11 @@ def test_sql_cannot_leave_its_process_and_what_never_works_is_no_answer(
     assert found.text == ""
     assert "No program could be executed" in found.reasons[0]
     assert graph.ask("How many players are there?", method="dmral:language=sql", llm=in_sql(None)).text == ""
+
+
+def test_what_reads_no_cell_is_not_grounded(graph: kgtable.KnowledgeGraph) -> None:
+    pytest.importorskip("duckdb")
+    question = "How many players are there?"
+    found = graph.ask(question, method="dmral:language=sql", llm=in_sql("SELECT 'Atlantis'"))
+    assert (found.text, found.grounded, found.verified, found.citations) == ("Atlantis", False, False, ())
+    assert found.reasons[0] == "No cell of the tables was read for it."

@@ -122,8 +122,8 @@ async function overview() {
     const table = (id) => h("a", { href: links.table(id), dir: "auto" }, title(id));
     const end = (side) => [table(side.table), " · ", h("strong", { dir: "auto" }, side.name)];
     const joins = found.joins.map((join) => h("li", {}, h("div", {}, end(join.left), h("span", { class: "quiet" }, " = "), end(join.right)),
-      h("div", { class: "quiet" }, `${count(join.matched)} ${join.matched === 1 ? "value" : "values"} in common`, join.examples.length ? `: ${join.examples.join(", ")}` : "", " · ", h("a", { href: `${links.query(join.query)}&run=1` }, "Query"))));
-    const unions = found.unions.map((union) => h("li", {}, union.tables.slice(0, 12).flatMap((id, place) => [place ? ", " : "", table(id)]), union.tables.length > 12 ? ` and ${count(union.tables.length - 12)} more` : ""));
+      h("div", { class: "quiet" }, `${count(join.matched)} ${join.matched === 1 ? "value" : "values"} in common`, join.fuzzy ? `, ${Math.round(100 * join.fuzzy)}% of them spelt otherwise` : "", join.examples.length ? [": ", h("bdi", {}, join.examples.join(", "))] : "", ` · score ${join.score.toFixed(2)} · `, h("a", { href: `${links.query(join.query)}&run=1` }, "Query"))));
+    const unions = found.unions.map((union) => h("li", {}, union.tables.slice(0, 12).flatMap((id, place) => [place ? ", " : "", table(id)]), union.tables.length > 12 ? ` and ${count(union.tables.length - 12)} more` : "", h("div", { class: "quiet" }, `score ${union.score.toFixed(2)}`)));
     const subjects = found.subjects.map((subject) => h("li", {}, h("button", { class: "chip", type: "button", "data-subject": subject.iri, onclick: () => begin(subject.iri) }, h("bdi", {}, subject.label), " ", h("small", {}, `${count(subject.tables)} tables`))));
     if (!joins.length && !unions.length && !subjects.length) return empty(h("p", {}, "The tables share no subject and no column. Search for a row, a subject or a predicate."));
     return [

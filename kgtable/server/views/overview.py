@@ -207,6 +207,7 @@ def _relations(graph: KnowledgeGraph) -> dict[str, Any]:
                 "right": _column(join.right.table, join.right.column, join.right.name),
                 "score": round(join.score, 3),
                 "matched": join.matched,
+                "fuzzy": join.fuzzy,
                 "examples": list(join.examples),
                 "query": _join_query(graph, join),
             }

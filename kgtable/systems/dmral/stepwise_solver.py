@@ -71,6 +71,7 @@ _SQL_SCHEMA: Mapping[str, Any] = {
 _PROGRAMS = "answering/prompts/programs.txt"
 
 UNCHECKED = "The program was written by a language model and its reading was not checked."
+UNREAD = "No cell of the tables was read for it."
 LONGEST_STATEMENT = 2_000
 """Characters of a statement in SQL that an answer tells."""
 
@@ -234,7 +235,7 @@ def _by_program(written: Any, evidence: Evidence) -> Answer:
         value=number,
         unit=value.unit if value is not None and number is not None else None,
         grounded=bool(citations),
-        reasons=(UNCHECKED,),
+        reasons=(UNCHECKED,) if citations else (UNREAD, UNCHECKED),
         citations=citations,
         calculation=result.derivation,
         program=program,
@@ -248,13 +249,15 @@ def _by_sql(found: Observation, evidence: Evidence, tables: Sequence[str]) -> An
         raise KgtableError(found.text)
     text = "; ".join(text_of(value) for value in found.values[:MOST_VALUES])
     verdict = judge_run(text, [found], evidence, tables)
+    grounded = verdict.grounded and bool(verdict.citations)
+    faults = () if grounded else (verdict.reasons[:1] if verdict.citations else (UNREAD,))
     return Answer(
         question=evidence.retrieval.question,
         text=text,
         value=verdict.value,
         unit=verdict.unit,
-        grounded=verdict.grounded and bool(verdict.citations),
-        reasons=(UNCHECKED,),
+        grounded=grounded,
+        reasons=(*faults, UNCHECKED),
         citations=verdict.citations,
         calculation=str(found.action)[:LONGEST_STATEMENT],
         cells_read=verdict.cells_read,
