@@ -79,8 +79,9 @@ def build(
     imports the calling script anew, which must then be guarded by ``if __name__ == "__main__"``; the
     command line, which is safe, uses all processors. With `scheduler`, the address of a Dask scheduler, its
     workers convert the tables and write part files to `parts`, a folder or fsspec URL (``s3://…``); parts that
-    are there already are not made again. `file_seconds` is the processor time for reading one file (None: 120 seconds,
-    20 for a PDF), beside a second for each MiB and half a one for each page of a PDF. The report is in `built`.
+    are there already are not made again. `file_seconds`
+    is the processor time for reading one file (None: 30 seconds, more for a large one), beside a second for each
+    MiB and half a one for each page of a PDF. The report is in `built`.
 
     Raises `UsageError` where there is no table, `MappingError`, `GraphLockedError` where another process
     builds the graph, `GraphVersionError` for a foreign directory, `StorageError`, `MissingExtraError`.

@@ -18,9 +18,9 @@ from kgtable.programs.algebra import Program
 from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.scales import SCALE_POWERS, scale_name
 from kgtable.values.spoken import JOINT
 from kgtable.values.text import harmless_text
+from kgtable.values.units import SCALE_POWERS, scale_name
 
 
 @dataclass(frozen=True, slots=True)

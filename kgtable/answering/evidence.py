@@ -13,7 +13,7 @@ from kgtable.graph.table_decoder import CellQuantity, TableFrame, TableRow
 from kgtable.index.relations import TableRelations
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import Position, Table
-from kgtable.values.scales import SCALE_POWERS
+from kgtable.values.units import SCALE_POWERS
 
 _CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*\)?\]?", re.IGNORECASE)
 CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")

@@ -20,7 +20,7 @@ from kgtable.programs.reading import MOST_TOKENS, Question, months, number_words
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
 from kgtable.values.currencies import SCALE_WORDS
-from kgtable.values.scales import scale_name
+from kgtable.values.units import scale_name
 
 _EXACT = Context(prec=34)
 

@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from kgtable.answering.grounding import StatedNumber, stated_numbers
-from kgtable.values.scales import SCALE_LETTERS, SCALE_POWERS
 from kgtable.values.spoken import exact_number, spoken_number, unit_name, unit_symbol
-from kgtable.values.units import units
+from kgtable.values.units import SCALE_LETTERS, SCALE_POWERS, units
 
 PrintedNumber: TypeAlias = tuple[str, str | None, str | None]
 """The text, unit and scale of a cell that an answer cites."""

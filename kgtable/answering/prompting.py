@@ -19,9 +19,8 @@ from kgtable.llm.protocol import Message, fence
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
 from kgtable.tables.model import Table
-from kgtable.values.scales import scale_name
 from kgtable.values.text import single_line
-from kgtable.values.units import units
+from kgtable.values.units import scale_name, units
 
 TokenCounter = Callable[[str], int]
 

@@ -87,7 +87,7 @@ class ConversionOptions:
         mapping = self.mapping or UserMapping()
         decisions = [mapping.fingerprint(columns, table) for table, columns in names.items()]
         # More time makes no other text of a file, but may make one of a file that could not be read.
-        timeless = replace(self.limits, max_seconds=0, max_pdf_seconds=0, max_page_seconds=0)
+        timeless = replace(self.limits, max_seconds=0, base_seconds=0, max_page_seconds=0)
         limits = repr(timeless if names else self.limits)
         text = json.dumps([conversion_version(), self.names.base, limits, decisions])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -17,9 +17,8 @@ from typing import Any
 
 from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.errors import GraphNotFoundError, GraphVersionError
-from kgtable.graph.checksums import record_checksums
 from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.graph.store import newest, pointer_of
+from kgtable.graph.store import newest, pointer_of, record_checksums
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import (

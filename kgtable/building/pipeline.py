@@ -20,7 +20,7 @@ from kgtable.building.convert import ConversionOptions, JobRunner
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import carry_over, change_store, fill_store
 from kgtable.errors import UsageError
-from kgtable.graph.checksums import damaged_files
+from kgtable.graph.store import damaged_files
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose

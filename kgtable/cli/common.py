@@ -220,7 +220,7 @@ file_seconds_option = click.option(
     metavar="SECONDS",
     type=click.IntRange(1),
     help="Processor seconds for reading one file, beside one for each MiB and half a one for each page of a PDF."
-    "  [default: 120, 20 for a PDF]",
+    "  [default: 30, more for a large one]",
 )
 scheduler_option = click.option(
     "--scheduler",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtable.answering.answer import Answer, Status
+from kgtable.answering.prompting import estimate_tokens
 from kgtable.errors import (
     LLMAuthError,
     LLMError,
@@ -32,7 +33,6 @@ from kgtable.evaluation.evaluated_systems import (
     judge_request,
     put,
 )
-from kgtable.evaluation.prompt_probe import PromptProbe
 from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
 from kgtable.evaluation.run_plan import RunPlan, graph_state
 from kgtable.evaluation.scoring import (
@@ -43,7 +43,7 @@ from kgtable.evaluation.scoring import (
     ranking_scores,
     retrieval_scores,
 )
-from kgtable.llm.protocol import LLM, UsageMeter, measured
+from kgtable.llm.protocol import LLM, Completion, OnText, Request, UsageMeter, measured
 from kgtable.retrieval.registry import Choice
 from kgtable.retrieval.result import Retrieval, Retriever, ScoredTable, ScoredTriple
 from kgtable.retrieval.table_texts import STAGE as SCHEMA
@@ -489,3 +489,27 @@ def _ranked(plan: RunPlan, records: Sequence[Record]) -> tuple[Record, ...]:
         scores = ranking_scores(questions, {record.question: record.tables for record in own})
         done += [replace(r, scores={**r.scores, **scores.get(r.question, {})}) for r in own]
     return tuple(done)
+
+
+class PromptProbe:
+    """Takes the place of a model: measures the first prompt, and ends the answer there."""
+
+    model = "none"
+
+    def __init__(self) -> None:
+        self.tokens: int | None = None
+        """Estimated tokens of the first prompt; None while there was none."""
+
+    def complete(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """Measure a request. Raises `LLMPendingError`."""
+        if self.tokens is None:
+            text = "\n\n".join(message["content"] for message in request.messages)
+            self.tokens = estimate_tokens(text)
+        raise LLMPendingError("Nothing is asked where prompts are measured.")
+
+    async def complete_async(self, request: Request, *, on_text: OnText | None = None) -> Completion:
+        """`complete` for async code."""
+        return self.complete(request, on_text=on_text)
+
+    def close(self) -> None:
+        """Nothing to close."""

@@ -43,7 +43,7 @@ from kgtable.tables.column_profile import (
 )
 from kgtable.tables.model import Row
 from kgtable.values.numbers import Number, read_simple
-from kgtable.values.scales import SCALE_LETTERS
+from kgtable.values.units import SCALE_LETTERS
 
 _DECIMAL = f"^^<{XSD}decimal>"
 _APPROXIMATE = (f"<{KGT}approximate>", f'"true"^^<{XSD}boolean>')

@@ -4,14 +4,19 @@ Reading a store beside a process that writes to it is undefined in Oxigraph (it 
 memory, crashes). So the writer keeps a private working copy, whose data files are hard links, and makes a
 checkpoint of it after each change; readers open checkpoints only. The file ``.NAME.current`` names the newest
 version of the store ``NAME`` and is replaced in one step. A crash at any instant leaves the last version whole.
+
+Oxigraph never changes a data file (``.sst``) once it is written. Met in the middle of a query, a damaged block makes
+it count errors without end, so checksums tell damage before, and what is damaged is not queried at all.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
@@ -21,7 +26,6 @@ from typing import Protocol, TypeAlias
 import pyoxigraph as ox
 
 from kgtable.errors import GraphClosedError, GraphNotFoundError, QueryError, StorageError
-from kgtable.graph.checksums import CHECKED_AT_ONCE, RECORD, damaged_files, record_checksums
 from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term
 from kgtable.storage import Lease, link_tree, remove_unread, storage_errors, sync_folder, whole_file
 
@@ -298,3 +302,66 @@ def _sync_new_files(version: Path) -> None:
                 os.close(descriptor)
     sync_folder(version)
     sync_folder(version.parent)
+
+
+RECORD = ".checksums"
+"""The file in a store's folder with the CRC-32 of each data file by name."""
+
+CHECKED_AT_ONCE = 64 << 20
+"""Bytes of a store that are checked each time it is opened: some hundredths of a second. Larger ones are checked by
+builds, and by commands after a query failed."""
+
+_PIECE = 1 << 20
+
+
+def record_checksums(store: Path) -> None:
+    """Write the checksums of a closed store, if it is there; those that are recorded already stay as they are.
+
+    Raises `StorageError` where it cannot be written.
+    """
+    if not store.is_dir():
+        return
+    known = _recorded(store)
+    files = sorted(store.glob("*.sst"))
+    found = {file.name: known.get(file.name, -1) for file in files}
+    found |= {file.name: _checksum(file) for file in files if found[file.name] < 0}
+    with whole_file(store / RECORD) as handle:
+        handle.write(json.dumps(found, indent=0).encode("ascii"))
+
+
+def damaged_files(store: Path, most: int | None = None) -> tuple[str, ...]:
+    """The names of data files that are not what was written.
+
+    None where nothing was recorded, or the files have more than `most` bytes together.
+    """
+    known = {store / name: checksum for name, checksum in _recorded(store).items()}
+    try:
+        if most is not None and sum(file.stat().st_size for file in known if file.exists()) > most:
+            return ()
+        return tuple(
+            file.name for file, checksum in known.items() if file.exists() and _checksum(file) != checksum
+        )
+    except OSError:  # the version was removed meanwhile, or cannot be read: opening it tells more
+        return ()
+
+
+def _recorded(store: Path) -> dict[str, int]:
+    try:
+        content = json.loads((store / RECORD).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(content, dict):
+        return {}
+    return {
+        name: checksum
+        for name, checksum in content.items()
+        if Path(name).name == name and name.endswith(".sst") and type(checksum) is int
+    }
+
+
+def _checksum(file: Path) -> int:
+    found = 0
+    with file.open("rb") as handle:
+        while piece := handle.read(_PIECE):
+            found = zlib.crc32(piece, found)
+    return found

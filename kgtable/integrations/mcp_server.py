@@ -45,6 +45,8 @@ LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 1_000
 MOST_RESULT_ROWS = 1_000
 MOST_LINKS = 20
+MOST_TURTLE = 1 << 20
+"""Bytes of triples that are given to an assistant."""
 """Citations that an answer links to as resources; the structured content has all."""
 SHOWN_VALUE = 200
 PATH = "/mcp"
@@ -140,13 +142,17 @@ class GraphTools:
             "union": True,
             "base": "kgtable://sparql",
             "accept": _RESULTS,
-            "result_limit": settings.limits.result,
+            "result_limit": settings.limits.held,
         }
         try:
             found, _ = await self._state.read(job, self._state.view())
         except Problem as problem:
             raise ToolError(problem.detail) from problem
         if b"json" not in found.content_type:
+            if len(found.body) > MOST_TURTLE:
+                raise ToolError(
+                    f"The triples have more than {MOST_TURTLE:,} bytes: ask for fewer, with LIMIT."
+                )
             turtle = found.body.decode("utf-8")
             return _result(turtle, {"turtle": turtle}, ())
         results = _results(json.loads(found.body), limit, self._state.view().prefixes)

@@ -24,9 +24,8 @@ from typing import Any, Final, TypeAlias
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
 from kgtable.tables.model import LayoutDecision
-from kgtable.values.scales import SCALE_POWERS
 from kgtable.values.text import delimited_text
-from kgtable.values.units import find_unit, units
+from kgtable.values.units import SCALE_POWERS, find_unit, units
 
 NAME: Final = "column name"
 ONLY_IN: Final = "only in"

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from kgtable.ontology.unit_evidence import AMOUNTS, Clue, StatedUnit, TableClues
+from kgtable.ontology.stated_units import AMOUNTS, StatedUnit
+from kgtable.ontology.unit_evidence import Clue, TableClues
 from kgtable.tables.model import Row, Table
 from kgtable.values.measures import Measure
 from kgtable.values.numbers import Number, scaled

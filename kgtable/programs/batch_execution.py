@@ -13,7 +13,7 @@ from kgtable.programs.executor import _Executor, _Frame, _Sight
 from kgtable.programs.relation import ColumnData, Relation
 from kgtable.programs.scalars import Datum, format_decimal, text_of
 from kgtable.programs.types import check
-from kgtable.values.scales import SCALE_POWERS, scale_name
+from kgtable.values.units import SCALE_POWERS, scale_name
 
 MOST_ROWS_TOLD = 300
 """Rows of a result that are read while programs are compared."""

@@ -23,9 +23,8 @@ from kgtable.resources import PACKAGE
 from kgtable.values.currencies import SCALE_WORDS
 from kgtable.values.dates import parse_date
 from kgtable.values.periods import quarters_in
-from kgtable.values.scales import SCALE_LETTERS
 from kgtable.values.unit_phrases import parse_unit_phrase
-from kgtable.values.units import find_unit
+from kgtable.values.units import SCALE_LETTERS, find_unit
 
 MOST_TOKENS = 120
 

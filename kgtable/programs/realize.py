@@ -57,7 +57,7 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.dimensions import describe
 from kgtable.programs.scalars import format_decimal, normal
-from kgtable.values.scales import scale_name
+from kgtable.values.units import scale_name
 
 _AGGREGATES = {
     AggregateFunction.COUNT: "number of {} that are given",

@@ -38,7 +38,7 @@ from kgtable.programs.dimensions import (
 from kgtable.values.dates import MONTHS, month_of, parse_date, parse_duration
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
-from kgtable.values.scales import SCALE_POWERS
+from kgtable.values.units import SCALE_POWERS
 
 SCALES = {"ONE": 0, **SCALE_POWERS}
 """The scales by name, and the power of ten of each."""

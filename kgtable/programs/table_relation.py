@@ -46,7 +46,7 @@ from kgtable.tables.column_profile import (
 )
 from kgtable.tables.model import Position, Table
 from kgtable.values.numbers import MISSING_MARKERS
-from kgtable.values.scales import SCALE_POWERS
+from kgtable.values.units import SCALE_POWERS
 
 BULK_ROWS = 20_000
 """From this many rows on, columns of plain numbers are parsed as a whole."""

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Generic, TypeVar, cast
 
 from kgtable.errors import EmptyTableError, KgtableError, UnreadableTableError
@@ -32,9 +33,9 @@ class ReadLimits:
     size once that exceeds `ratio_from` bytes. `max_columns`: columns of one table. `max_gaps`: cells
     without a value that may stand for each with one, once there are more than a million.
     `max_memory`, `max_seconds`: memory and processor time for the process that reads workbooks, columnar
-    files, and pages and documents of more than `apart_above` bytes; it has a second more for each MiB.
-    `max_pages`: pages of a PDF; `max_pdf_seconds`: processor time for one, which has a second more for each
-    MiB, and `max_page_seconds` for each page, of which one for each 2 KiB of the file counts.
+    files, and pages and documents of more than `apart_above` bytes; it has a second more for each MiB. A small
+    file has `base_seconds`, and as much for each MiB. A PDF of at most `max_pages` has `base_seconds`, a second
+    for each MiB, and `max_page_seconds` for each page, of which one for each 2 KiB of the file counts.
     """
 
     stream_above: int = 16 * MEBIBYTE
@@ -48,13 +49,25 @@ class ReadLimits:
     max_seconds: int = 120
     apart_above: int = 64 << 10
     max_pages: int = 3_000
-    max_pdf_seconds: int = 20
+    base_seconds: int = 30
     max_page_seconds: float = 0.5
 
     @classmethod
     def of_seconds(cls, seconds: int | None) -> ReadLimits:
         """The usual limits, with this much processor time for a file of any kind; None for the usual time."""
-        return cls() if seconds is None else cls(max_seconds=seconds, max_pdf_seconds=seconds)
+        return cls() if seconds is None else cls(max_seconds=seconds, base_seconds=seconds)
+
+    def seconds_for(self, path: Path) -> float:
+        """Seconds of processor time for a file that is no PDF: more for a large one, which is read in batches.
+
+        >>> ReadLimits().seconds_for(Path("none.xlsx")), ReadLimits.of_seconds(300).seconds_for(Path("none.xlsx"))
+        (30.0, 300.0)
+        """
+        try:
+            mebibytes = path.stat().st_size / MEBIBYTE
+        except OSError:
+            mebibytes = 0.0
+        return min(self.max_seconds, self.base_seconds * (1 + mebibytes)) + mebibytes
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> bool:
         """Whether a file of `packed` bytes that unpacks to `unpacked` bytes is out of bounds.

@@ -12,7 +12,7 @@ from kgtable.text.passages import sentence_spans
 from kgtable.values.currencies import currency_prefix
 from kgtable.values.numbers import Number, parse_number, scaled
 from kgtable.values.periods import find_period
-from kgtable.values.scales import SCALE_LETTERS
+from kgtable.values.units import SCALE_LETTERS
 
 LONGEST_TEXT = 200_000
 """Characters of a paragraph that are looked through."""

@@ -6,8 +6,7 @@ import re
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
-from kgtable.values.scales import POWER_NAMES, SCALE_LETTERS, scale_name
-from kgtable.values.units import units
+from kgtable.values.units import POWER_NAMES, SCALE_LETTERS, scale_name, units
 
 MINUS: Final = "\N{MINUS SIGN}"
 JOINT: Final = "\N{NO-BREAK SPACE}"

@@ -129,6 +129,16 @@ def test_sparql_rows_are_cut_and_shortened(caller: Caller) -> None:
     assert "Operating expenses" in data(graph)["turtle"]
 
 
+def test_more_triples_than_a_model_can_read_are_refused(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgtable.integrations.mcp_server.MOST_TURTLE", 10_000)
+    result = caller.tool("sparql", query="DESCRIBE ?row { ?row a kgt:Row }")
+    assert result.is_error
+    assert "more than 10,000 bytes" in said(result)
+    assert not caller.tool("sparql", query="CONSTRUCT WHERE { ?row a kgt:Row } LIMIT 3").is_error
+
+
 def test_faults_are_told_to_the_model(caller: Caller) -> None:
     for name, arguments, words in (
         ("sparql", {"query": "SELEKT"}, "expected"),

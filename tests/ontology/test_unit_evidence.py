@@ -4,17 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.ontology.unit_evidence import (
+from kgtable.ontology.stated_units import (
     LONGEST_TEXT,
     LOOKED_AT,
     ColumnPrint,
-    TableClues,
     column_prints,
     currency_of_texts,
-    read_clue,
     scale_of_amounts,
     table_statements,
 )
+from kgtable.ontology.unit_evidence import TableClues, read_clue
 from kgtable.tables.model import Context
 from kgtable.values.measures import Measure
 from kgtable.values.units import units

@@ -57,7 +57,10 @@ OF, LIMITS, LANES, READ, MODEL = ConnectionLimits(), ServerLimits(), Lanes(), Re
         ("bytes of a page or document", f"{READ.max_unpacked // MEBIBYTE} MiB"),
         ("levels of nesting", f"{MOST_LEVELS}"),
         ("what a compressed file", f"{READ.max_unpacked // MEBIBYTE} MiB"),
-        ("memory and processor time", f"{READ.max_memory // MEBIBYTE:,} MiB, {READ.max_seconds} s"),
+        ("memory of the process that reads", f"{READ.max_memory // MEBIBYTE:,} MiB"),
+        ("its processor time", f"{READ.base_seconds} s and as much for each MiB up to {READ.max_seconds} s"),
+        ("the same for a PDF", f"{READ.base_seconds} s"),
+        ("pages of a PDF", f"{READ.max_pages:,}"),
     ],
 )
 def test_the_page_gives_the_default(bound: str, default: str) -> None:

@@ -21,7 +21,7 @@ from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import find_files, read_file
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.values.scales import SCALE_LETTERS
+from kgtable.values.units import SCALE_LETTERS
 
 
 @dataclass(frozen=True)

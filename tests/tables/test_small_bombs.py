@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -77,6 +78,24 @@ def test_a_bomb_is_refused(name: str, tmp_path: Path) -> None:
     assert list(found) == [name]
     assert words in found[name].message
     assert found[name].hint
+
+
+def test_a_small_workbook_has_little_time(tmp_path: Path) -> None:
+    """A cell of very many runs of rich text takes its reader quadratic time."""
+    runs = "<r><t>x</t></r>" * 250_000
+    sheet = (
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1">'
+        f'<c r="A1" t="inlineStr"><is>{runs}</is></c></row></sheetData></worksheet>'
+    )
+    book, whole = openpyxl.Workbook(), io.BytesIO()
+    book.save(whole)
+    with zipfile.ZipFile(whole) as parts, zipfile.ZipFile(tmp_path / "rich.xlsx", "w", 8) as packed:
+        for name in parts.namelist():
+            packed.writestr(name, sheet if "sheet1" in name else parts.read(name))
+    assert (tmp_path / "rich.xlsx").stat().st_size < 20_000
+    [refused] = read_folder(tmp_path, limits=ReadLimits.of_seconds(1))
+    assert isinstance(refused, TableError)
+    assert "reading it takes more than 1 seconds" in refused.message
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "binary"])

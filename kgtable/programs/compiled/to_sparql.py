@@ -17,8 +17,6 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
 
 from kgtable.errors import ProgramCompilationError, ProgramTypeError, UnitMismatchError
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces, text_literal
@@ -35,7 +33,6 @@ from kgtable.programs.algebra import (
     Convert,
     Expression,
     Filter,
-    Function,
     GroupBy,
     IsMissing,
     Join,
@@ -44,7 +41,6 @@ from kgtable.programs.algebra import (
     Membership,
     Neighbours,
     Not,
-    Operator,
     Or,
     Program,
     Project,
@@ -58,7 +54,13 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
-from kgtable.programs.column_math import BareNumber, settle
+from kgtable.programs.compiled.sparql_calculations import (
+    calculation_of,
+    comparison_of,
+    number_in,
+    number_of,
+    part_of,
+)
 from kgtable.programs.compiled.sparql_patterns import (
     MOST_LISTED,
     BracedPattern,
@@ -74,36 +76,23 @@ from kgtable.programs.compiled.sparql_patterns import (
 )
 from kgtable.programs.compiled.sparql_rows import ColumnReading, GraphRows, UnpivotedReading
 from kgtable.programs.compiled.sparql_values import (
-    SIGNS,
-    TEXT_TESTS,
     CellReading,
     ComputedTerm,
     HandedReading,
     ListedReading,
     SparqlConstant,
     SparqlValue,
-    comparison,
     number_in_unit,
 )
 from kgtable.programs.dimensions import (
     COUNTS,
-    NO_UNIT,
-    comparable,
-    conversion,
-    decimal_of,
-    describe,
-    multiply_units,
 )
 from kgtable.programs.executor import constant_datum, places_of
 from kgtable.programs.realize import realize
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import (
     Datum,
-    TimeSpan,
-    calculate,
-    compare,
     items,
-    quantity,
     sort_key,
     text_of,
     time_datum,
@@ -122,14 +111,6 @@ from kgtable.programs.types import (
 )
 
 _ANY = Type(None)
-
-
-_MIRRORED = {
-    Relator.LESS: Relator.GREATER,
-    Relator.LESS_OR_EQUAL: Relator.GREATER_OR_EQUAL,
-    Relator.GREATER: Relator.LESS,
-    Relator.GREATER_OR_EQUAL: Relator.LESS_OR_EQUAL,
-}
 
 
 @dataclass(frozen=True)
@@ -598,14 +579,14 @@ class _Compiler(QueryContext):
             case Constant():
                 return SparqlConstant(constant_datum(node))
             case Apply(function, operand, index):
-                return self._apply(function, self.expression(operand, found, group), index)
+                return part_of(function, self.expression(operand, found, group), index)
             case Arithmetic(operator, left, right):
-                return self._arithmetic(
+                return calculation_of(
                     operator, self.expression(left, found, group), self.expression(right, found, group)
                 )
             case Convert(operand, unit):
                 value = self.expression(operand, found, group)
-                return ComputedTerm(self._in(value, unit), unit)
+                return ComputedTerm(number_in(value, unit), unit)
             case Aggregate():
                 return self._aggregate(node, found, group)
             case Lookup():
@@ -629,7 +610,7 @@ class _Compiler(QueryContext):
                 return f"!({self.condition(inner, found, group)})"
             case Compare(relator, left, right):
                 a, b = self.expression(left, found, group), self.expression(right, found, group)
-                sparql = self._compare(relator, a, b)
+                sparql = comparison_of(relator, a, b)
                 if required:
                     a.require()
                     b.require()
@@ -656,7 +637,7 @@ class _Compiler(QueryContext):
     ) -> str:
         if not isinstance(choices, Rows):
             tests = [
-                self._compare(Relator.EQUAL, value, self.expression(choice, found, group))
+                comparison_of(Relator.EQUAL, value, self.expression(choice, found, group))
                 for choice in choices
             ]
             return " || ".join(f"({test})" for test in tests) if tests else "false"
@@ -691,114 +672,6 @@ class _Compiler(QueryContext):
         rows = [(str(number), str(place)) for place, number in enumerate(numbers, 1)]
         base.group.add(*values_table((base.place, variable), rows))
         return ComputedTerm(variable, "NUM")
-
-    def _apply(self, function: Function, value: SparqlValue, index: int) -> SparqlValue:
-        if function in (Function.NEGATE, Function.ABSOLUTE) and value.kind == "number":
-            sparql = f"(0 - {value.number()})" if function is Function.NEGATE else f"ABS({value.number()})"
-            return ComputedTerm(sparql, value.unit, value.scale)
-        if isinstance(value, CellReading):
-            return value.mapped(function, index)
-        if function is Function.NUMBER and index == 1 and value.kind == "number":
-            return value
-        raise ProgramCompilationError(f"SPARQL cannot say the {function.value} of what it computes.")
-
-    def _number(self, value: SparqlValue, beside: SparqlValue | None = None) -> str:
-        """A number in its unit; a bare one as the value beside it is printed."""
-        if beside is not None and isinstance(value, SparqlConstant) and value.bare and not beside.bare:
-            if isinstance(beside, CellReading) and beside.several_scales:
-                raise ProgramCompilationError("SPARQL cannot say a bare number beside several scales.")
-            return decimal_literal(settle(value.datum, quantity(0, beside.unit, beside.scale)).number)
-        if value.kind != "number":
-            raise ProgramCompilationError("SPARQL can calculate with columns of nothing but numbers.")
-        return value.number()
-
-    def _in(self, value: SparqlValue, unit: str | None, beside: SparqlValue | None = None) -> str:
-        """A number converted to a unit."""
-        sparql = self._number(value, beside)
-        if (
-            value.unit in NO_UNIT
-            or unit in NO_UNIT
-            or value.unit == unit
-            or (beside is not None and value.bare)
-        ):
-            return sparql
-        multiplier, addend = conversion(value.unit, unit)
-        shift = f" + {decimal_literal(decimal_of(addend))}" if addend else ""
-        return f"({sparql}{_times(multiplier)}{shift})" if multiplier != 1 or addend else sparql
-
-    def _arithmetic(self, operator: Operator, left: SparqlValue, right: SparqlValue) -> SparqlValue:
-        if isinstance(left, SparqlConstant) and isinstance(right, SparqlConstant):
-            return _calculated(operator, left, right)
-        years = [_is_year(value) for value in (left, right)]
-        if any(years) or "text" in (left.kind, right.kind):
-            if all(years) and operator is Operator.SUBTRACT:
-                parts = [
-                    side.mapped(Function.YEAR, 1) for side in (left, right) if isinstance(side, CellReading)
-                ]
-                return ComputedTerm(f"({parts[0].number()} - {parts[1].number()})", "YR")
-            raise ProgramCompilationError("SPARQL cannot say this calculation with dates or texts.")
-        if operator is Operator.POWER:
-            raise ProgramCompilationError("SPARQL has no powers.")
-        if operator in (Operator.MULTIPLY, Operator.DIVIDE):
-            power = 1 if operator is Operator.MULTIPLY else -1
-            product, factor = multiply_units(left.unit, right.unit, power)
-            sign = "*" if power == 1 else "/"
-            return ComputedTerm(
-                f"({self._number(left)} {sign} {self._number(right)}{_times(factor)})", product
-            )
-        unit = left.unit if left.unit not in COUNTS else right.unit if right.unit not in COUNTS else left.unit
-        scale = left.scale if left.scale == right.scale else None
-        if left.bare != right.bare:
-            other = right if left.bare else left
-            unit, scale = other.unit, other.scale
-        elif not comparable(left.unit, right.unit):
-            raise ProgramTypeError(f"{describe(left.unit)} and {describe(right.unit)} cannot be added.")
-        a, b = self._in(left, unit, right), self._in(right, unit, left)
-        if operator in (Operator.ADD, Operator.SUBTRACT):
-            found = ComputedTerm(f"({a} {'+' if operator is Operator.ADD else '-'} {b})", unit, scale)
-            found.bare = left.bare and right.bare
-            return found
-        if operator is Operator.PERCENT_CHANGE:
-            return ComputedTerm(f"(({b} - {a}) / {a} * 100)", "PERCENT")
-        if operator is Operator.SHARE:
-            return ComputedTerm(f"({a} / {b} * 100)", "PERCENT")
-        return ComputedTerm(f"({a} / {b})", "UNITLESS")
-
-    def _compare(self, relator: Relator, left: SparqlValue, right: SparqlValue) -> str:
-        if (
-            isinstance(left, SparqlConstant)
-            and not isinstance(right, SparqlConstant)
-            and relator not in TEXT_TESTS
-        ):
-            left, right, relator = right, left, _MIRRORED.get(relator, relator)
-        if relator not in TEXT_TESTS and left.kind == right.kind == "number":
-            a, b = self._number(left, right), self._number(right, left)
-            if not (left.bare or right.bare or left.unit in NO_UNIT or right.unit in NO_UNIT):
-                multiplier, addend = conversion(left.unit, right.unit)
-                if addend:
-                    a = self._in(left, right.unit)
-                elif multiplier != 1:
-                    # Multiplied by whole numbers on both sides, which is exact.
-                    a = f"{a} * {multiplier.numerator}" if multiplier.numerator != 1 else a
-                    b = f"{b} * {multiplier.denominator}" if multiplier.denominator != 1 else b
-            return f"{a} {SIGNS[relator]} {b}"
-        if isinstance(right, SparqlConstant) and isinstance(left, SparqlConstant):
-            return str(compare(relator, left.datum, right.datum)).lower()
-        if isinstance(right, SparqlConstant) and isinstance(left, CellReading):
-            wanted = right.datum
-            if any("\0" in term for term in left.terms):
-                raise ProgramCompilationError("Cells that print the same mean different things.")
-            return left.holds(relator, wanted, lambda datum: compare(relator, datum, settle(wanted, datum)))
-        if isinstance(left, CellReading) and isinstance(right, CellReading):
-            if relator in (Relator.EQUAL, Relator.NOT_EQUAL):
-                return f"{left.key()} {SIGNS[relator]} {right.key()}"
-            if relator in TEXT_TESTS:
-                return comparison(relator, left.folded(), right.folded())
-            same = left.order(), right.order()
-            plain = {left.term(), right.term(), f"LCASE({left.term()})", f"LCASE({right.term()})"}
-            if left.kind == right.kind == "text" and set(same) <= plain and _one_form(left, right):
-                return f"{same[0]} {SIGNS[relator]} {same[1]}"
-        raise ProgramCompilationError("SPARQL cannot compare columns of different kinds.")
 
     def _aggregate(self, node: Aggregate, found: _Relation, group: _GroupScope | None) -> SparqlValue:
         if node.rows is None:
@@ -835,7 +708,7 @@ class _Compiler(QueryContext):
             return self._extreme(function, value, found, alone=alone)
         if function is AggregateFunction.MEDIAN:
             raise ProgramCompilationError("SPARQL has no median.")
-        number = self._bound_alone(self._number(value), value, found, alone=alone)
+        number = self._bound_alone(number_of(value), value, found, alone=alone)
         known = f"COUNT({number})"
         total = f"SUM({number})" if alone or value.complete else f"SUM(COALESCE({number}, 0))"
         if function is AggregateFunction.MEAN:
@@ -915,16 +788,6 @@ class _Compiler(QueryContext):
         return _sampled(handed) if group is not None else handed
 
 
-def _calculated(operator: Operator, left: SparqlConstant, right: SparqlConstant) -> SparqlValue:
-    """Arithmetic of two constants, done beforehand."""
-    a, b = left.datum, right.datum
-    if operator not in (Operator.MULTIPLY, Operator.DIVIDE, Operator.POWER):
-        a, b = settle(a, b), settle(b, a)
-    found = calculate(operator, a, b)
-    plain = operator not in (Operator.RATIO, Operator.SHARE, Operator.PERCENT_CHANGE)
-    return SparqlConstant(BareNumber(*found) if left.bare and right.bare and plain else found)
-
-
 def _sampled(value: SparqlValue) -> SparqlValue:
     """One value beside groups: SPARQL wants it in an aggregate."""
     if isinstance(value, ComputedTerm):
@@ -944,23 +807,3 @@ def _one_number(order: Sequence[str]) -> str:
     for variable in order[1:]:
         found = f"({found} * 10000000 + {variable})"
     return found
-
-
-def _times(factor: Fraction) -> str:
-    above = f" * {decimal_literal(Decimal(factor.numerator))}" if factor.numerator != 1 else ""
-    return above + (f" / {decimal_literal(Decimal(factor.denominator))}" if factor.denominator != 1 else "")
-
-
-def _is_year(value: SparqlValue) -> bool:
-    return (
-        isinstance(value, CellReading)
-        and bool(value.terms)
-        and all(isinstance(d.value, TimeSpan) and d.value.year is not None for d in value.terms.values())
-    )
-
-
-def _one_form(left: CellReading, right: CellReading) -> bool:
-    """Whether the strings of both sides are dates or years of one form, which order as strings do."""
-    forms = {re.sub(r"\d", "0", term) for side in (left, right) for term in side.terms}
-    spans = all(isinstance(d.value, TimeSpan) for side in (left, right) for d in side.terms.values())
-    return spans and len(forms) == 1

@@ -31,8 +31,8 @@ from kgtable.resources import read_shipped
 from kgtable.server.messages import Head
 from kgtable.server.views.table_list import graph_index, titled
 from kgtable.tables.column_profile import CellKind, type_cell
-from kgtable.values.scales import SCALE_LETTERS, scale_name
 from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
+from kgtable.values.units import SCALE_LETTERS, scale_name
 
 LARGEST_SORTED = 2_000_000
 """Cells of a table beyond which it is neither sorted nor searched on the page."""

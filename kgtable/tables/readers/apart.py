@@ -160,7 +160,7 @@ class _ReadingProcess:
 
     def order(self, file: TableFile, limits: ReadLimits, what: str) -> bool:
         """Ask for the tables or the rows of a file; False where the process has ended."""
-        self._file, self._limits, self._seconds = file, limits, seconds_for(file, limits)
+        self._file, self._limits, self._seconds = file, limits, limits.seconds_for(file.path)
         self._reported = False
         order = {
             "what": what,
@@ -256,18 +256,6 @@ _START_SECONDS = 30.0
 """How long a process may take to start on a busy machine, beside the time for the file."""
 _LOCK = threading.Lock()
 _IDLE: list[_ReadingProcess] = []
-
-
-def seconds_for(file: TableFile, limits: ReadLimits) -> float:
-    """Seconds of processor time for a file: more for a large one, which is read through in batches."""
-    try:
-        size = file.path.stat().st_size
-    except OSError:
-        size = 0
-    return limits.max_seconds + size / _BYTES_A_SECOND
-
-
-_BYTES_A_SECOND = 1 << 20
 
 
 def _started(file: TableFile, limits: ReadLimits, what: str) -> _ReadingProcess:

@@ -16,12 +16,12 @@ from kgtable.values.text import sound_text
 
 _DELIMITER_CELL = re.compile(r"\s*:?-+:?\s*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
 _CAPTION = re.compile(r" {0,3}(?:Table:|:)[ \t]+(.+)\Z")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
-_WHOLE = re.compile(r"(\*\*\*|\*\*|\*|___|__|_|`+|~~)(?=\S)(.+?)(?<=\S)\1\Z", re.DOTALL)
+_MARKS = ("***", "**", "*", "___", "__", "_", "~~")
 _BEFORE, _AFTER = 3, 2
 
 
@@ -79,8 +79,23 @@ def split_row(line: str) -> Row:
 def _plain(cell: str) -> str:
     text = cell.strip(" \t").replace("\\|", "|")
     text = _LINK.sub(r"\1", _BREAK.sub("\n", text))
-    whole = _WHOLE.match(text)
-    return whole[2] if whole and whole[1] not in whole[2] else text
+    ticks = text[: len(text) - len(text.lstrip("`"))]
+    for mark in (ticks,) if ticks else _MARKS:
+        inner = text[len(mark) : -len(mark)]
+        if text.startswith(mark) and text.endswith(mark) and inner and inner == inner.strip():
+            return text if mark in inner else inner
+    return text
+
+
+def _without_closing_marks(text: str) -> str:
+    """The text of a heading, of which spaces and number signs may be printed behind it as well.
+
+    >>> _without_closing_marks(" Ports #1 ## "), _without_closing_marks(" C#"), _without_closing_marks(" #")
+    ('Ports #1', 'C#', '')
+    """
+    text = " " + text.strip(" \t")
+    bare = text.rstrip("#")
+    return (bare if bare[-1] in " \t" else text).strip(" \t")
 
 
 @dataclass(slots=True)
@@ -123,7 +138,7 @@ class _Document:
         heading, underline = _HEADING.match(line), _UNDERLINE.match(line)
         if heading:
             self._end_paragraph()
-            self._take_heading(len(heading[1]), heading[2] or "")
+            self._take_heading(len(heading[1]), _without_closing_marks(line[heading.end() :]))
         elif underline and self.paragraph:
             text = " ".join(self.paragraph)
             self.paragraph, self.printed = [], []

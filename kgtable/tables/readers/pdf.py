@@ -66,7 +66,7 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
             size = content.seek(0, io.SEEK_END)
     except OSError as error:
         raise unreadable(file, error) from error
-    seconds = limits.max_pdf_seconds + size // MEBIBYTE
+    seconds = limits.base_seconds + size // MEBIBYTE
     paid_pages = min(limits.max_pages, size // _SMALLEST_PAGE)
     order = {
         "path": str(file.path),

@@ -6,6 +6,7 @@ import datetime
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,7 @@ def read_sheets(
     `PasswordNeededError` for a protected file, `ValueError` for one that cannot be read within the
     limits.
     """
+    seconds = limits.seconds_for(path)
     order = {
         "path": str(path),
         # the library takes no name that is no UTF-8
@@ -70,16 +72,16 @@ def read_sheets(
         "skip": sorted(skip),
         "memory": limits.max_memory,
         "size": limits.max_unpacked + 1,
-        "seconds": limits.max_seconds,
+        "seconds": int(seconds),
     }
     child = [sys.executable, "-P", calamine_worker.__file__, json.dumps(order)]
     with tempfile.TemporaryFile() as printed:
         try:
             done = subprocess.run(  # noqa: S603
-                child, stdout=printed, stderr=subprocess.DEVNULL, timeout=2 * limits.max_seconds
+                child, stdout=printed, stderr=subprocess.DEVNULL, timeout=2 * (seconds + _START_SECONDS)
             )
         except subprocess.TimeoutExpired as error:
-            raise ValueError(f"reading it took more than {2 * limits.max_seconds} seconds") from error
+            raise ValueError(f"reading it took more than {seconds:,.0f} seconds") from error
         if printed.seek(0, io.SEEK_END) > limits.max_unpacked:
             raise ValueError(f"its values take more than {limits.max_unpacked:,} bytes")
         printed.seek(0)
@@ -88,6 +90,8 @@ def read_sheets(
         if done.returncode == calamine_worker.DAMAGED:
             *_, reason = printed
             raise ValueError(str(json.loads(reason)))
+        if done.returncode == -getattr(signal, "SIGXCPU", 0):
+            raise ValueError(f"reading it takes more than {seconds:,.0f} seconds")
         if done.returncode != 0:
             raise ValueError("its parts contradict each other, or ask for too much memory or time")
         yield from _sheets(printed)
@@ -114,6 +118,8 @@ def _text(value: object) -> str:
     return value_text(_MOMENTS[kind](content) if kind in _MOMENTS else content)
 
 
+_START_SECONDS = 15
+"""How long a process may take to start on a busy machine."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _DAMAGED = "Get a complete copy, or open and save it again in a spreadsheet program."

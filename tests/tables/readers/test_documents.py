@@ -297,7 +297,7 @@ def test_a_pdf_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     """Pages that share their content cost no bytes, and are given no time."""
     path = drawing(tmp_path / "bomb.pdf", 100)
     assert path.stat().st_size < 100_000
-    limits = ReadLimits(max_pdf_seconds=1, max_page_seconds=0.01)
+    limits = ReadLimits(base_seconds=1, max_page_seconds=0.01)
     assert "reading it takes more than 1 seconds." in fault(path, limits)
 
 

@@ -1,0 +1,329 @@
+"""Units, scales and currencies that texts state: signs in cells, titles, captions and the text around a table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from kgtable.tables.model import Context, Table
+from kgtable.values.currencies import (
+    PLAIN_SCALES,
+    SCALE_WORDS,
+    SIGNS,
+    currency_names,
+    currency_prefix,
+    currency_unit,
+)
+from kgtable.values.measures import Measure, find_measure
+from kgtable.values.unit_clauses import may_name_unit
+from kgtable.values.unit_phrases import (
+    UnitPhrase,
+    is_bare_scale,
+    parse_unit_phrase,
+    parse_unit_text,
+    without_exception,
+)
+
+LOOKED_AT = 400
+"""How many body rows are looked at."""
+
+_NUMBER = re.compile(r"\d|[-–—]\s*$")
+_PERCENT = re.compile(r"\d\s*\)?\s*%")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPrint:
+    """The one currency that cells of a column print, and whether its first number is a percentage.
+
+    `leads_with_percent` holds only where no cell prints a currency and several cells have no sign at all.
+    """
+
+    currency: str | None = None
+    leads_with_percent: bool = False
+
+
+def column_prints(table: Table) -> tuple[ColumnPrint, ...]:
+    """What each column's cells print, from the body rows of the table's head."""
+    width = len(table.columns)
+    currencies: list[set[str]] = [set() for _ in range(width)]
+    first_is_percent: list[bool | None] = [None] * width
+    plain = [0] * width
+    percents = [0] * width
+    for row in table.grid.head[table.structure.body_start :][:LOOKED_AT]:
+        for column, text in enumerate(row[:width]):
+            text = text.strip()
+            if not text or len(text) > 40 or not _NUMBER.search(text):
+                continue
+            currency = _currency(text)
+            if currency is not None:
+                currencies[column].add(currency)
+            if not any(character.isdigit() for character in text):
+                continue
+            is_percent = _PERCENT.search(text) is not None
+            if first_is_percent[column] is None:
+                first_is_percent[column] = is_percent
+            percents[column] += is_percent
+            plain[column] += not is_percent and currency is None
+    numeric = [column for column in range(width) if percents[column] or plain[column]]
+    opens = len(numeric) > 1 and all(first_is_percent[column] and percents[column] == 1 for column in numeric)
+    return tuple(
+        ColumnPrint(
+            next(iter(found)) if len(found) == 1 else None,
+            bool(first) and not found and (percent > 1 or opens) and bare > 0,
+        )
+        for found, first, bare, percent in zip(currencies, first_is_percent, plain, percents, strict=True)
+    )
+
+
+def _currency(text: str) -> str | None:
+    """The currency a short cell prints before or after its figure."""
+    start = text.lstrip("(-–—− ")
+    if match := currency_prefix().match(start):
+        return currency_names()[match[0]]
+    for length in (3, 1):
+        if start[-length:] in currency_names() and not start[: -length or None].rstrip()[-1:].isalpha():
+            return currency_names()[start[-length:]]
+    return None
+
+
+LONGEST_TEXT = 20_000
+"""Of each text around a table only this many characters are looked at."""
+
+_CURRENCY = (
+    r"(?:US ?\$|A\$|C\$|HK\$|[$€£¥₹]|USD|EUR|GBP|RMB|U\.?S\.? dollars?|dollars?|euros?|pounds(?: sterling)?"
+    r"|sterling|yen)"
+)
+_SCALE = r"(?:hundreds|thousands|millions|billions|trillions|crores?|lakhs?)"
+_PROSE = re.compile(
+    rf"(?:\b(?:{_CURRENCY}|amounts?|figures|shares)(?: amounts?| values?| and shares?)? )?"
+    r"(?:are |is |were |all )*(?:expressed |stated |presented |reported |shown |denominated |rounded )*"
+    rf"\b(?:in|to the nearest) (?:{_CURRENCY} ?)?(?:{_SCALE}|thousand|million)"
+    r"(?:\s+of\s+(?:U\.S\. |US |[A-Z][a-z]{2,}i? (?:[A-Z][a-z]+ )?)?"
+    r"(?:dollars|euros?|pounds|RMB|yen|rupees|dinars|francs|rials|riyals|dirhams|pesos|kron[ae]r?|rand|won|lira|[$€£]))?\b"
+    rf"(?:[,;]? ?(?:shares in {_SCALE}"
+    r"|(?:and |\()?(?:except|other than|unless otherwise|excluding)[^.()]{0,100}))?",
+    re.IGNORECASE,
+)
+_SCALES = frozenset({3, 5, 6, 7, 9, 12})
+_BRACKETED = re.compile(r"\(([^()]{2,120})\)")
+_PERCENT_TABLE = re.compile(
+    r"\bas a percentage of\b|\bpercentages? of (?:total|net|our|revenue|sales)|\bexpressed (?:as|in) percent",
+    re.IGNORECASE,
+)
+_SIGN = re.compile(r"(?:US|A|C|HK|NZ|S|R)?\$(?=\s?\d)|[€£¥₹](?=\s?\d)|(?:RMB|EUR|USD|CHF|GBP)(?=\s?\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class StatedUnit:
+    """A unit phrase, where it was found, and what it says that the whole table measures."""
+
+    phrase: UnitPhrase
+    source: str
+    measure: Measure | None = None
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether the whole table is said to be in percent."""
+        return self.measure is Measure.PERCENT
+
+
+def table_statements(context: Context, corner: str, titles: Iterable[str]) -> tuple[StatedUnit, ...]:
+    """What is stated for the table as a whole, the most specific source first."""
+    found = list(_from_names((corner,), "corner"))
+    found += _from_names(titles, "corner")
+    found += _from_names((context.caption,), "caption")
+    found += _from_names((context.title,), "title")
+    found += _from_names(reversed(context.heading), "heading")
+    found += _from_prose(reversed(context.before), "text before")
+    found += _from_prose(context.after, "text after")
+    found += _from_prose(context.paragraphs, "paragraph")
+    return tuple(found)
+
+
+def currency_of_texts(context: Context) -> str | None:
+    """The one currency in which the texts around a table print amounts, or None."""
+    found = {
+        currency_unit(SIGNS.get(match[0], match[0]))
+        for text in context.texts()
+        for match in _SIGN.finditer(text[:LONGEST_TEXT])
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+_OPENS_FOR_ALL = re.compile(r"[(\[]|\bin ", re.IGNORECASE)
+_FOR_ALL = re.compile(r"(?:.*\bin |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
+
+
+def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[UnitPhrase, str] | None:
+    """The unit, other than money and percent, that a text gives for the whole table: "Output in GWh".
+
+    It stands alone, in brackets or behind "in" at the end of a title row, the caption, title or a heading,
+    or makes the whole corner.
+    """
+    sources = (
+        *((text, "corner") for text in titles),
+        (context.caption, "caption"),
+        (context.title, "title"),
+        *((text, "heading") for text in reversed(context.heading)),
+    )
+    whole_corner = None
+    if 0 < len(corner) <= 40 and may_name_unit(corner):
+        whole_corner = parse_unit_phrase(corner.strip(" ()[]").removeprefix("in "))
+    if whole_corner is not None and is_other_unit(whole_corner):
+        return whole_corner, "corner"
+    for text, source in sources:
+        if not 0 < len(text) <= 300 or not (_OPENS_FOR_ALL.search(text) and may_name_unit(text)):
+            continue
+        match = _FOR_ALL.fullmatch(text)
+        phrase = parse_unit_text(f"({match['unit']})") if match else None
+        if match and phrase is not None and is_other_unit(phrase) and match["unit"].strip() != text.strip():
+            return phrase, source
+    return None
+
+
+def is_other_unit(phrase: UnitPhrase) -> bool:
+    return (
+        phrase.unit is not None
+        and phrase.unit not in {"PERCENT", "YR"}
+        and not phrase.unit.startswith("CCY_")
+    )
+
+
+_COUNTED_THINGS = re.compile(
+    r"[(\[]\s*(?!(?:us |u\.s\. )?(?:dollars?|amounts?|figures|data|values?|euros?|pounds|yen|numbers|shares|all|except"
+    r"|expressed|stated|presented|shown|unaudited)\b)([a-z]{3,}(?:,? (?:and )?[a-z]{3,}){0,2}) in "
+    r"(thousands|millions|billions)\s*[)\]]",
+    re.IGNORECASE,
+)
+"""What a bracket says is counted, and in what: "(cans and packs in millions)"."""
+
+
+def _from_names(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
+    for text in texts:
+        if not text or len(text) > LONGEST_TEXT:
+            continue
+        phrase, measure = parse_unit_text(text), None
+        if source in {"corner", "caption"}:
+            measure = find_measure(without_exception(text))
+        if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
+            yield StatedUnit(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
+        elif phrase is None and (counted := _COUNTED_THINGS.search(text)):
+            yield StatedUnit(UnitPhrase(None, PLAIN_SCALES[counted[2].lower()]), source, Measure.COUNT)
+        elif phrase is not None:
+            counts = source == "corner" and measure in {Measure.SHARES, Measure.COUNT}
+            yield StatedUnit(phrase, source, measure if counts else None)
+        elif _PERCENT_TABLE.search(text):
+            yield StatedUnit(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
+        else:
+            yield from _from_prose((text,), source)
+
+
+def _from_prose(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
+    """Phrases inside sentences: only in the set forms of reports, never a mere amount ("$5 million")."""
+    for text in texts:
+        text = text[:LONGEST_TEXT]
+        phrase = None if is_bare_scale(text) else parse_unit_phrase(text.strip())
+        if phrase is not None and phrase.scale in _SCALES:
+            yield StatedUnit(phrase, source)
+            continue
+        for match in _BRACKETED.finditer(text):
+            phrase = parse_unit_phrase(match[1])
+            if phrase is not None and (phrase.scale in _SCALES or phrase.share_scale in _SCALES):
+                yield StatedUnit(phrase, source)
+        for match in _PROSE.finditer(text):
+            phrase = parse_unit_phrase(match[0].strip(" ()"))
+            if phrase is not None and phrase.scale:
+                yield StatedUnit(phrase, source)
+
+
+AMOUNTS = "amounts in text"
+MOST_AMOUNTS = 200
+MOST_CELLS = 2_000
+LEAST_MATCHES = 2
+LEAST_DIGITS = 3
+LEAST_CELLS = 6
+SCALES = (0, 3, 6, 9)
+
+_AMOUNT = re.compile(
+    r"(?:[$€£¥]|RMB|USD|EUR) ?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"\s+(?P<scale>thousand|million|billion|trillion)\b",
+    re.IGNORECASE,
+)
+_AMOUNT_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+
+
+def scale_of_amounts(table: Table, of_money: Callable[[], bool] = lambda: False) -> int | None:
+    """The power of ten that makes cells agree with amounts in the text, or None where it is not clear.
+
+    A cell agrees with an amount if it rounds to it at the amount's last printed digit. Amounts of fewer
+    than three digits say nothing; two amounts must agree, and more than half of all that agree at any scale.
+    Where none agree in a table `of_money` alone, the amounts tell by their size.
+    """
+    amounts = list(dict.fromkeys(_amounts(table.context)))[:MOST_AMOUNTS]
+    if len(amounts) < LEAST_MATCHES:
+        return None
+    cells = _cells(table)
+    precise = [(value, unit) for value, unit, digits in amounts if digits >= LEAST_DIGITS]
+    scale = _scale_of_equals(precise, cells) if len(precise) >= LEAST_MATCHES else None
+    if scale is None and of_money():
+        return _scale_of_range([value for value, *_ in amounts], cells)
+    return scale
+
+
+def _scale_of_equals(amounts: Sequence[tuple[Decimal, Decimal]], cells: Sequence[Decimal]) -> int | None:
+    votes = Counter(
+        scale
+        for value, unit in amounts
+        for scale in SCALES
+        if any(abs(cell.scaleb(scale) - value) * 2 <= unit for cell in cells)
+    )
+    if not votes:
+        return None
+    scale, count = min(votes.items(), key=lambda item: (-item[1], item[0]))
+    return scale if count >= LEAST_MATCHES and 2 * count > sum(votes.values()) else None
+
+
+def _scale_of_range(amounts: Sequence[Decimal], cells: Sequence[Decimal]) -> int | None:
+    """The one power of ten that puts the amounts of the text between the smallest and largest cell.
+
+    A text beside a table speaks of amounts of the table's own size: "$6.2 million" beside cells from 532
+    to 24,264 tells of thousands. At every other scale most amounts must lie outside. Cells with two
+    decimals are prices, which no scale is meant for.
+    """
+    if len(amounts) < LEAST_MATCHES or len(cells) < LEAST_CELLS:
+        return None
+    if sum(cell.as_tuple().exponent == -2 for cell in cells) * 2 >= len(cells):
+        return None
+    low, high = min(cells), max(cells)
+    inside = {
+        scale: sum(low.scaleb(scale) <= amount <= high.scaleb(scale) for amount in amounts) / len(amounts)
+        for scale in SCALES
+    }
+    best = max(SCALES, key=lambda scale: inside[scale])
+    clear = all(share <= 0.5 for scale, share in inside.items() if scale != best)
+    return best if inside[best] >= 0.9 and clear else None
+
+
+def _amounts(context: Context) -> Iterator[tuple[Decimal, Decimal, int]]:
+    """Amounts in full, each with the worth of its last printed digit and the number of its digits."""
+    for text in context.texts():
+        for match in _AMOUNT.finditer(text[:LONGEST_TEXT]):
+            printed = Decimal(match["digits"].replace(",", ""))
+            if len(match["digits"]) <= 20:
+                power = SCALE_WORDS[match["scale"].lower()]
+                shape = printed.as_tuple()
+                yield printed.scaleb(power), Decimal(1).scaleb(int(shape.exponent) + power), len(shape.digits)
+
+
+def _cells(table: Table) -> tuple[Decimal, ...]:
+    """The distinct figures of the body's first rows, percentages left out."""
+    found: dict[Decimal, None] = {}
+    for row in table.grid.head[table.structure.body_start :]:
+        for text in row:
+            match = _AMOUNT_NUMBER.search(text) if len(text) <= 30 and "%" not in text else None
+            if match is not None and len(found) < MOST_CELLS:
+                found[Decimal(match[0].replace(",", ""))] = None
+    return tuple(cell for cell in found if cell >= 10)
