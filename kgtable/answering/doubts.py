@@ -18,7 +18,7 @@ from kgtable.programs.reading import consumed_cues, number_words, synonyms, word
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import text_of
 
-VERIFIED_FROM = 0.70
+VERIFIED_FROM = 0.80
 """The calibrated confidence from which an answer may be called verified."""
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -29,6 +29,7 @@ _CODE = re.compile(r"[A-Za-z]{0,3}[-_. ]?\d+")
 _SINCE_WHICH = re.compile(r"\bsince (?:which|what|when)\b|\bfrom (?:which|what) \w+ on(?:wards?)?\b")
 _NUMERIC_DATE = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}")
 _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
+_PRONOUNS = frozenset(("he", "him", "his", "she", "her"))
 _VERBS_OF_TIME = frozenset(
     ("start", "starts", "begin", "began", "begins", "beginning", "end", "ends", "ended", "ending")
 )
@@ -418,6 +419,15 @@ def _other_words(found: Interpretation) -> str:
     return "A name of the question stands in the table in other words." if partial else ""
 
 
+def _nobody_named(found: Interpretation) -> str:
+    """*How many games did he play* speaks of somebody whom the question does not name."""
+    question = found.question
+    said = {token.word for token in question.tokens} & _PRONOUNS
+    named = any(c.kind in ("exact", "partial", "contains") for c in found.best.candidate.conditions)
+    wrong = said and not named and question.wh not in ("who", "which")
+    return f"The question does not say who “{min(said)}” is." if wrong else ""
+
+
 def _unsure(found: Interpretation) -> str:
     return "" if found.confidence >= VERIFIED_FROM else "The reading of the question is not sure enough."
 
@@ -453,5 +463,6 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _one_of_several_persons,
     *NUMBER_CHECKS,
     _other_words,
+    _nobody_named,
     _unsure,
 )

@@ -277,6 +277,8 @@ class Selections(Grammar):
                 for view in targets:
                     if view.place == by.place:
                         continue
+                    if view.sortable and self._stands_before(token, view) and not source.link(by).mask:
+                        continue  # "the highest price" is the most of the prices
                     if count > 1:
                         root = Project(Limit(order, count), (Named(view.ref),))
                         yield self.make(
@@ -296,6 +298,8 @@ class Selections(Grammar):
                 continue
             ordered: Rows = Sort(base, (SortKey(ColumnRef("@row"), last),)) if last else base
             for view in self.targets[:5]:
+                if view.temporal and self.question.wh == "when":
+                    continue  # the earliest date, wherever its row stands
                 root = Project(Limit(ordered, count), (Named(view.ref),))
                 yield self.make(
                     f"first_last/{name}",
@@ -308,6 +312,10 @@ class Selections(Grammar):
             for view in targets:
                 root = Project(Limit(base, 1, n - 1), (Named(view.ref),))
                 yield self.make("first_last/nth", root, conditions, target=view, mask=ordinal)
+
+    def _stands_before(self, token: int, view: ColumnView) -> bool:
+        """Whether a superlative stands right before the name of a column."""
+        return bool(self.source.link(view).mask & (token << 1 | token << 2))
 
     def _is_measured(self, mask: int) -> bool:
         """Whether a superlative such as *oldest* stands for a place among the rows, while a column measures it."""

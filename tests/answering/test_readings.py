@@ -287,6 +287,27 @@ LOANS_OUT = relation(
 CALLS = relation("calls", ("Day", "Calls"), ("Mon 03.03.2025", "412"), ("Tue 04.03.2025", "365"))
 
 
+ORDERED = relation(
+    "shop",
+    ("Ordered on", "City", "Quantity", "Item price"),
+    ("2024-09-14", "Lund", "1", "30"),
+    ("2024-02-26", "Lund", "5", "12"),
+    ("2024-03-01", "Kiel", "2", "99"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("When was the first order from Lund?", "2024-02-26"),
+        ("When was the last order from Lund?", "2024-09-14"),
+        ("What is the highest price paid in Lund?", "30"),
+    ],
+)
+def test_the_first_is_the_earliest_and_the_highest_of_what_is_named(question: str, said: str) -> None:
+    assert ask(question, ORDERED).text == said
+
+
 @pytest.mark.parametrize(
     ("question", "table", "said"),
     [
@@ -364,6 +385,7 @@ def test_british_and_american_spelling_are_one() -> None:
         ("Which train is fastest from Aarau to Bern?", TRAINS),
         ("How many seconds does Sandpit yield more than Hangar?", FIELDS),
         ("Did Erik finish the race?", RACE),
+        ("What is the sum of his room nights sold?", HOTEL),
         ("Which loans end on 30 April 2025?", LOANS_OUT),
     ],
 )
