@@ -18,7 +18,7 @@ from kgtable.programs.reading import consumed_cues, number_words, synonyms, word
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import text_of
 
-VERIFIED_FROM = 0.78
+VERIFIED_FROM = 0.75
 """The calibrated confidence from which an answer may be called verified."""
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
