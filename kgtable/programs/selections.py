@@ -78,8 +78,15 @@ class Selections(Grammar):
         linked = self._shown(targets, conditions.mask)
         if len(linked) >= 2:
             columns = tuple(Named(view.ref) for view in linked)
+            # "2023 compared with 2022" may ask for both, side by side.
+            beside = self.cues.get("than", 0) & self.cues.get("difference", 0)
             yield self.make(
-                "select/columns", Project(rows, columns), conditions, target=linked[0], others=linked
+                "select/columns",
+                Project(rows, columns),
+                conditions,
+                target=linked[0],
+                others=linked,
+                mask=beside,
             )
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
             for by in self.sortables[:2]:

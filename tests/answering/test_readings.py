@@ -77,7 +77,7 @@ LEAGUE = relation(
         ("In which year was revenue the highest?", [ACCOUNTS], "2023"),
         ("In how many years was revenue more than 420?", [ACCOUNTS], "2"),
         ("How much lower was revenue in 2024 than in 2023?", [ACCOUNTS], "25"),
-        ("What was the revenue in 2023 and in the year before?", [ACCOUNTS], "455; 410"),
+        ("What was the revenue in 2023 compared with the year before?", [ACCOUNTS], "455; 410"),
         ("Who scored the most goals?", [LEAGUE], "United"),
         ("Which team conceded fewer than 5 goals?", [LEAGUE], "Rovers"),
         ("How many more points than Albion did Rovers get?", [LEAGUE], "11"),
