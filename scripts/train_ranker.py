@@ -49,10 +49,16 @@ SPLITS = (
     ("valley", "dev"),
     ("coast", "dev"),
     ("summit", "dev"),
+    ("meadow", "dev"),
+    ("island", "dev"),
+    ("marsh", "dev"),
 )
 OWN = {
     "questions": "questions",
-    **{name: f"questions/{name}" for name in ("town", "valley", "coast", "summit")},
+    **{
+        name: f"questions/{name}"
+        for name in ("town", "valley", "coast", "summit", "meadow", "island", "marsh")
+    },
 }
 """The folders under ``tests/`` with kgtable's own invented tables and questions, all of them for training."""
 SEED = 20261122
@@ -80,7 +86,7 @@ START = {
     "d:how_many:text": -3.0, "d:how_many:number": 1.0, "d:how_much:text": -2.5, "d:yes_no:truth": 3.0, "d:yes_no:text": -2.0,  # noqa: E501
     "d:who:number": -2.5, "d:when:text": -1.0, "d:when:number": -1.0, "d:where:number": -2.0, "d:which:truth": -3.0,
     "d:which:number": -0.5, "op=select/columns": -1.0, "select/columns:wh=list": 1.0, "c:relation:header": 0.5, "op=percent_change/columns/time": 0.5,  # noqa: E501
-    "d:negative": -0.5, "d:zero": -0.7,
+    "d:negative": -0.5, "d:zero": -0.7, "t:heads the value": -2.0, "extreme:total of several": -1.5, "count:one row": -1.0,  # noqa: E501
 }  # fmt: skip
 
 

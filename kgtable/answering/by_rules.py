@@ -197,7 +197,7 @@ def _likeliest(
         _told(executed, relations, sums[key]) for key, executed in list(apart.items())[:MOST_ALTERNATIVES]
     ]
     alternatives = tuple(other for other in others if other is not None)
-    mixed = next((error for candidate, error in refused if _was_meant(candidate, best)), None)
+    mixed = next((error for candidate, error in refused if _was_meant(asked, candidate, best)), None)
     if mixed is not None:
         return RankedAnswer(question, None, confidence, reasons=(mixed.message,), alternatives=alternatives)
     missing = next((candidate for candidate in empty if _asks_for_a_gap(candidate, best)), None)
@@ -225,9 +225,9 @@ def _guesses_the_column(best: Executed) -> bool:
 
 
 def _names_nothing(question: Question, best: Executed) -> bool:
-    """Whether what is left out by the best program is a name, a quotation, a number, or most of the question."""
+    """Whether the best program leaves out a name, a quotation, a number, a noun, or most of the question."""
     features = best.features
-    left = ("uncovered:name", "uncovered:quoted", "uncovered:number")
+    left = ("uncovered:name", "uncovered:quoted", "uncovered:number", "uncovered:thing")
     return any(features.get(name) for name in left) or features["uncovered"] >= 0.5
 
 
@@ -239,9 +239,12 @@ def _asks_for_a_gap(candidate: Candidate, best: Executed) -> bool:
     return candidate.op == "select" and named and linked and candidate.score >= best.candidate.score
 
 
-def _was_meant(candidate: Candidate, best: Executed) -> bool:
+def _was_meant(question: Question, candidate: Candidate, best: Executed) -> bool:
     """Whether a program that was refused fits better than the best that was executed."""
     aggregated = candidate.op in ("sum", "mean", "median") and candidate.measure is not None
+    listed = best.candidate.op == "select" and not best.denotation.is_value
+    if aggregated and listed and candidate.op == "sum" and "total" in question.cues:
+        return candidate.source.ids == best.candidate.source.ids
     linked = candidate.features.get("m:link", 0.0) >= 0.5
     return aggregated and linked and candidate.score > best.candidate.score - 0.5
 

@@ -50,10 +50,11 @@ from kgtable.programs.algebra import (
     tables_of,
     walk,
 )
+from kgtable.programs.english import consumed_cues, months, words_of_type
 from kgtable.programs.executor import ProgramResult
 from kgtable.programs.linking import Condition, Links
 from kgtable.programs.provenance import CellRole
-from kgtable.programs.reading import Question, consumed_cues, months, words_of_type
+from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import ColumnView, index_of, stems_of
 from kgtable.programs.scalars import SCALES, normal

@@ -14,7 +14,8 @@ from kgtable.answering.number_doubts import NUMBER_CHECKS
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
-from kgtable.programs.reading import consumed_cues, number_words, synonyms, words_of_type
+from kgtable.programs.english import consumed_cues, number_words, synonyms, words_of_type
+from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import text_of
 
@@ -86,7 +87,12 @@ def _name_in_the_answer(found: Interpretation) -> str:
     target = found.target
     if target is None:
         return ""
-    exact = [c for c in found.best.candidate.conditions if c.kind == "exact" and c.column != target.place]
+    headed = found.source.headed
+    exact = [
+        c
+        for c in found.best.candidate.conditions
+        if c.kind == "exact" and c.column != target.place and c not in headed
+    ]
     other = [c for c in found.source.conditions if c.kind == "exact" and c.column == target.place]
     both = any(c.mask & o.mask for c in exact for o in other)
     return "The name in the question stands in the column of the answer, too." if both else ""
@@ -94,12 +100,22 @@ def _name_in_the_answer(found: Interpretation) -> str:
 
 def _alike(found: Interpretation) -> str:
     """Another table has every word of the question that the answer's tables have."""
-    own = found.source
-    words = own.touched & (found.question.content | own.values)
+    own, all_of = found.source, found.question._all
+    headers = all_of(
+        own.link(view).mask for view in own.columns if view.ref in found.read and own.link(view).exact
+    )
+    words = own.touched & (found.question.content | own.values | headers)
+    # What chose the rows as a cell has to be a cell of the other table, too.
+    cells = (
+        own.values & all_of(c.mask for c in found.best.candidate.conditions if c.kind == "exact") & ~headers
+    )
     alike = (
         source.ids[0]
         for source in found.sources
-        if len(source.ids) == 1 and not set(source.ids) & set(own.ids) and not words & ~source.touched
+        if len(source.ids) == 1
+        and not set(source.ids) & set(own.ids)
+        and not words & ~source.touched
+        and not cells & ~source.values
     )
     table = next(alike, "")
     return f"The words of the question fit another table as well ({table})." if table else ""
@@ -259,6 +275,39 @@ def _verb_of_the_measure(found: Interpretation) -> str:
         return ""
     meant = synonyms().get(question.tokens[-1].stem, frozenset()) & measure.aspects
     return f"The question asks for {measure.name}, not for what has it." if meant else ""
+
+
+def _number_not_asked(found: Interpretation) -> str:
+    """*What did Moreau order* asks for goods, and not for the number of the order."""
+    target, question = found.target, found.question
+    if target is None or target.role is not ColumnRole.IDENTIFIER or found.op.startswith("count"):
+        return ""
+    link = found.source.link(target)
+    does = _WHAT_DOES.match(question.lower)  # what follows is a verb
+    asked = link.key or not does and (target.label or link.mask & question.head)
+    return "" if asked else f"The question does not ask for {target.name}."
+
+
+def _unlike_the_others(found: Interpretation) -> str:
+    """Of flats 1 to 8 and a laundry, the laundry is no flat."""
+    target = found.target
+    if found.op not in ("extreme", "top") or target is None or target.kind not in _NAMING:
+        return ""
+    every = list(map(text_of, found.source.values_of(target, 50)))
+    numbered = sum(map(_starts_with_a_number, every))
+    words = not any(map(_starts_with_a_number, texts(found.best.denotation)))
+    unlike = words and 4 * numbered >= 3 * len(every) and len(every) > 2
+    return f"The answer is unlike most cells of {target.name}." if unlike else ""
+
+
+def _adds_nothing_up(found: Interpretation) -> str:
+    """*What did all lots bring in together* asks for a sum, and several cells are shown."""
+    question, candidate = found.question, found.best.candidate
+    named = found.source.link(found.target).mask if found.target is not None else 0
+    named |= question._all(condition.mask for condition in candidate.conditions)
+    asked = (question.cues.get("total", 0) | question.cues.get("together", 0)) & ~named
+    several = found.op == "select" and len(found.said) > 1
+    return f"Not added up, as “{question.words_of(asked)}” asks." if asked and several else ""
 
 
 def _asks_for_several(found: Interpretation) -> str:
@@ -449,6 +498,9 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _order_says_nothing,
     _another_column_named,
     _verb_of_the_measure,
+    _number_not_asked,
+    _unlike_the_others,
+    _adds_nothing_up,
     _asks_for_several,
     _statistic_not_asked,
     _several_rows_of_a_name,

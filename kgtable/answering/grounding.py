@@ -16,7 +16,8 @@ from fractions import Fraction
 
 from kgtable.programs.batch_execution import value_text
 from kgtable.programs.dimensions import COUNTS, comparable, conversion, describe
-from kgtable.programs.reading import MOST_TOKENS, Question, months, number_words, unit_named
+from kgtable.programs.english import months, number_words, unit_named
+from kgtable.programs.reading import MOST_TOKENS, Question
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
 from kgtable.values.currencies import SCALE_WORDS

@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable
 
 from kgtable.answering.rivals import Interpretation
+from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.reading import linking_verbs, synonyms, words_of_type
+from kgtable.programs.english import linking_verbs, synonyms, words_of_type
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import items, text_of
 
 _SHARE_OF = re.compile(r"\b(?:percent|percentage|per cent|%|share|proportion|fraction|part) of\b")
+_RATE = re.compile(r"\bper\b|\w/\w|\b(?:hour|dai|week|month|quarter|year|annual)ly\b", re.IGNORECASE)
 _COUNTED = ("count", "count_distinct", "sum", "mean")
 _AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minimum", "good", "bad"))
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
@@ -30,7 +32,8 @@ def _units_apart(found: Interpretation) -> str:
         view.stems in (("unit",), ("currenc",), ("unit", "of", "measur")) and view.distinct > 1
         for view in found.source.columns
     )
-    return "The rows have units of their own." if said and found.op in _AGGREGATED else ""
+    one_row = any(c.kind == "exact" and c.size == 1 for c in found.best.candidate.conditions)
+    return "The rows have units of their own." if said and found.op in _AGGREGATED and not one_row else ""
 
 
 def _same_name_beside_others(found: Interpretation) -> str:
@@ -144,6 +147,34 @@ def _counts_a_value(found: Interpretation) -> str:
     return "The rows have a quantity of their own, which a count leaves out." if left_out else ""
 
 
+def _rate_of_a_rate(found: Interpretation) -> str:
+    """An hourly wage by the hours of a week is neither the wage of a week nor that of an hour."""
+    if not found.best.candidate.op.startswith("ratio/per"):
+        return ""
+    read = [view.name for view in found.source.columns if view.ref in found.read and _RATE.search(view.name)]
+    return f"{read[0]} is told per something else already." if read else ""
+
+
+def _things_alike(found: Interpretation) -> str:
+    """Two lost umbrellas are two items, though the column of items says *Umbrella* twice."""
+    target, cues = found.target, found.question.cues
+    if (
+        found.op != "count_distinct"
+        or target is None
+        or "distinct" in cues
+        or target.distinct == target.filled
+    ):
+        return ""
+    columns = found.source.columns
+    keys = [view for view in columns if view.role is ColumnRole.IDENTIFIER and view.distinct == view.filled]
+    told_apart = found.source.join is None and target.kind is ValueKind.TEXT and keys
+    return (
+        f"Equal cells of {target.name} are counted once, and {keys[0].name} tells them apart."
+        if told_apart
+        else ""
+    )
+
+
 def _counts_one_row(found: Interpretation) -> str:
     """A count of the one row that a name chooses answers nothing that is asked of it."""
     columns = found.source.columns
@@ -217,7 +248,8 @@ def _another_unit_asked(found: Interpretation) -> str:
     ):
         return ""
     units = {value.unit for value in found.said if value.number is not None}
-    if units and units <= NO_UNIT and read.unit_hint is None:
+    words = {token.stem for token in found.question.tokens if asked[1] >> token.index & 1}
+    if units and units <= NO_UNIT and read.unit_hint is None and not words & set(read.stems):
         return f"The table does not say that {read.name} is in the unit asked for."
     other = {unit for unit in units - NO_UNIT if unit != asked[0] and comparable(unit, asked[0])}
     return "The answer is in another unit than the one asked for." if other and not read.clock else ""
@@ -280,8 +312,10 @@ def _most_of_what(found: Interpretation) -> str:
     if measure is None or found.op not in ("extreme", "top"):
         return ""
     link = found.source.link(measure).mask
+    # What the columns of periods measure stands in the title.
+    titled = found.source.title if measure.period else 0
     for adjective, token in question.adjectives:
-        noun = token << 1 & question.content
+        noun = token << 1 & question.content & ~titled
         if adjective.name == "most" and adjective.superlative and noun and not noun & link:
             hinted = any(noun & other for _, other in question.adjectives)
             if not hinted and (link or len(question.adjectives) > 1):
@@ -376,6 +410,8 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _measure_not_named,
     _counts_a_value,
     _counts_one_row,
+    _things_alike,
+    _rate_of_a_rate,
     _difference_not_asked,
     _limits_what_nobody_named,
     _amount_not_named,

@@ -38,9 +38,10 @@ from kgtable.programs.algebra import (
     walk,
 )
 from kgtable.programs.dimensions import comparable
+from kgtable.programs.english import adjectives
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.provenance import CellRole
-from kgtable.programs.reading import Question, adjectives
+from kgtable.programs.reading import Question
 from kgtable.programs.scalars import (
     Datum,
     TimeSpan,

@@ -17,7 +17,7 @@ _POSSESSIVE = re.compile(r"['’]s\b")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 """Runs of scripts that put no space between words: each pair of neighbours counts as a word."""
 
-_AGENT = re.compile(r"(?:er|or)s?$")
+_AGENT = re.compile(r"(?:er|or)s?$|ings$")
 
 # PyStemmer's objects must not be shared between threads.
 _local = threading.local()

@@ -84,7 +84,7 @@ def _is_bare_word(label: str, phrase: UnitPhrase) -> bool:
 
 _UNIT_COLUMN = re.compile(
     r"(?:units?|unit of measure(?:ment)?|measure(?:ment)? units?|uom|einheit(?:en)?|ma(?:ß|ss)einheit|unit[ée]s?|unidad"
-    r"|currency|currencies|ccy|währung|devise|valuta)",
+    r"|(?:.*[._ ])?(?:currency|currencies|ccy|währung|devise|valuta))",
     re.IGNORECASE,
 )
 _COUNTED_NOUN = re.compile(

@@ -34,8 +34,9 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
+from kgtable.programs.english import months, telling_words, words_of_type
 from kgtable.programs.grammar import AGGREGATES, Candidate, Grammar
-from kgtable.programs.reading import Question, months, telling_words, words_of_type
+from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet
 

@@ -32,9 +32,10 @@ from kgtable.programs.algebra import (
     SortKey,
     ValueKind,
 )
+from kgtable.programs.english import linking_verbs
 from kgtable.programs.grammar import MOST_MEASURES, Candidate, Grammar
 from kgtable.programs.linking import Condition
-from kgtable.programs.reading import Question, linking_verbs
+from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import condition_set
@@ -73,7 +74,7 @@ class Comparisons(Grammar):
             c
             for c in source.conditions
             if c.kind in ("exact", "partial", "contains", "number", "time")
-            and (c.relation in ("", "in", "month"))
+            and (c.relation in ("", "in", "month", "header"))
         ][:9]
         done = 0
         for one, other in combinations(named, 2):
@@ -346,7 +347,7 @@ class Comparisons(Grammar):
                     others=(one, other),
                 )
                 superlative = any(adjective.superlative for adjective, _ in self.question.adjectives)
-                for down, token, _, _ in self._directions()[: int(superlative or "than" not in cues)]:
+                for down, token, _, _ in self._directions()[: int(superlative)]:
                     gain: Expression = Arithmetic(Operator.SUBTRACT, late.ref, early.ref)
                     falling = "down" in cues and "less_than" not in cues
                     order = Sort(source.rows(), (SortKey(gain, down != falling),))

@@ -18,10 +18,12 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
+from kgtable.programs.english import consumed_cues, fold, words_of_type
 from kgtable.programs.linking import Condition, negated
-from kgtable.programs.reading import Question, consumed_cues, words_of_type
+from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView, name_stems
+from kgtable.programs.scalars import text_of
 from kgtable.programs.sources import ConditionSet, ProgramSource, condition_set
 
 _PER = stemmed("per")
@@ -310,6 +312,8 @@ class Grammar:
     ) -> Candidate:  # fmt: skip
         """The candidate with its features."""
         source, question = self.source, self.question
+        if op.partition("/")[0] in ("sorted", "top"):
+            mask |= Question._all(tokens for _, tokens in question.listed_first)
         op_features, op_mask = self._of_op(op, conditions.mask | mask)
         features = dict(conditions.features)
         features.update(op_features)
@@ -358,6 +362,8 @@ class Grammar:
             features[f"{op}:t:{'linked' if link.score >= 0.5 else 'unlinked'}"] = 1.0
             if target.place in conditions.columns:
                 features["t:condition"] = 1.0
+            elif any(c.column == target.place and c.mask & conditions.mask for c in source.headed):
+                features["t:heads the value"] = 1.0
         if measure is not None:
             link = source.link(measure)
             covered |= self._by_column(measure)
@@ -394,6 +400,17 @@ class Grammar:
             covered, [view for view in (target, measure, *others) if view is not None]
         )
         kind = op.partition("/")[0]
+        if kind == "share" and self._names_shares:
+            features["share:named column"] = 1.0
+        if target is not None and self._repeats(target) and self._asks_for_most:
+            features[f"{op}:most of several"] = 1.0
+        if kind == "extreme" and target is not None and self._repeats(target):
+            named = 0 if measure is None else source.link(measure).mask
+            features["extreme:total of several"] = float(bool(self.cues.get("total", 0) & ~named))
+        if kind == "count" and any(c.kind == "exact" and c.size == 1 for c in conditions.conditions):
+            features["count:one row"] = 1.0
+        if kind in ("count", "count_distinct"):
+            covered |= self._of_every_row
         if self.focus_measure and kind in ("count", "count_distinct", "sum", "select"):
             features[f"{kind}:focus measure"] = 1.0
         if self.focus_entity and kind in ("count", "count_distinct"):
@@ -444,6 +461,8 @@ class Grammar:
             features["uncovered:quoted"] = 1.0
         if left & question.names:
             features["uncovered:name"] = 1.0
+        if left & question.things:
+            features["uncovered:thing"] = 1.0
         features["title"] = (source.title & content).bit_count() / total
         if question.focus & source.title:
             features["title:focus"] = 1.0
@@ -454,6 +473,33 @@ class Grammar:
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure)
+
+    @cached_property
+    def _of_every_row(self) -> int:
+        """The tokens of verbs that a column dates for every row: all items of a list were *found* at some time."""
+        link, tokens = self.source.link, self.question.tokens
+        dated = [v for v in self.source.columns if v.temporal and link(v).exact and not v.missing]
+        every = Question._all(
+            1 << token.index
+            for view in dated
+            for token in tokens
+            if link(view).mask >> token.index & 1 and token.word in fold(view.name).split()
+        )
+        return every & ~self.question.focus & ~self.question.things
+
+    @cached_property
+    def _names_shares(self) -> bool:
+        """Whether a column of shares is named, so that none has to be computed."""
+        link = self.source.link
+        return any(
+            "PERCENT" in view.units and link(view).exact and not view.period for view in self.source.columns
+        )
+
+    @cached_property
+    def _asks_for_most(self) -> bool:
+        return any(
+            adjective.name == "most" and adjective.superlative for adjective, _ in self.question.adjectives
+        )
 
     def _said_beside(self, covered: int, views: Sequence[ColumnView]) -> int:
         """Tokens that say nothing of their own beside what is accounted for.
@@ -535,13 +581,19 @@ class Grammar:
             token for adjective, token in self.question.adjectives if op.startswith(("min", "max"))
         )
         asked = self.question.unit_asked
-        if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in measure.units):
+        units = ("SEC",) if self._is_worded(measure) else measure.units
+        if asked is not None and any(u not in NO_UNIT and comparable(u, asked[0]) for u in units):
             mask = asked[1] | adjective
             yield self.make(
                 op, Convert(root, asked[0]), conditions, measure=measure, mask=mask, also=("convert",)
             )
             return
         yield self.make(op, root, conditions, measure=measure, mask=adjective)
+
+    def _is_worded(self, view: ColumnView) -> bool:
+        """Whether it holds spans of time in words, as ``3 d``: those in figures, as ``7:30``, are added up as such."""
+        told = self.source.values_of(view, 20) if view.kind is ValueKind.DURATION else ()
+        return bool(told) and not any(":" in text_of(value) for value in told)
 
     def _maybe_converted(
         self,
@@ -572,8 +624,12 @@ class Grammar:
     def _directions(self) -> list[tuple[bool, int, str, Mapping[str, int]]]:
         """Descending or not, tokens, name, headers measured, for each superlative of the question."""
         compared = Question._all(threshold.mask for threshold in self.question.thresholds)
+        compared |= Question._all(mask for _, mask in self.question.listed_first)
         known = [(adjective, token) for adjective, token in self.question.adjectives if not token & compared]
         chosen = [entry for entry in known if entry[0].superlative]
+        # In "the shortest time in the final", of a column "Final", only the first word ranks.
+        headers = Question._all(link.mask for link in self.source.column_links if link.exact)
+        chosen = [entry for entry in chosen if not entry[1] & headers] or chosen
         chosen = chosen or [entry for entry in known if entry[0].comparative]
         found = [
             (adjective.sign > 0, token, adjective.name, adjective.headers) for adjective, token in chosen

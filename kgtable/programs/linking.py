@@ -30,7 +30,9 @@ from kgtable.programs.algebra import (
     RowChoice,
     ValueKind,
 )
+from kgtable.programs.column_links import ColumnLinks, inflected
 from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
+from kgtable.programs.english import fold, months, words_of_type
 from kgtable.programs.reading import (
     ClockMention,
     NumberMention,
@@ -38,25 +40,10 @@ from kgtable.programs.reading import (
     QuestionToken,
     Threshold,
     TimeMention,
-    fold,
-    months,
-    synonyms,
-    words_of_type,
 )
 from kgtable.programs.relation import ColumnRole, MemberKind
 from kgtable.programs.relation_index import LONGEST_VALUE, ColumnView, TableIndex, stems_of
 from kgtable.programs.scalars import SCALES, duration_seconds, normal, text_of, time_in
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnLink:
-    """How a question names a column: `score` from 0 to 1, the tokens that do, and in what way."""
-
-    score: float
-    mask: int
-    exact: bool = False
-    derived: bool = False
-    key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,68 +78,14 @@ _SPANS = frozenset(
 _ENDING_SIGNS = frozenset("+-−–#*")
 _MINUS = str.maketrans("−–", "--")
 
-_SHARES = frozenset({"share", "percent"})
-"""Cues of questions for a part of a whole."""
 
 _ENDS = frozenset({"from", "to"})
 """Prepositions that head columns of where something begins and where it ends."""
 _PERCENT = frozenset({"PERCENT"})
-_NOUNS = frozenset({"name", "amount", "chang", "valu", "share", "rank", "posit", "state"})
-"""Words without content in most questions that head columns all the same."""
 
 
-def _is_verb(said: Sequence[str], place: int) -> bool:
-    """Whether such a word opens an order, as in "name the three highest"."""
-    return place == 0 or (place == 1 and said[0] in ("please", "and"))
-
-
-class Links:
+class Links(ColumnLinks):
     """What one question names in one table."""
-
-    def __init__(self, question: Question, index: TableIndex) -> None:
-        self.question, self.index = question, index
-
-    @cached_property
-    def title(self) -> int:
-        """The tokens that are words of the table's title, headings or id."""
-        return self._named(self.index.title_stems)
-
-    @cached_property
-    def titled(self) -> int:
-        """The tokens that the title says, also in another form or by a synonym: *visited* and "Visitors"."""
-        stems = self.index.title_stems
-        return self.title | Question._all(
-            1 << token.index
-            for token in self.question.tokens
-            if not token.empty
-            and (
-                stems & synonyms().get(token.stem, frozenset())
-                or any(_inflected(token.stem, stem) for stem in stems)
-            )
-        )
-
-    def measured(self, view: ColumnView) -> int:
-        """The tokens that say what the values of a column are: a time, a price, what was spent."""
-        return Question._all(
-            1 << token.index
-            for token in self.question.tokens
-            if token.stem in view.aspects or view.aspects & synonyms().get(token.stem, frozenset())
-        )
-
-    @cached_property
-    def near(self) -> int:
-        """The tokens that stand in the text around the table."""
-        return self._named(self.index.near_stems)
-
-    @cached_property
-    def columns(self) -> tuple[ColumnLink, ...]:
-        """How each column is named."""
-        links = [self._column(view) for view in self.index.columns]
-        for view in self.index.columns:
-            # "Which students" asks for the names of students, though the header is that of their numbers.
-            if view.key >= 0 and not links[view.key].key and links[view.key].score > links[view.place].score:
-                links[view.place] = links[view.key]
-        return tuple(links)
 
     @cached_property
     def values(self) -> int:
@@ -199,121 +132,6 @@ class Links:
         low, high = (named & -named).bit_length() - 1, named.bit_length()
         between = sum(1 << token.index for token in self.question.tokens[low:high] if token.empty)
         return named | between | (named & -named) >> 1
-
-    def _named(self, stems: frozenset[str]) -> int:
-        mask = 0
-        for token in self.question.tokens:
-            if not token.empty and token.stem in stems:
-                mask |= 1 << token.index
-        return mask
-
-    def _column(self, view: ColumnView) -> ColumnLink:
-        """The best of: all words of the header, its last level, some of its words, a derived or synonymous word."""
-        question = self.question
-        by_stem: dict[str, int] = defaultdict(int)
-        for token in question.tokens:
-            by_stem[token.stem] |= 1 << token.index
-        best = ColumnLink(0.0, 0)
-        # Who asks for revenue means no "% of total revenue".
-        unasked = frozenset[str]() if question.cues.keys() & _SHARES else view.whole
-        for stems in dict.fromkeys((view.stems, view.own, *view.names)):
-            stems = tuple(stem for stem in stems if stem not in unasked) if unasked else stems
-            content = [stem for stem in stems if not is_empty_word(stem)] or list(stems)
-            if not content:
-                continue
-            hits = [stem for stem in content if stem in by_stem]
-            if hits:
-                mask = 0
-                for stem in hits:
-                    mask |= by_stem[stem]
-                if all(is_empty_word(stem) for stem in content) and not self._said(stems):
-                    continue
-                share = len(hits) / len(content)
-                if share == 1.0 and len(content) < len(stems):
-                    small = [stem for stem in stems if is_empty_word(stem)]
-                    beside = [by_stem.get(stem, 0) & (mask << 1 | mask >> 1) for stem in small]
-                    mask |= Question._all(beside)
-                    share = 1.0 if all(beside) else 0.75
-                link = ColumnLink(share, mask, len(hits) == len(content))
-                if (link.score, link.mask.bit_count()) > (best.score, best.mask.bit_count()):
-                    best = link
-        if best.score < 1.0:
-            derived = self._derived(view, unasked)
-            if derived.score >= best.score and derived.mask:
-                best = derived
-        if best.exact and view.numeric | view.temporal:
-            # "The total time worked" says with both words what the column "Worked" gives.
-            best = replace(best, mask=best.mask | self.measured(view))
-        if unasked and best.mask:
-            best = replace(
-                best,
-                mask=best.mask & ~Question._all(by_stem[stem] for stem in unasked if stem in by_stem),
-                score=min(best.score, 0.7),
-                exact=False,
-            )
-        for name, mask in question.quarters:
-            if view.own == (name,):
-                return ColumnLink(1.0, mask | best.mask, True)
-        if view.period and best.score < 1.0:
-            for mention in question.times:
-                if _same_period(view.period, mention.lexical):
-                    # Beside amounts of the period, its shares are not what is asked for.
-                    return ColumnLink(0.7 if unasked else 1.0, mention.mask | best.mask, not unasked)
-        said = Question._all(by_stem[stem] for stem in view.key_words if stem in by_stem)
-        if said and (
-            best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems
-        ):
-            best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
-        units = self._by_unit(view)
-        if best.mask:
-            units |= Question._all(by_stem[s] for s in view.unit_stems if len(s) > 1 and s in by_stem)
-        if units:
-            best = replace(best, score=max(best.score, 0.6), mask=best.mask | units)
-        return best
-
-    def _said(self, stems: Sequence[str]) -> bool:
-        """Whether the words stand in the question one after another, as more than function words can."""
-        said = [token.stem for token in self.question.tokens]
-        size = len(stems)
-        for start in range(len(said) - size + 1):
-            if tuple(said[start : start + size]) == tuple(stems):
-                token = self.question.tokens[start]
-                if size > 1 or (start > 0 and token.text[:1].isupper()) or len(token.text) == 1:
-                    return True
-                if token.stem in _NOUNS and not _is_verb(said, start):
-                    return True
-        return False
-
-    def _derived(self, view: ColumnView, unasked: frozenset[str]) -> ColumnLink:
-        """A link by a synonym, or by a word with the same beginning (*weigh* and *weight*)."""
-        known = synonyms()
-        stems, aspects = frozenset(view.stems) - unasked, view.aspects - unasked
-        mask, score = 0, 0.0
-        for token in self.question.tokens:
-            meant = known.get(token.stem, frozenset())
-            if aspects & meant or (token.stem in aspects and token.stem not in stems):
-                mask |= 1 << token.index
-                score = max(score, 0.5 if stems & meant else 0.4)
-            elif not token.empty and len(token.stem) >= 4:
-                for stem in stems:
-                    shorter = min(len(stem), len(token.stem))
-                    if (
-                        shorter >= 4
-                        and stem[:shorter] == token.stem[:shorter]
-                        and abs(len(stem) - len(token.stem)) <= 4
-                    ):
-                        mask |= 1 << token.index
-                        score = max(score, 0.7 / max(1, len(view.own)) ** 0.5)
-        return ColumnLink(score, mask, derived=True)
-
-    def _by_unit(self, view: ColumnView) -> int:
-        """The token of a unit that the question asks for and the column has: "how many kg"."""
-        asked = self.question.unit_asked
-        if asked is not None and view.kind is ValueKind.DURATION and comparable(asked[0], "SEC"):
-            return asked[1]
-        said = (*(() if asked is None else (asked,)), *self.question.units_named)
-        own = {view.unit_hint, *view.units} - NO_UNIT
-        return Question._all(mask for unit, mask in said if unit in own)
 
     def _exact(self) -> Iterator[Condition]:
         """Runs of tokens that are a whole cell, the longest first; function words only by their capitals."""
@@ -401,7 +219,7 @@ class Links:
             if len(token.stem) >= 5 and token.stem.isalpha():
                 for place in cells.prefixes.get(token.stem[:4], ())[:500]:
                     if not hits[place] & bit and any(
-                        _inflected(token.stem, stem) for stem in cells.stems[place]
+                        inflected(token.stem, stem) for stem in cells.stems[place]
                     ):
                         hits[place] |= bit
         by_column: dict[int, list[tuple[float, int, tuple[int, int]]]] = defaultdict(list)
@@ -548,9 +366,11 @@ class Links:
             relator = {"before": Relator.LESS, "after": Relator.GREATER, "since": Relator.GREATER_OR_EQUAL,
                        "from": Relator.GREATER_OR_EQUAL, "until": Relator.LESS_OR_EQUAL}.get(mention.relation)  # fmt: skip  # noqa: E501
             constant = _time_constant(mention.lexical)
-            link_mask = link.mask if link.mask & (_widened(mention.full_mask)) else 0
+            said = link.mask & (_widened(mention.full_mask)) or self._dated == view.place
+            link_mask = link.mask if said else 0
             equal = Compare(Relator.EQUAL, view.ref, constant)
-            yield Condition(equal, mention.mask | link_mask, view.place, "time", 0.8 + bonus, relation="in")
+            plain = mention.mask if mention.relation else mention.full_mask
+            yield Condition(equal, plain | link_mask, view.place, "time", 0.8 + bonus, relation="in")
             if relator is not None:
                 expression = Compare(relator, view.ref, constant)
                 yield Condition(
@@ -581,6 +401,18 @@ class Links:
                 if opened:
                     mask |= (first.mask & -first.mask) >> 1
                 yield Condition(expression, mask, view.place, "time", 0.9 + bonus, relation="between")
+
+    @cached_property
+    def _dated(self) -> int:
+        """The place of the one column of times that the question names, and does not ask for; -1 for none."""
+        named = [
+            view.place
+            for view in self.index.columns
+            if view.temporal
+            and self.columns[view.place].exact
+            and not self.columns[view.place].mask & self.question.head
+        ]
+        return named[0] if len(named) == 1 else -1
 
     def _month_spans(self) -> Iterator[Condition]:
         """The rows of months from one to another, in columns whose texts are names of months."""
@@ -788,8 +620,11 @@ class Links:
 
     def _missing(self) -> Iterator[Condition]:
         """Columns with blank cells, where the question negates or asks for what is not there."""
-        negation = self.question.cues.get("negation", 0)
+        words = [token.word for token in self.question.tokens]
         for view, link in zip(self.index.columns, self.columns, strict=True):
+            first = (link.mask & -link.mask).bit_length() - 1
+            out_of = words[max(first - 2, 0) : first] == ["out", "of"]  # out of stock: there is none
+            negation = 3 << first - 2 if out_of else self.question.cues.get("negation", 0)
             if view.missing and link.score >= 0.5 and negation:
                 yield Condition(IsMissing(view.ref), link.mask | negation, view.place, "missing", 0.5)
             zero = self.index.cells.numbers.get(Decimal(0), ())
@@ -891,23 +726,6 @@ def _range(ref: Expression, first: str, last: str) -> Expression:
     )
 
 
-def _same_period(header: str, said: str) -> bool:
-    """Whether a header's period is the one that a question names: a year-end day is of its year."""
-    if header == said:
-        return True
-    year = re.search(r"(?:19|20)\d\d", header)
-    span = re.fullmatch(r"(\d{4})/(\d{4})", said)
-    if span and year is not None and int(span[2]) > int(span[1]) + 1:
-        return span[1] <= year[0] <= span[2] and not re.search(r"[QH]|^P3M", header)
-    if said.isdigit() and year is not None and year[0] == said:
-        if re.search(r"(?:19|20)\d\d\D+(?:19|20)\d\d$", header):
-            return False
-        return (
-            "Q" not in header and "H" not in header and not header.startswith("P3M")
-        ) or header.startswith("FY")
-    return False
-
-
 def _months_in(index: TableIndex, view: ColumnView) -> frozenset[int]:
     data = index.relation.data(view.place)
     found = set()
@@ -916,18 +734,6 @@ def _months_in(index: TableIndex, view: ColumnView) -> frozenset[int]:
         if span is not None and span.start[5:7] == span.end[5:7] and span.start[5:7].isdigit():
             found.add(int(span.start[5:7]))
     return frozenset(found)
-
-
-def _inflected(said: str, stem: str) -> bool:
-    """Whether two stems are forms of one word: *Germany* and *German*, *Italian* and *Italy*."""
-    if said == stem or len(stem) < 5:
-        return False
-    shared = 0
-    for one, other in zip(said, stem, strict=False):
-        if one != other:
-            break
-        shared += 1
-    return shared >= 4 and shared >= min(len(said), len(stem)) - 2 and abs(len(said) - len(stem)) <= 4
 
 
 def _widened(mask: int) -> int:

@@ -351,6 +351,7 @@ def abstention_features(found: Sequence[Executed]) -> dict[str, float]:
             "uncovered:value",
             "uncovered:focus",
             "uncovered:name",
+            "uncovered:thing",
             "covered",
         ):
             features[f"{ABSTAIN}:{name}"] = best.get(name, 0.0)

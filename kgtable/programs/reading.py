@@ -1,30 +1,41 @@
 """A question read for schema linking: tokens, operator words, numbers, times, thresholds, what is asked for.
 
-Sets of tokens are bit masks: bit i is token i. All English lies in ``english.toml`` and in the word
+Sets of tokens are bit masks: bit i is token i. All English lies in `english` and in the word
 lists of the index.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kgtable.index.words import is_empty_word
-from kgtable.index.words import stem as stemmed
 from kgtable.programs.algebra import Relator
-from kgtable.resources import PACKAGE
+from kgtable.programs.english import (
+    Adjective,
+    adjectives,
+    comparatives,
+    cue_patterns,
+    fold,
+    is_verb_form,
+    light_words,
+    months,
+    noun_openers,
+    number_words,
+    ordinal_words,
+    unit_named,
+    word_stem,
+)
 from kgtable.values.currencies import SCALE_WORDS
 from kgtable.values.dates import parse_date
 from kgtable.values.periods import quarters_in
 from kgtable.values.unit_phrases import parse_unit_phrase
-from kgtable.values.units import SCALE_LETTERS, find_unit
+from kgtable.values.units import SCALE_LETTERS
 
 MOST_TOKENS = 120
 
@@ -38,7 +49,6 @@ _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
 _YEAR_BEFORE = re.compile(r"\b(?:(?:the )?(?:previous|prior|preceding|last) year|(?:in )?the year before|a year (?:before|earlier))\b(?! (?:in|of)\b)")  # fmt: skip  # noqa: E501
 _OR_LATER = re.compile(r",? or (earlier|before|later|after|newer)\b")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-_POSSESSIVE = re.compile(r"['’]s$")
 _CLOCK = re.compile(
     r"(?<![\w.,:])(?:(?P<hour>[01]?\d|2[0-3])(?:[:.](?P<minute>[0-5]\d))? ?(?P<half>[ap])\.?m\b\.?"
     r"|(?P<hour2>[01]?\d|2[0-3]):(?P<minute2>[0-5]\d)(?::[0-5]\d)?(?: o'clock)?(?![\w:])"
@@ -93,6 +103,9 @@ _THRESHOLDS = (
 _BETWEEN = r"between {a} and {b}|from {a} to {b}"
 _COMPARING = frozenset({"than", "over", "under", "above", "below", "least", "most", "within", "exceeding"})
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
+
+_ON_FROM = re.compile(r".*(?:\b(?:on|onwards?|upwards?|to|until|till|through|and|up)\b|[-–])")
+"""What follows where *from* a time means a span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,156 +164,6 @@ class Threshold(NamedTuple):
     number: NumberMention
     mask: int
     upper: NumberMention | None = None
-
-
-class Adjective(NamedTuple):
-    """Superlative or comparative: the way it points (+1 the largest number), and stems of headers measured by it."""
-
-    sign: int
-    headers: Mapping[str, int]
-    name: str
-    superlative: bool
-    measured: bool = False
-    """Whether only columns of its headers are meant, as a time or a rank by "won"."""
-    comparative: bool = False
-
-
-@cache
-def english() -> Mapping[str, Any]:
-    """The file of English words and patterns."""
-    return tomllib.loads((PACKAGE / "programs" / "english.toml").read_text(encoding="utf-8"))
-
-
-@cache
-def cue_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Each class of operator words and its pattern."""
-    return tuple(
-        (name, re.compile(rf"(?<![^\W_])(?:{text})(?![^\W_])")) for name, text in english()["cues"].items()
-    )
-
-
-@cache
-def adjectives() -> Mapping[str, Adjective]:
-    """Adjectives by each of their forms."""
-    found: dict[str, Adjective] = {}
-    for name, entry in english()["adjectives"].items():
-        sign = 1 if entry["sign"] == "+" else -1
-        headers = {
-            stemmed(word.removeprefix("-")): -sign if word.startswith("-") else sign
-            for word in entry["headers"].split()
-        }
-        for word in entry["words"].split():
-            superlative = word.endswith("st") or word in _SUPERLATIVES
-            comparative = not superlative and (word.endswith("er") or word in _COMPARATIVES)
-            found[word] = Adjective(
-                sign, headers, name, superlative, entry.get("measured", False), comparative
-            )
-    return found
-
-
-_COMPARATIVES = frozenset(("more", "less", "worse", "further"))
-_SUPERLATIVES = frozenset(("maximum", "max", "minimum", "min", "last", "final", "initial", "top", "bottom", "recent", "recently", "worst", "earliest", "least"))  # fmt: skip  # noqa: E501
-
-
-@cache
-def synonyms() -> Mapping[str, frozenset[str]]:
-    """Stems of headers that a word may mean, by the word's stem."""
-    found: dict[str, frozenset[str]] = {}
-    for word, headers in english()["synonyms"].items():
-        stem = word_stem(word)
-        found[stem] = found.get(stem, frozenset()) | {word_stem(header) for header in headers.split()}
-    return found
-
-
-@lru_cache(maxsize=100_000)
-def word_stem(word: str) -> str:
-    """The stem of a word, the same for British and American spelling and for irregular forms of a verb.
-
-    >>> word_stem("Colors".lower()) == word_stem("colour")
-    True
-    """
-    known = _forms()
-    return stemmed(known.get(word) or known.get(word.removesuffix("s"), word))
-
-
-@cache
-def _forms() -> Mapping[str, str]:
-    """American spellings with the British one, and irregular forms of verbs with the verb."""
-    return {**english()["spellings"], **english()["irregular"]}
-
-
-@cache
-def words_of_type(name: str) -> frozenset[str]:
-    """Stems of the words of a type: of headers of persons, places or times, of spending."""
-    return frozenset(map(word_stem, english()["types"][name].split()))
-
-
-@cache
-def consumed_cues() -> Mapping[str, frozenset[str]]:
-    """The classes of operator words that each operator accounts for, those that any does included."""
-    entries = english()["consumed"]
-    always = frozenset(entries["any"].split())
-    return {name: frozenset(text.split()) | always for name, text in entries.items()}
-
-
-@cache
-def light_words() -> frozenset[str]:
-    """Verbs and nouns that say only that something is or happens."""
-    return frozenset(english()["words"]["light"].split())
-
-
-def _is_verb_form(word: str) -> bool:
-    """Whether a word behind a noun is its verb, as far as its form tells: *students took*, *employees started*."""
-    return word in _verbs() or word in linking_verbs() or (len(word) > 4 and word.endswith("ed"))
-
-
-@cache
-def _verbs() -> frozenset[str]:
-    return frozenset(english()["words"]["verbs"].split())
-
-
-@cache
-def telling_words() -> frozenset[str]:
-    """Words that say only that a table gives something: "for which years is revenue provided"."""
-    return frozenset(english()["words"]["telling"].split())
-
-
-@cache
-def linking_verbs() -> frozenset[str]:
-    """Verbs between a whole and its part: "what share of revenue were wages"."""
-    return frozenset(english()["words"]["linking"].split())
-
-
-@cache
-def number_words() -> Mapping[str, int]:
-    """Number words and ordinals as numbers."""
-    numbers = english()["numbers"]
-    found = {word: value for value, word in enumerate(numbers["words"].split())}
-    return found
-
-
-@cache
-def ordinal_words() -> Mapping[str, int]:
-    """Ordinal numbers in words."""
-    return {word: value for value, word in enumerate(english()["numbers"]["ordinals"].split())}
-
-
-@cache
-def months() -> Mapping[str, int]:
-    """Months and their abbreviations of three letters as numbers."""
-    names = english()["numbers"]["months"].split()
-    found = {name: number for number, name in enumerate(names, 1)}
-    return found | {name[:3]: number for name, number in found.items()} | {"sept": 9}
-
-
-@lru_cache(maxsize=100_000)
-def fold(text: str) -> str:
-    """Lower case without accents and possessive endings."""
-    plain = _POSSESSIVE.sub("", text)
-    if not plain.isascii():
-        decomposed = unicodedata.normalize("NFKD", plain)
-        plain = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
-    return plain.casefold().replace("’", "'")
 
 
 @dataclass(frozen=True)
@@ -380,6 +243,15 @@ class Question:
         )
 
     @cached_property
+    def things(self) -> int:
+        """The tokens that stand where a noun does: behind an article, a preposition or a possessive."""
+        found = 0
+        for before, token in pairwise(self.tokens):
+            if not token.empty and token.word.isalpha() and before.word in noun_openers():
+                found |= 1 << token.index
+        return found
+
+    @cached_property
     def wh(self) -> str:
         """What is asked for: who, when, where, how_many, how_much, which, …"""
         if _YES_NO.match(self.lower) and "or" not in self.cues:
@@ -405,7 +277,7 @@ class Question:
     def head(self) -> int:
         """The token of the noun that is asked for: the last of the focus before a verb; none without a focus."""
         tokens = [token for token in self.tokens if self.focus >> token.index & 1]
-        verb = next((n for n, token in enumerate(tokens) if n and _is_verb_form(token.word)), len(tokens))
+        verb = next((n for n, token in enumerate(tokens) if n and is_verb_form(token.word)), len(tokens))
         return 1 << tokens[verb - 1].index if tokens else 0
 
     @cached_property
@@ -557,6 +429,20 @@ class Question:
         return tuple((adjective, token) for adjective, token in self._adjectives if not adjective.measured)
 
     @cached_property
+    def listed_first(self) -> tuple[tuple[Adjective, int], ...]:
+        """Adjectives that say in what order to list, with the tokens that do: *newest first*, *most played first*."""
+        found = []
+        for adjective, token in self._adjectives:
+            place = token.bit_length() - 1
+            behind = [other.word for other in self.tokens[place + 1 : place + 3]]
+            if "first" in behind and (
+                behind[0] == "first" or adjective.name in ("most", "small", "good", "bad")
+            ):
+                size = behind.index("first") + 2
+                found.append((adjective, ((1 << size) - 1) << place))
+        return tuple(found)
+
+    @cached_property
     def achievements(self) -> tuple[tuple[Adjective, int], ...]:
         """Words such as "won", which mean the best of a rank or a time, with their tokens."""
         return tuple((adjective, token) for adjective, token in self._adjectives if adjective.measured)
@@ -658,11 +544,19 @@ class Question:
                 continue
             text = self.text[self.tokens[place].start : self.tokens[place + length - 1].end]
             gap = self.text[self.tokens[place - 1].end : self.tokens[place].start]
+            if gap.strip() == "°":
+                gap, text = "", f"°{text}"
             if gap.strip() or (self.tokens[place].empty and length == 1):
                 continue
             unit = unit_named(text)
             if unit is not None:
                 mask |= ((1 << length) - 1) << place
+                after = place + length
+                if (
+                    after < len(self.tokens)
+                    and self.text[self.tokens[after - 1].end : self.tokens[after].start] == "/"
+                ):
+                    unit, mask = None, mask | 1 << after  # so much in another unit, as mg/l
                 break
         if unit is None and index and self.tokens[index - 1].text in "€£$¥":
             phrase = parse_unit_phrase(self.tokens[index - 1].text)
@@ -754,6 +648,9 @@ class Question:
         match = _SINCE.search(before)
         if match is None:
             return mention
+        if match[1] == "from" and not _ON_FROM.match(self.lower, last.end):
+            # "Songs from 2019" are of that year; a span goes "from 2019 on" or "to 2021".
+            return mention._replace(full_mask=mention.mask | self.mask(match.start(1), match.end(1)))
         relation = {
             "since": "since", "after": "after", "later than": "after", "before": "before", "prior to": "before",
             "earlier than": "before", "until": "until", "till": "until", "through": "until", "by": "until",
@@ -762,39 +659,6 @@ class Question:
         return mention._replace(
             relation=relation, full_mask=mention.mask | self.mask(match.start(1), match.end(1))
         )
-
-
-@lru_cache(maxsize=4096)
-def unit_named(text: str) -> str | None:
-    """The QUDT unit that a word names, or None.
-
-    >>> unit_named("km"), unit_named("hours"), unit_named("euros"), unit_named("lifts")
-    ('KiloM', 'HR', 'CCY_EUR', None)
-    """
-    word = text.strip()
-    folded = word.casefold()
-    if is_empty_word(folded) or folded in (
-        "points",
-        "point",
-        "second",
-        "times",
-        "people",
-        "persons",
-        "feet of",
-    ):
-        return None
-    phrase = parse_unit_phrase(word) if len(word) > 1 or word in "%€$£" else None
-    if phrase is not None and phrase.unit and not phrase.scale:
-        return phrase.unit
-    if word in ("m", "g", "t", "s", "h", "l", "W", "V", "K"):
-        found = find_unit(word)
-        return found.name if found else None
-    if len(folded) > 3:
-        for form in (folded, folded.removesuffix("s")):
-            found = find_unit(form)
-            if found is not None and not found.currency and found.label.casefold().startswith(form[:3]):
-                return found.name
-    return None
 
 
 _UNIT_ASKED = re.compile(
@@ -809,17 +673,8 @@ def _limit_pattern(extreme: str, number: str) -> re.Pattern[str]:
         rf"\b(?:top|first|last|bottom|best)\s+{number}\b(?!\s*(?:%|percent|place))"
         rf"|\b(?:the|which|what)\s+{number}\s+(?:[\w-]+\s+){{0,2}}?(?:{extreme})\b"
         rf"|\b{number}\s+(?:{extreme})\b"
-        rf"|\b(?:the|which|what)\s+{number}\s+(?:[\w-]+\s+){{1,3}}?with the (?:{extreme})\b"
+        rf"|\b(?:the|which|what)\s+{number}\s+(?:[\w-]+\s+){{1,3}}?(?:with|have|has|had) the (?:{extreme})\b"
     )
-
-
-@cache
-def _comparatives(sign: int) -> str:
-    words = [
-        word for word, adjective in adjectives().items()
-        if adjective.sign == sign and (word.endswith("er") or word in ("more", "less"))
-    ]  # fmt: skip
-    return "|".join(sorted(words, key=lambda word: -len(word)))
 
 
 @cache
@@ -829,8 +684,8 @@ def _threshold_patterns() -> tuple[tuple[Relator, re.Pattern[str]], ...]:
     filled = []
     for relator, text in _THRESHOLDS:
         plain = (
-            text.replace("{more}", _comparatives(1))
-            .replace("{less}", _comparatives(-1))
+            text.replace("{more}", comparatives(1))
+            .replace("{less}", comparatives(-1))
             .replace("{u}", r"[^\W\d_]+")
         )
         first, rest = plain.replace("{n}", number, 1), ""

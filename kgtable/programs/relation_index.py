@@ -17,14 +17,7 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.reading import (
-    english,
-    fold,
-    months,
-    unit_named,
-    word_stem,
-    words_of_type,
-)
+from kgtable.programs.english import english, fold, months, unit_named, word_stem, words_of_type
 from kgtable.programs.relation import ColumnData, ColumnRole, MemberKind, Relation, RelationColumn
 from kgtable.programs.scalars import number_in, text_of
 from kgtable.tables.column_profile import CLOCK_NAME
@@ -46,6 +39,7 @@ _JOINT = re.compile(r"(?<=\d)(?=[^\W\d_])")
 """Between a number and the unit written without a space: a question may say "20 m" for "20m"."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?: ?[ap]\.?m\.?)?", re.IGNORECASE)
+_YEAR_AND_MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d[-_.]?(0[1-9]|1[0-2])(?!\d)")
 _UNIT_PART = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*")
 _SIGNS = str.maketrans(dict.fromkeys("¹²³⁴⁵⁶⁷⁸⁹⁰*†‡", " "))
 _MARK = re.compile(r"\[[^\[\]]{1,8}\]")
@@ -151,7 +145,7 @@ class TableIndex:
         table = relation.tables[0]
         context = table.context
         stem = re.sub(r"[#/_.\-]+|(?<=\D)(?=\d)", " ", relation.id)
-        self.id_stems = frozenset(name_stems(stem))
+        self.id_stems = frozenset(name_stems(stem)) | _month_in(relation.id)
         titles = [context.caption, context.title, *context.heading]
         titles += [cell for row in table.structure.titles[:6] for cell in table.grid.head[row]]
         titles.append(table.structure.corner)
@@ -396,8 +390,17 @@ def _measured_by(column: RelationColumn, hint: str | None, clock: bool) -> froze
 def _months_of(stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """A month by its other names: *October* for "Oct"."""
     if len(stems) == 1 and stems[0] in _stems_of_months():
-        number = _stems_of_months()[stems[0]]
-        yield from ((stem,) for stem, other in _stems_of_months().items() if other == number)
+        yield from ((stem,) for stem in _stems_of_month(_stems_of_months()[stems[0]]))
+
+
+def _stems_of_month(number: int) -> list[str]:
+    return [stem for stem, other in _stems_of_months().items() if other == number]
+
+
+def _month_in(id: str) -> frozenset[str]:
+    """The names of the month that a table's id ends with, as in ``bill-2024-03``."""
+    found = _YEAR_AND_MONTH.search(id)
+    return frozenset(_stems_of_month(int(found[1]))) if found else frozenset()
 
 
 @cache

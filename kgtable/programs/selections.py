@@ -90,9 +90,10 @@ class Selections(Grammar):
             )
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
             for by in self.sortables[:2]:
-                down = "descending" in self.cues
+                down = "descending" in self.cues or self._lists_largest_first(by)
                 ordered = Sort(rows, (SortKey(by.ref, down),))
-                for view in targets[:2]:
+                others = [view for view in targets if view.place != by.place and view.label][:1]
+                for view in dict.fromkeys((*targets[:2], *others)):
                     yield self.make(
                         "sorted", Project(ordered, (Named(view.ref),)), conditions, target=view, measure=by
                     )
@@ -111,10 +112,18 @@ class Selections(Grammar):
                     yield self.make("count_distinct", root, conditions, target=view)
         yield from self._aggregates(rows, conditions)
 
+    def _lists_largest_first(self, view: ColumnView) -> bool:
+        """Whether the question wants the rows with the largest values of a column at the head of the list."""
+        signs = [
+            next((sign for stem, sign in adjective.headers.items() if stem in view.aspects), adjective.sign)
+            for adjective, _ in self.question.listed_first
+        ]
+        return bool(signs) and signs[0] > 0
+
     def _another_unit(self, view: ColumnView) -> str | None:
         """The unit that an amount is asked in, where its column has another: grams of an amount in kilograms."""
         asked, units = self.question.unit_asked, set(view.units) - NO_UNIT
-        if asked is None or not view.measure or not units or asked[0] in units:
+        if asked is None or not view.measure or not units or units == {asked[0]}:
             return None
         return asked[0] if all(unit and comparable(unit, asked[0]) for unit in units) else None
 

@@ -23,7 +23,8 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.linking import ColumnLink, Condition, Links
+from kgtable.programs.column_links import ColumnLink
+from kgtable.programs.linking import Condition, Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView, TableIndex
@@ -87,8 +88,9 @@ class ProgramSource:
             columns += [replace(view, place=view.place + shift) for view in part.index.columns]
             column_links += part.columns
             conditions += [replace(c, column=c.column + shift if c.column >= 0 else -1) for c in part.conditions] if shift else part.conditions  # fmt: skip  # noqa: E501
+        cells = Question._all(condition.mask for condition in conditions if condition.kind == "exact")
         self.columns, self.column_links = tuple(columns), tuple(column_links)
-        conditions = [self._beside_header(condition) for condition in conditions]
+        conditions = [self._beside_header(condition, cells) for condition in conditions]
         conditions.sort(key=lambda c: (-c.quality, -c.mask.bit_count()))
         self.conditions = tuple(conditions)
         self.title = 0
@@ -99,20 +101,33 @@ class ProgramSource:
             self.title |= part.titled
             self.values |= part.values
 
-    def _beside_header(self, condition: Condition) -> Condition:
-        """The condition with the tokens of its column's header, where they stand beside it."""
+    def _beside_header(self, condition: Condition, cells: int) -> Condition:
+        """The condition with the tokens of its column's header, where they stand beside it; `cells` name others."""
         if condition.column < 0 or condition.kind not in ("exact", "partial", "several", "contains"):
             return condition
         link = self.column_links[condition.column]
+        named = link.mask & ~cells
         if link.score < 0.5 or link.mask & condition.mask:
             return condition
         around = condition.mask
         for _ in range(3):
             around |= around << 1 | around >> 1
-        if not link.mask & around:
+        if not named & around:
             return condition
         quality = min(condition.quality + 0.15 * link.score, 1.2)
-        return replace(condition, mask=condition.mask | link.mask, quality=quality, relation="header")
+        return replace(condition, mask=condition.mask | named, quality=quality, relation="header")
+
+    @cached_property
+    def headed(self) -> frozenset[Condition]:
+        """Conditions that cells equal a name which the question says right after their header: *reports to Kim*."""
+        found = []
+        for condition in self.conditions:
+            link = self.column_links[condition.column] if condition.column >= 0 else ColumnLink(0.0, 0)
+            own = condition.mask & ~link.mask
+            before = (own & -own) >> 1
+            if condition.kind == "exact" and link.exact and before & link.mask:
+                found.append(condition)
+        return frozenset(found)
 
     @property
     def ids(self) -> tuple[str, ...]:

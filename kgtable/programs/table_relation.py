@@ -45,6 +45,7 @@ from kgtable.tables.column_profile import (
     type_cell,
 )
 from kgtable.tables.model import Position, Table
+from kgtable.values.dates import parse_date
 from kgtable.values.numbers import MISSING_MARKERS
 from kgtable.values.units import SCALE_POWERS
 
@@ -78,7 +79,8 @@ _IDENTIFIER = re.compile(
 )
 _NUMBERED = re.compile(
     r"train|bus|tram|flight|route|room|platform|gate|terminal|berth|bin|locker|seat|plot|version|release|model"
-    r"|apartment|flat|office|voyage|ticket|receipt|invoice|channel|bay",
+    r"|apartment|flat|office|voyage|ticket|receipt|invoice|channel|bay|order|job|lot|batch|visit|case|booking|claim"
+    r"|shipment|parcel|delivery|sailing|deal|request|incident|permit|chip|badge|transaction|contract",
     re.IGNORECASE,
 )
 """Things that are called by a number, which heads no amount: *Room* 102, not *Rooms* 3."""
@@ -243,7 +245,8 @@ class ColumnReader:
         value = type_cell(text, style)
         if found is None and value.kind in (CellKind.EMPTY, CellKind.MISSING):
             return None
-        if durations and (seconds := duration_seconds(plain)) is not None:
+        figures = f"{plain}:00" if style.hours_first and plain.count(":") == 1 else plain
+        if durations and (seconds := duration_seconds(figures)) is not None:
             return Datum(ValueKind.DURATION, seconds, "SEC", text=plain)
         if value.kind in (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD) and value.lexical:
             span = time_span(value.lexical)
@@ -270,7 +273,6 @@ class ColumnReader:
         if _are_durations(name, style, texts):
             return ColumnRole.PLAIN, True
         integers = [int(text) for text in texts if text.isdecimal() and text.isascii() and len(text) < 19]
-        whole = len(integers) >= 0.9 * len(texts)
         places = sum(_PLACE.fullmatch(text) is not None for text in texts) >= 0.8 * len(texts)
         if style.is_identifier or (
             _is_identifier_name(name) and any(any(map(str.isdigit, t)) for t in texts)
@@ -287,7 +289,13 @@ class ColumnReader:
             return ColumnRole.PLAIN, False
         if places and _ORDINAL.fullmatch(name):
             return ColumnRole.ORDINAL, False
-        runs = whole and len(integers) >= 4 and all(b - a == 1 for a, b in pairwise(integers))
+        # The number of an order stands on each of its lines, and the last row may be a sum.
+        steps = [after - before for before, after in pairwise(integers)]
+        runs = (
+            len(integers) >= max(4, 0.75 * len(texts))
+            and set(steps) <= {0, 1}
+            and 2 * sum(steps) > len(steps)
+        )
         if runs and column == 0:
             return (ColumnRole.ORDINAL if integers[0] <= 1 else ColumnRole.IDENTIFIER), False
         return ColumnRole.PLAIN, False
@@ -370,7 +378,10 @@ def _row_kinds(
                 kinds[index] = MemberKind.PART
             elif (
                 grid_row in structure.totals
-                or _says_summary(label, index, rows, label_column)
+                or (
+                    _says_summary(label, index, rows, label_column)
+                    and not _is_described(index, cells, reader)
+                )
                 or is_total_word(next((cell for cell in cells if cell.strip()), ""))
             ):
                 kinds[index] = MemberKind.TOTAL
@@ -416,6 +427,19 @@ def _says_summary(label: str, index: int, rows: Sequence[tuple[str, ...]], colum
     strict = is_summary_word(label, strictly=True)
     again = sum(column < len(row) and normal(row[column]) == normal(label) for row in rows)
     return (strict or index in (0, len(rows) - 1)) and (again == 1 or again < len(rows) / 3)
+
+
+def _is_described(row: int, cells: Sequence[str], reader: ColumnReader) -> bool:
+    """Whether words or dates stand in two cells behind the first: a song called "Total" has a band and a date."""
+    described = [
+        cell
+        for column, cell in enumerate(cells)
+        if column != reader.table.structure.label_column
+        and cell.strip() not in MISSING_MARKERS
+        and reader.number(row, column, cell) is None
+        and (any(map(str.isalpha, cell)) or parse_date(cell.strip()))
+    ]
+    return len(described) >= 2
 
 
 def _aggregates(

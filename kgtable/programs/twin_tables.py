@@ -13,14 +13,24 @@ from itertools import combinations
 from kgtable.programs.algebra import (
     Aggregate,
     Arithmetic,
+    ColumnRef,
     Compare,
+    Constant,
     Expression,
     Filter,
+    GroupBy,
+    Limit,
     Lookup,
+    Named,
     Operator,
+    Project,
     Relator,
     RowChoice,
     Rows,
+    SetOperation,
+    SetOperator,
+    Sort,
+    SortKey,
     TableRows,
 )
 from kgtable.programs.comparisons import Comparisons
@@ -76,12 +86,20 @@ class TwinTables(Comparisons):
             and other.column == one.column + size
             and (other.kind, other.mask) == (one.kind, one.mask)
         ][:3]
-        measures = [view for view in self.sortables if view.place < size and source.link(view).score >= 0.4]
+        meant = {stem for adjective, _ in self.question.adjectives for stem in adjective.headers}
+        measures = [
+            view
+            for view in self.sortables
+            if view.place < size and (source.link(view).score >= 0.4 or meant & self._told_by(view))
+        ]
         for view in measures[:MOST_MEASURES]:
             twin = source.columns[view.place + size]
             for one, other in pairs:
                 ends = (Lookup(self._rows(0, one), view.ref), Lookup(self._rows(1, other), twin.ref))
                 yield from self._compared(ends, view, twin, (one,))
+                named = (Named(view.ref, "value"), Named(twin.ref, "value"))
+                lines = (Project(self._rows(0, one), named[:1]), Project(self._rows(1, other), named[1:]))
+                yield from self._which_table(lines, view, twin, (one,))
             if pairs or not view.measure:
                 continue
             for name, cue in (
@@ -97,6 +115,11 @@ class TwinTables(Comparisons):
                     )
                     yield from self._compared(sides, view, twin, (), cues[cue])
                     break
+            sums = (Aggregate(AGGREGATES["sum"], v.ref) for v in (view, twin))
+            whole = [
+                GroupBy(self._rows(part), (), (Named(total, "value"),)) for part, total in enumerate(sums)
+            ]
+            yield from self._which_table(whole, view, twin, (), cues.get("total", 0))
 
     def _rows(self, part: int, condition: Condition | None = None) -> Rows:
         """The rows of one of the two tables of which a condition holds."""
@@ -147,6 +170,35 @@ class TwinTables(Comparisons):
             if cues.keys() & {"up", "down"} and "than" not in cues:
                 relator = Relator.LESS if "down" in cues else Relator.GREATER
                 yield made("compare_yes", Compare(relator, late, early))
+
+    def _which_table(
+        self, sides: Sequence[Rows], view: ColumnView, twin: ColumnView, chosen: Sequence[Condition], mask: int = 0
+    ) -> Iterator[Candidate]:  # fmt: skip
+        """Which of two tables has more, by the words that name it: *in March or in April*.
+
+        `sides` are rows of one column called ``value``, of each table.
+        """
+        either = self.cues.get("or", 0)
+        if not either:
+            return
+        first, second = (part.titled for part in self.source.links)
+        names = [self.question.words_of(own) for own in (first & ~second, second & ~first)]
+        told = [
+            Project(rows, (Named(Constant(name), "table"), Named(ColumnRef("value"), "value")))
+            for rows, name in zip(sides, names, strict=True)
+        ]
+        both = SetOperation(SetOperator.UNION_ALL, told[0], told[1])
+        for down, token in self._pair_signs(view):
+            best = Limit(Sort(both, (SortKey(ColumnRef("value"), down),)), 1, ties=True)
+            yield self.make(
+                "compare/twins",
+                Project(best, (Named(ColumnRef("table")),)),
+                condition_set(chosen),
+                measure=view,
+                mask=mask | token | either | self._comparatives,
+                others=(twin,),
+                also=("twins",),
+            )
 
     @property
     def _first_is_earlier(self) -> bool:

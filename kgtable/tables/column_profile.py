@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -67,7 +67,8 @@ class ColumnStyle:
     `is_year`: plain integers are years. `is_identifier`: digits are names (phone numbers, codes,
     zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
     `is_month`: ``2011-12`` is a month, not a span of years. `is_compact_date`: ``20111231`` is a day.
-    `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``.
+    `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``;
+    with `hours_first`, ``1:37`` is one of hours and minutes.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -80,6 +81,7 @@ class ColumnStyle:
     is_compact_date: bool = False
     is_duration: bool = False
     bare_seconds: bool = False
+    hours_first: bool = False
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -146,6 +148,9 @@ DURATION_NAME = re.compile(
     r"time|duration|length|\blap|\bgap|\bpace|split|penalt|elapsed|running|dauer|zeit|durée|\bleg \d|finish|behind",
     re.IGNORECASE,
 )
+_HOURS_FIRST = re.compile(r"\bh(?:h|rs?|ours?)? ?: ?m(?:m|ins?|inutes?)?\b(?! ?:)", re.IGNORECASE)
+"""The form of spans that a header gives: *h:min*, *hh:mm*."""
+_TIME_UNIT = re.compile(r"\d ?(d(?:ays?)?|h(?:rs?|ours?)?|min(?:ute)?s?|sec(?:ond)?s?)\b", re.IGNORECASE)
 _FLAG_ALONE = re.compile(r"[:–-] ?[a-z]{1,2}")
 _BOOLEANS = ({"yes", "no"}, {"true", "false"})
 
@@ -228,6 +233,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         is_clock=bool(texts) and bool(CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
         is_duration=not CLOCK_NAME.search(name) and _has_durations(name, texts),
         bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
+        hours_first=_HOURS_FIRST.search(name) is not None,
     )
 
 
@@ -237,9 +243,11 @@ _RECORD = re.compile(r"(?<=\d) (?:[A-Z]{2,3}|Q|q)$")
 _BARE_SECONDS = re.compile(r"[0-5]?\d\.\d{1,6}", re.ASCII)
 
 
-def _span(text: str, bare_seconds: bool) -> str | None:
-    """The span of time that a text is, without marks behind it; with `bare_seconds`, ``37.667`` is one."""
+def _span(text: str, bare_seconds: bool, hours_first: bool = False) -> str | None:
+    """The span of time that a text is, without marks behind it; see `ColumnStyle`."""
     plain = _RECORD.sub("", _MARKS.sub("", text)).strip()
+    if hours_first and plain.count(":") == 1:
+        plain += ":00"
     if bare_seconds and _BARE_SECONDS.fullmatch(plain):
         plain = f"0:{'0' if plain[1] == '.' else ''}{plain}"
     return parse_duration(plain)
@@ -254,6 +262,8 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     if not plain or _SCORE_NAME.search(name):
         return False
     spans = [text for text in plain if _span(text, bare_seconds=False)]
+    if len(spans) == len(plain) and _in_several_units(spans):
+        return True
     sure = any(text.count(":") == 2 or _COMPOUND.search(text) for text in spans)
     named = DURATION_NAME.search(name) is not None
     if not (sure or (named and any(":" in text for text in spans))):
@@ -269,6 +279,12 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     split = any(map(_SPLIT_SECONDS.search, spans))
     others = sum(1 for text in texts if any(map(str.isdigit, text)) and not _span(text, split))
     return others * 10 <= len(spans)
+
+
+def _in_several_units(spans: Sequence[str]) -> bool:
+    """Whether each is one number with a unit of time, and the units differ: ``14 h``, ``3 d``, ``90 min``."""
+    units = [match[1][0].lower() for text in spans if (match := _TIME_UNIT.search(text))]
+    return len(units) == len(spans) and len(set(units)) > 1
 
 
 def _has_flags(texts: Iterable[str]) -> bool:
@@ -484,7 +500,7 @@ def _type_other(
         return _TEXT if text.strip() else _MISSING
     if style.is_identifier:
         return _TEXT
-    if style.is_duration and (span := _span(text, style.bare_seconds)):
+    if style.is_duration and (span := _span(text, style.bare_seconds, style.hours_first)):
         return CellValue(CellKind.DURATION, None, span, "xsd:dayTimeDuration")
     if style.is_year and (match := _YEAR.fullmatch(text.strip())):
         return CellValue(CellKind.YEAR, None, match[1], "xsd:gYear")

@@ -290,7 +290,7 @@ def test_hours_worked_are_no_minutes_of_breaks() -> None:
         "timesheet", head, ("Noor", "30", "7:30"), ("Noor", "45", "7:15"), ("Sven", "30", "8:00")
     )
     answer = ask("How many hours did Noor work in all?", sheet)
-    assert answer.text == "14:45"
+    assert answer.text == "14:45:00"
 
 
 def test_an_average_does_not_stand_for_the_amount() -> None:

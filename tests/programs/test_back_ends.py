@@ -338,6 +338,11 @@ def test_gold_programs_mean_the_same(
             ("points-2023", "points-2024"),
             "compare_yes/twins",
         ),
+        (
+            "Did Lund have more points in 2023 or in 2024?",
+            ("points-2023", "points-2024"),
+            "compare/twins",
+        ),
     ],
 )
 def test_candidates_mean_the_same(question: str, tables: tuple[str, ...], op: str) -> None:

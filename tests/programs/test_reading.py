@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 
 from kgtable.programs.algebra import Relator
-from kgtable.programs.reading import Question, unit_named
+from kgtable.programs.english import unit_named
+from kgtable.programs.reading import Question
 
 
 def words(question: Question, mask: int) -> str:

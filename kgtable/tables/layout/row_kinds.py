@@ -16,6 +16,7 @@ from itertools import pairwise
 from kgtable.tables.layout.cell_roles import Look, Profile, blank, is_money_or_scale, look
 from kgtable.tables.layout.header import HeaderRows, filled
 from kgtable.tables.model import Grid, Row
+from kgtable.values.dates import parse_date
 from kgtable.values.numbers import NumberStyle, parse_number
 
 _BULLET = re.compile(r"\s*(?:[-–—•·▪◦‣]\s*(?=[^\W\d_])|(?:of which|thereof|hereof)\b)", re.IGNORECASE)
@@ -245,13 +246,13 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
 
 
 def _is_described(row: Row, label_column: int, profile: Profile) -> bool:
-    """Whether words stand behind the label in two columns or more: a total has no properties of its own."""
+    """Whether words or dates stand behind the label in two columns: a total has no properties of its own."""
     texts = [
         column
         for column in filled(row)
         if column > label_column
         and column not in profile.numeric
-        and any(map(str.isalpha, cell_of(row, column)))
+        and (any(map(str.isalpha, cell_of(row, column))) or parse_date(cell_of(row, column)))
     ]
     return len(texts) >= 2
 
