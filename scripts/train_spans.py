@@ -427,7 +427,7 @@ def train(asked: Sequence[Asked], *, write: bool) -> None:
 def print_shares(asked: Sequence[Asked], met: dict[str, list[tuple[float, ...]]]) -> None:
     """Print what was right, by kind of question."""
     taught = [item for item in asked if item.taught and item.has_answer.any()]
-    for depth in (1, LOOKED_THROUGH):
+    for depth in (1, 3):
         hits = Counter(bool(item.has_answer[item.order[:depth]].any()) for item in taught)
         print(f"cross-validated: {hits[True]} of {len(taught)} answers stand in the first {depth} sentences")
     print(

@@ -65,7 +65,7 @@ MOST_WORDS = 160
 
 LONGEST_SPAN = 60
 
-LOOKED_THROUGH = 3
+LOOKED_THROUGH = 1
 """The likeliest sentences, whose parts are looked at."""
 
 

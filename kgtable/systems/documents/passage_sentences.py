@@ -143,21 +143,40 @@ class _SentenceFeatures:
         in_order = pairwise(map(stem, words(asked.question)))
         self._pairs = {pair for pair in in_order if pair[0] in self._rarity or pair[1] in self._rarity}
 
+    @cached_property
+    def _explaining(self) -> list[int]:
+        """The sentences that give a reason for what the sentence before says, where a reason is asked for.
+
+        They say as much of the question as that one: "The increase was due to …".
+        """
+        if question_sort(self._kind) != "reason":
+            return []
+        found = []
+        for at in range(1, len(self._sentences)):
+            sentence, before = self._sentences[at], self._sentences[at - 1]
+            refers = before.passage is sentence.passage and _SPEAKS_OF_BEFORE.search(sentence.text)
+            if refers and _REASON.search(sentence.text) and not _REASON.search(before.text):
+                found.append(at)
+        return found
+
     def of_all(self) -> list[tuple[tuple[str, float], ...]]:
         """The features of each sentence."""
         shares = [self._share(known) for known in self._known]
+        fits = [sentence.fit for sentence in self._sentences]
+        for at in self._explaining:
+            shares[at], fits[at] = max(shares[at], shares[at - 1]), max(fits[at], fits[at - 1])
         most_share = max(shares, default=0.0) or 1.0
-        most_fit = max((sentence.fit for sentence in self._sentences), default=0.0) or 1.0
+        most_fit = max(fits, default=0.0) or 1.0
         ranks = {id(passage): rank for rank, passage in enumerate(self._asked.passages)}
         best = max((passage.score for passage in self._asked.passages), default=0.0)
         found = []
         for at, sentence in enumerate(self._sentences):
             passage = sentence.passage
             found.append((
-                ("fit", sentence.fit),
-                (f"fit:{self._kind}", sentence.fit),
-                ("fit-of-best", sentence.fit / most_fit),
-                ("best-fit", float(sentence.fit >= most_fit)),
+                ("fit", fits[at]),
+                (f"fit:{self._kind}", fits[at]),
+                ("fit-of-best", fits[at] / most_fit),
+                ("best-fit", float(fits[at] >= most_fit)),
                 ("share", shares[at]),
                 ("share-of-best", shares[at] / most_share),
                 ("rank", float(ranks[id(passage)])),
@@ -187,10 +206,7 @@ class _SentenceFeatures:
         yield "refers", float(refers)
         yield "refers:before", share(at - 1) if refers else 0.0
         yield f"refers:before:{self._kind}", share(at - 1) if refers else 0.0
-        if question_sort(self._kind) == "reason":
-            gives = _REASON.search(self._sentences[at].text) is not None
-            yield "reason-of-before", share(at - 1) if refers and gives else 0.0
-            yield "reason-of-own", shares[at] if gives else 0.0
+        yield "explains", float(at in self._explaining)
 
     def _form(self, at: int) -> Features:
         """Its length, and whether it is a heading, or ends with a colon."""

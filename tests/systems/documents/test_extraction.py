@@ -66,6 +66,7 @@ def test_a_long_question_has_a_kind(question: str) -> None:
         ("How many reams of paper were sold?", "375,000"),
         ("What was the unpaid leave of the mill?", "$1.2 million"),
         ("When is the loan repaid?", "March 2024"),
+        ("Why did wages of the mill rise in 2019?", "new shifts in Bergen"),
         ("What does the paper of the mill consist of?", "straw, rags and wood"),
         ("What is goodwill?", "the excess of the price over the net assets"),
     ],
@@ -76,6 +77,14 @@ def test_the_words_that_are_asked_for(question: str, said: str) -> None:
     assert said in found.text
     assert found.text in found.sentence.text
     assert 0 < found.share <= found.sentence.share <= 1
+
+
+def test_a_reason_is_found_in_the_sentence_behind() -> None:
+    asked = AskedText("Why did wages of the mill rise in 2019?", [passage(TEXT)])
+    [first, *_] = asked.likely_sentences(3)
+    assert first.text.startswith("The increase was")
+    best_fit = max(asked.sentences, key=lambda sentence: sentence.fit)
+    assert best_fit.text.startswith("Wages of the mill")
 
 
 def test_sentences_without_a_word_of_the_question_are_left_out() -> None:
