@@ -1,13 +1,16 @@
 """Learn the weights of the method `documents` from questions about texts and tables.
 
-    python scripts/train_spans.py BENCH/tatqa KG [--write]
+    python scripts/train_spans.py BENCH/tatqa KG [--write] [--kept FILE]
 
 First the weights that tell whether a text answers a question (`kgtable.systems.documents.asked_kinds`), by which
-passages and tables are ranked together. Then the weights of spans (`kgtable.systems.documents.extraction`): questions
-of TAT-QA's dev set that a span of a text answers train a conditional logit model over the candidate spans of the
-sentence that fits best. Last those of the composition (`kgtable.systems.documents.document_answers`): questions that
-only one of program and span answers train a logit model that chooses between both. What each is worth is shown by
-cross-validation, no table in two folds; the weights that are written come from all questions.
+passages and tables are ranked together. Then, from the questions of TAT-QA's dev set that words of a text answer, two
+conditional logit models: over the sentences of the passages (`passage_sentences`), right are those that have the
+answer, and over the parts of a sentence that has it (`extraction`). Last the weights of the composition
+(`document_answers`): questions that only one of program and words answers train a logit model that chooses between
+both; likewise one that chooses between a program over all tables and one over the best table (`table_answers`). What
+each is worth is shown by cross-validation, no table in two folds; the weights that are written come from
+all questions. The programs' own ranker has learned from tables of an even hash: what holds for the odd ones alone is
+told apart. With --kept what is found for the questions is written to a file, or taken from it.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,53 +30,125 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse
 
+sys.path.insert(0, str(Path(__file__).parent))
+from eval_programs import is_even
+
 import kgtable
+from kgtable.answering.answer import Answer
 from kgtable.answering.evidence import Evidence
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.resources import PACKAGE, read_packaged_json
+from kgtable.retrieval.result import ScoredPassage
 from kgtable.systems.documents.asked_kinds import source_features
-from kgtable.systems.documents.document_answers import LEAST_FIT, TwoAnswers, two_answers
-from kgtable.systems.documents.extraction import (
-    AskedText,
-    CandidateSpan,
-    Extract,
-    candidate_spans,
-)
+from kgtable.systems.documents.document_answers import LEAST_FIT, TwoAnswers, computed_of
+from kgtable.systems.documents.extraction import LOOKED_THROUGH, Extract, candidate_spans
+from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
+from kgtable.systems.documents.table_answers import TableAnswers, table_answers
 
 FOLDS = 5
 LEAST_SEEN = 5
-"""Questions that a feature must occur in."""
-SPAN_DECAY, CHOICE_DECAY = 0.01, 0.003
+"""Sentences, or parts, or questions that a feature must occur in."""
+SENTENCE_DECAY, SPAN_DECAY, CHOICE_DECAY = 0.01, 0.01, 0.003
+
+Weights = dict[str, float]
+Features = Iterable[tuple[str, float]]
+
+
+class Rows:
+    """Rows of features as a sparse matrix that grows, their names shared by all."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self._columns: list[int] = []
+        self._values: list[float] = []
+        self._ends = [0]
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, features: Features) -> None:
+        """One row more."""
+        for name, value in features:
+            if value:
+                self._columns.append(self.names.setdefault(name, len(self.names)))
+                self._values.append(value)
+        self._ends.append(len(self._columns))
+
+    def matrix(self) -> scipy.sparse.csr_matrix:
+        """All rows."""
+        return scipy.sparse.csr_matrix(
+            (np.array(self._values), np.array(self._columns), np.array(self._ends)),
+            shape=(len(self), len(self.names)),
+        )
 
 
 @dataclass
 class Asked:
-    """A question with both of its answers, the candidate spans, and which of them are right."""
+    """A question with the answer of the tables and the passages that are read.
+
+    `sentences` and `spans` are the numbers of the first and last row of its sentences and of the parts of each
+    sentence that was looked through, with how right each of them is.
+    """
 
     question: BenchmarkQuestion
     fold: int
-    both: TwoAnswers
-    by_table: float
-    spans: list[CandidateSpan] = field(default_factory=list)
-    right: list[float] = field(default_factory=list)
+    odd: bool
+    tables: TableAnswers
+    passages: tuple[ScoredPassage, ...]
+    all_right: float
+    best_right: float
+    by_table: Answer
+    table_right: float = 0.0
+    text: AskedText | None = None
+    sentences: tuple[int, int] = (0, 0)
+    has_answer: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    order: list[int] = field(default_factory=list)
+    shares: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
+    right: dict[int, np.ndarray] = field(default_factory=dict)
+    extracts: dict[int, list[Extract]] = field(default_factory=dict)
+    found: Extract | None = None
+    text_right: float = 0.0
+    computed_right: float | None = None
+
+    @property
+    def taught(self) -> bool:
+        """Whether words of a text may answer it."""
+        return self.question.extra.get("answer_from") != "table"
+
+    @property
+    def pair(self) -> TwoAnswers:
+        """Both answers."""
+        return TwoAnswers(self.by_table, self.found, self.passages)
 
 
 def asked_questions(folder: Path, graph: kgtable.KnowledgeGraph) -> list[Asked]:
-    """All questions with their candidates."""
+    """All questions with what the tables answer and the passages that are read."""
     tables: dict[str, int] = {}
     found = []
     for number, question in enumerate(Benchmark(folder).questions("dev")):
         fold = tables.setdefault(question.tables[0], len(tables)) % FOLDS
-        retrieval = graph.retrieve(question.text, 300, "documents")
-        both = two_answers(Evidence(retrieval, graph.reader), 3)
-        asked = Asked(question, fold, both, scored(question, both.by_table.text, both.by_table.value))
-        text = AskedText(question.text, both.passages)
-        sentence = text.best_sentence()
-        if sentence is not None and sentence.fit >= LEAST_FIT:
-            asked.spans = candidate_spans(text, sentence)
-            asked.right = [score_of_span(question, span) for span in asked.spans]
-        found.append(asked)
+        evidence = Evidence(graph.retrieve(question.text, 300, "documents"), graph.reader)
+        slim = replace(
+            evidence.retrieval, triples=(), passages=(), trace={}, tables=evidence.retrieval.tables[:1]
+        )
+        both = table_answers(evidence)
+        over_all = replace(both.over_all, retrieval=slim)
+        alone = None if both.over_best is None else replace(both.over_best, retrieval=slim)
+        tables_said = replace(both, over_all=over_all, over_best=alone)
+        found.append(
+            Asked(
+                question,
+                fold,
+                not is_even(question.tables[0]),
+                tables_said,
+                evidence.retrieval.passages[:3],
+                scored(question, over_all.text, over_all.value),
+                0.0 if alone is None else scored(question, alone.text, alone.value),
+                over_all,
+            )
+        )
         if number % 200 == 0:
             print(f"{number} questions", flush=True)
     return found
@@ -82,62 +159,155 @@ def scored(question: BenchmarkQuestion, text: str, value: str | None) -> float:
     return answer_scores(question, text, value)["match"]
 
 
-def score_of_span(question: BenchmarkQuestion, span: CandidateSpan) -> float:
-    """The verdict on a span as an answer."""
-    return scored(question, span.extract.text, None if span.quantity is None else f"{span.quantity.value:f}")
+def score_of(question: BenchmarkQuestion, extract: Extract) -> float:
+    """The verdict on words as an answer."""
+    return scored(question, extract.text, None if extract.quantity is None else f"{extract.quantity.value:f}")
 
 
-Features = Iterable[tuple[str, float]]
-Weights = dict[str, float]
+def has_answer(question: BenchmarkQuestion, sentence: PassageSentence) -> bool:
+    """Whether the gold answer stands in a sentence to the letter."""
+    text = " ".join(sentence.text.lower().split())
+    wanted = [" ".join(answer.lower().split()).rstrip(".") for answer in question.answers]
+    return question.extra.get("answer_type") == "span" and all(answer in text for answer in wanted)
+
+
+Loss = Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 
 
 def fitted(
-    groups: Sequence[Sequence[Features]],
-    loss: Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]],
-    decay: float,
-) -> Weights:
-    """The weights that make the loss of the scores of all items least, with quadratic decay."""
-    seen: Counter[str] = Counter()
-    for group in groups:
-        seen.update({name for features in group for name, _ in features})
-    names = {name: at for at, name in enumerate(sorted(name for name, n in seen.items() if n >= LEAST_SEEN))}
-    rows, columns, values = [], [], []
-    items = [features for group in groups for features in group]
-    for row, features in enumerate(items):
-        for name, value in features:
-            if name in names:
-                rows.append(row)
-                columns.append(names[name])
-                values.append(value)
-    table = scipy.sparse.csr_matrix((values, (rows, columns)), shape=(len(items), len(names)))
-    ends = np.cumsum([0, *(len(group) for group in groups)])
+    table: scipy.sparse.csr_matrix, groups: Sequence[np.ndarray], loss: Loss, decay: float
+) -> np.ndarray:
+    """The weights that make the loss of the scores of the groups' rows least, with quadratic decay."""
+    rows = table[np.concatenate(groups)]
+    known = np.asarray((rows != 0).sum(0)).ravel() >= LEAST_SEEN
+    rows = rows[:, known]
+    across = rows.T.tocsr()
+    ends = np.cumsum([0, *map(len, groups)])
 
     def whole(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        lost, slopes = loss(table @ weights, ends)
+        lost, slopes = loss(rows @ weights, ends)
         strength = decay * len(groups)
-        return lost + strength * float(weights @ weights) / 2, table.T @ slopes + strength * weights
+        return lost + strength * float(weights @ weights) / 2, across @ slopes + strength * weights
 
-    start = np.zeros(len(names))
-    best = scipy.optimize.minimize(whole, start, jac=True, method="L-BFGS-B", options={"maxiter": 150}).x
-    return {name: float(best[at]) for name, at in names.items()}
+    start = np.zeros(rows.shape[1])
+    found = np.zeros(table.shape[1])
+    found[known] = scipy.optimize.minimize(
+        whole, start, jac=True, method="L-BFGS-B", options={"maxiter": 150}
+    ).x
+    return found
 
 
-def span_weights(asked: Sequence[Asked]) -> Weights:
-    """A conditional logit model: the share of the right spans among all of a sentence."""
-    used = [item for item in asked if any(item.right)]
-    right = np.concatenate([np.array(item.right) for item in used])
+def of_groups(right: Sequence[np.ndarray]) -> Loss:
+    """Minus the logarithm of the share of what is right in each group."""
+    wanted = np.concatenate(right)
 
     def loss(scores: np.ndarray, ends: np.ndarray) -> tuple[float, np.ndarray]:
         lost, slopes = 0.0, np.zeros(len(scores))
         for start, end in pairwise(ends.tolist()):
-            powers = np.exp(scores[start:end] - scores[start:end].max())
-            shares = powers / powers.sum()
-            hit = shares * right[start:end]
+            shares = softmax(scores[start:end])
+            hit = shares * wanted[start:end]
             lost -= float(np.log(max(hit.sum(), 1e-12)))
             slopes[start:end] = shares - hit / max(hit.sum(), 1e-12)
         return lost, slopes
 
-    return fitted([[span.features for span in item.spans] for item in used], loss, SPAN_DECAY)
+    return loss
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """The shares of scores."""
+    powers = np.exp(scores - scores.max())
+    return np.asarray(powers / powers.sum())
+
+
+def sentence_rows(asked: Sequence[Asked]) -> Rows:
+    """The features of all sentences."""
+    rows = Rows()
+    for item in asked:
+        item.text = AskedText(item.question.text, item.passages)
+        first = len(rows)
+        for features in item.text.features():
+            rows.add(features)
+        item.sentences = (first, len(rows))
+        item.has_answer = np.array(
+            [has_answer(item.question, found) for found in item.text.sentences], dtype=float
+        )
+    return rows
+
+
+def sentence_weights(asked: Sequence[Asked], table: scipy.sparse.csr_matrix) -> np.ndarray:
+    """A conditional logit model of the sentence that has the answer."""
+    used = [item for item in asked if item.taught and item.has_answer.any()]
+    groups = [np.arange(*item.sentences) for item in used]
+    return fitted(table, groups, of_groups([item.has_answer for item in used]), SENTENCE_DECAY)
+
+
+def span_rows(asked: Sequence[Asked]) -> Rows:
+    """The features of the parts of the likeliest sentences, and of those that have the answer."""
+    rows = Rows()
+    for item in asked:
+        assert item.text is not None
+        looked = list(
+            dict.fromkeys([*item.order[:LOOKED_THROUGH], *np.flatnonzero(item.has_answer)[:2].tolist()])
+        )
+        for at in looked if item.taught else item.order[:LOOKED_THROUGH]:
+            sentence = replace(item.text.sentences[at], share=float(item.shares[at]))
+            spans = candidate_spans(item.text, sentence) if sentence.fit > 0 else []
+            if not spans:
+                continue
+            first = len(rows)
+            for span in spans:
+                rows.add(span.features)
+            item.spans[at] = (first, len(rows))
+            item.extracts[at] = [span.extract() for span in spans]
+            if item.taught:
+                item.right[at] = np.array([score_of(item.question, found) for found in item.extracts[at]])
+    return rows
+
+
+def span_weights(asked: Sequence[Asked], table: scipy.sparse.csr_matrix) -> np.ndarray:
+    """A conditional logit model of the right part of a sentence that has the answer."""
+    used = [(item, at) for item in asked for at in item.right if item.has_answer[at] and item.right[at].any()]
+    groups = [np.arange(*item.spans[at]) for item, at in used]
+    return fitted(table, groups, of_groups([item.right[at] for item, at in used]), SPAN_DECAY)
+
+
+def read(item: Asked, scores: np.ndarray) -> None:
+    """The likeliest part of the likeliest sentences, with its share; none where its sentence fits too little."""
+    item.found, item.text_right = None, 0.0
+    for at in item.order[:LOOKED_THROUGH]:
+        if at not in item.spans:
+            continue
+        shares = softmax(scores[slice(*item.spans[at])]) * item.shares[at]
+        best = int(np.argmax(shares))
+        if item.found is None or shares[best] > item.found.share:
+            item.found = replace(item.extracts[at][best], share=float(shares[best]))
+    if item.found is not None and item.found.fit < LEAST_FIT:
+        item.found = None
+    if item.found is not None:
+        item.text_right = score_of(item.question, item.found)
+
+
+def choose_table(item: Asked, weights: Weights) -> None:
+    """The answer of the tables that these weights choose."""
+    item.by_table = item.tables.chosen(weights)
+    item.table_right = item.all_right if item.by_table is item.tables.over_all else item.best_right
+
+
+def of_tables(asked: Iterable[Asked]) -> list[tuple[Features, bool]]:
+    """The questions that only one of all tables and the best table answers."""
+    return [
+        (item.tables.features, item.best_right > item.all_right)
+        for item in asked
+        if item.tables.over_best is not None and item.best_right != item.all_right
+    ]
+
+
+def compute(item: Asked) -> None:
+    """What is computed from the numbers of a text, if anything."""
+    computed = computed_of(item.pair)
+    if computed is not None:
+        value = None if computed.value is None else f"{computed.value.number:f}"
+        item.computed_right = scored(item.question, computed.text, value)
 
 
 def choice_weights(pairs: Sequence[tuple[Features, bool]]) -> Weights:
@@ -148,7 +318,16 @@ def choice_weights(pairs: Sequence[tuple[Features, bool]]) -> Weights:
         lost = np.logaddexp(0.0, scores) - wanted * scores
         return float(lost.sum()), 1 / (1 + np.exp(-scores)) - wanted
 
-    return fitted([[tuple(features)] for features, _ in pairs], loss, CHOICE_DECAY)
+    rows = Rows()
+    for features, _ in pairs:
+        rows.add(features)
+    weights = fitted(rows.matrix(), [np.array([at]) for at in range(len(pairs))], loss, CHOICE_DECAY)
+    return named(weights, rows)
+
+
+def named(weights: np.ndarray, rows: Rows) -> Weights:
+    """Weights by the names of their features."""
+    return {name: float(weights[at]) for name, at in rows.names.items() if weights[at]}
 
 
 def total(features: Features, weights: Weights) -> float:
@@ -156,40 +335,26 @@ def total(features: Features, weights: Weights) -> float:
     return sum(weights.get(name, 0.0) * value for name, value in features)
 
 
-def best_span(item: Asked, weights: Weights) -> tuple[Extract, float] | None:
-    """The best span of a question with its share, and whether it is right."""
-    if not item.spans:
-        return None
-    scores = np.array([total(span.features, weights) for span in item.spans])
-    best = int(np.argmax(scores))
-    share = float(1 / np.exp(scores - scores[best]).sum())
-    extract = item.spans[best].extract
-    return Extract(extract.text, extract.start, extract.sentence, extract.quantity, share), item.right[best]
-
-
-def pair_of(item: Asked, weights: Weights) -> tuple[TwoAnswers, float] | None:
-    """Both answers with the span that these weights choose, and whether that span is right."""
-    found = best_span(item, weights)
-    if found is None:
-        return None
-    return TwoAnswers(item.both.by_table, found[0], item.both.passages), found[1]
-
-
-def chosen(item: Asked, pair: tuple[TwoAnswers, float] | None, weights: Weights) -> float:
+def chosen(item: Asked, weights: Weights) -> float:
     """Whether the answer is right that these weights choose."""
-    if pair is None or item.both.by_table.verified:
-        return item.by_table
-    if not item.both.by_table.found or total(pair[0].features, weights) > 0:
-        return pair[1]
-    return item.by_table
+    if item.computed_right is not None:
+        return item.computed_right
+    if item.found is None or item.by_table.verified:
+        return item.table_right
+    if not item.by_table.found or total(item.pair.features, weights) > 0:
+        return item.text_right
+    return item.table_right
 
 
-def discordant(asked: Iterable[tuple[Asked, tuple[TwoAnswers, float] | None]]) -> list[tuple[Features, bool]]:
+def discordant(asked: Iterable[Asked]) -> list[tuple[Features, bool]]:
     """The pairs of which one is right."""
     return [
-        (pair[0].features, pair[1] > item.by_table)
-        for item, pair in asked
-        if pair is not None and item.both.by_table.found and pair[1] != item.by_table
+        (item.pair.features, item.text_right > item.table_right)
+        for item in asked
+        if item.found is not None
+        and item.by_table.found
+        and item.computed_right is None
+        and item.text_right != item.table_right
     ]
 
 
@@ -221,36 +386,57 @@ def written(name: str, weights: Weights) -> None:
 
 def train(asked: Sequence[Asked], *, write: bool) -> None:
     """Cross-validate, print, and write the weights if asked to."""
-    taught = [item for item in asked if item.question.extra.get("answer_from") != "table"]
-    pairs: dict[str, tuple[TwoAnswers, float] | None] = {}
+    rows = sentence_rows(asked)
+    table = rows.matrix()
     for fold in range(FOLDS):
-        weights = span_weights([item for item in taught if item.fold != fold])
-        pairs |= {item.question.id: pair_of(item, weights) for item in asked if item.fold == fold}
-    met: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+        weights = sentence_weights([item for item in asked if item.fold != fold], table)
+        for item in (item for item in asked if item.fold == fold and len(item.has_answer)):
+            item.shares = softmax(table[slice(*item.sentences)] @ weights)
+            item.order = np.argsort(-item.shares, kind="stable").tolist()
     for fold in range(FOLDS):
-        weights = choice_weights(
-            discordant((item, pairs[item.question.id]) for item in asked if item.fold != fold)
-        )
-        for item in asked:
-            if item.fold != fold:
-                continue
-            pair = pairs[item.question.id]
-            scores = (item.by_table, 0.0 if pair is None else pair[1], chosen(item, pair, weights))
+        known = choice_weights(of_tables(item for item in asked if item.fold != fold))
+        for item in (item for item in asked if item.fold == fold):
+            choose_table(item, known)
+    spans = span_rows(asked)
+    parts = spans.matrix()
+    for fold in range(FOLDS):
+        scores = parts @ span_weights([item for item in asked if item.fold != fold], parts)
+        for item in (item for item in asked if item.fold == fold):
+            read(item, scores)
+            compute(item)
+    met: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    for fold in range(FOLDS):
+        known = choice_weights(discordant(item for item in asked if item.fold != fold))
+        for item in (item for item in asked if item.fold == fold):
             kind, form = str(item.question.extra["answer_from"]), str(item.question.extra["answer_type"])
             for name in ("all", kind, f"{kind}, {form}"):
-                met[name].append(scores)
-    print("cross-validated: questions, right by table, right by text, right as chosen, right by either")
-    for name, all_scores in sorted(met.items()):
-        table, text, both = np.mean(all_scores, axis=0)
-        either = np.mean([max(one, other) for one, other, _ in all_scores])
-        print(f"  {name}: {len(all_scores):,}, {table:.3f}, {text:.3f}, {both:.3f}, {either:.3f}")
+                told = (item.all_right, item.table_right, item.text_right, chosen(item, known))
+                met[name].append(told)
+                if item.odd:
+                    met[f"odd: {name}"].append(told)
+    print_shares(asked, met)
     if not write:
         return
-    spans = span_weights(taught)
-    # The choice learns from pairs of spans that were not trained on, as it will meet them.
-    choice = choice_weights(discordant((item, pairs[item.question.id]) for item in asked))
-    written("span_weights", spans)
-    written("composition_weights", choice)
+    # The choice learns from words that were not trained on, as it will meet them.
+    written("composition_weights", choice_weights(discordant(asked)))
+    written("table_weights", choice_weights(of_tables(asked)))
+    written("sentence_weights", named(sentence_weights(asked, table), rows))
+    written("span_weights", named(span_weights(asked, parts), spans))
+
+
+def print_shares(asked: Sequence[Asked], met: dict[str, list[tuple[float, ...]]]) -> None:
+    """Print what was right, by kind of question."""
+    taught = [item for item in asked if item.taught and item.has_answer.any()]
+    for depth in (1, 3):
+        hits = Counter(bool(item.has_answer[item.order[:depth]].any()) for item in taught)
+        print(f"cross-validated: {hits[True]} of {len(taught)} answers stand in the first {depth} sentences")
+    print(
+        "cross-validated: questions, right by all tables, by the table chosen, by text, as chosen, by either"
+    )
+    for name, all_scores in sorted(met.items()):
+        either = np.mean([max(told[1:3]) for told in all_scores])
+        means = ", ".join(f"{mean:.3f}" for mean in np.mean(all_scores, axis=0))
+        print(f"  {name}: {len(all_scores):,}, {means}, {either:.3f}")
 
 
 def main() -> None:
@@ -259,11 +445,18 @@ def main() -> None:
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("graph", type=Path)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--kept", type=Path)
     given = parser.parse_args()
     os.environ["KGTABLE_MODEL"] = "none"
     train_sources(Benchmark(given.benchmark).questions("dev"), write=given.write)
-    with kgtable.open(given.graph) as graph:
-        train(asked_questions(given.benchmark, graph), write=given.write)
+    if given.kept is not None and given.kept.exists():
+        asked = pickle.loads(given.kept.read_bytes())
+    else:
+        with kgtable.open(given.graph) as graph:
+            asked = asked_questions(given.benchmark, graph)
+    if given.kept is not None:
+        given.kept.write_bytes(pickle.dumps(asked))
+    train(asked, write=given.write)
 
 
 if __name__ == "__main__":

@@ -8,46 +8,55 @@ from math import exp
 
 from kgtable.resources import read_packaged_json
 
-_AMOUNT = re.compile(
-    r"\bhow (?:much|many|large|long|old|high)\b"
-    r"|\bwhat (?:is|was|were|are|will be)?\s*(?:the |its |their )?(?:\w+ ){0,4}?"
-    r"(?:amount|number|percentage|percent|total"
-    r"|value|rate|price|cost|costs|revenues?|income|expenses?|proceeds|balance|ratio|sum|increase|decrease|change"
-    r"|fair value|discount|term|consideration)\b",
-    re.IGNORECASE,
+_REASON = (
+    r"\bwhy\b|\b(?:caused?|led to|drove|driven|contributed|resulted in|impacted|influenced|attributable|due to)\b"
+    r"|\b(?:reasons?|causes?|drivers?|factors?|rationale)\b"
 )
-_WHEN = re.compile(
-    r"\b(?:when|what (?:year|date|day|month|quarter)|which (?:\w+ )?(?:year|date|quarter|month))\b",
-    re.IGNORECASE,
-)
-_REASON_ASKED = re.compile(
-    r"\bwhy\b|\bwhat (?:caused|led|drove|contributed|(?:is|was|were|are) the (?:\w+ )?(?:reasons?|causes?|drivers?))\b",
-    re.IGNORECASE,
+_AMOUNTS = (
+    r"amount|number|percentage|percent|total|value|rate|price|cost|costs|revenues?|income|expenses?|proceeds|balance"
+    r"|ratio|sum|increase|decrease|change|discount|consideration|size|proportion|share"
 )
 _KINDS = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
-        ("when", _WHEN.pattern),
-        ("how-long", r"\bhow (?:long|old|often)\b|\bwhat (?:duration|period)\b|\bover what\b"),
-        ("how-much", r"\bhow (?:much|many|large|high)\b"),
+        ("how-often", r"^how (?:often|frequently)\b|^(?:what|which) frequency\b"),
         (
-            "why",
-            _REASON_ASKED.pattern
-            + r"|\b(?:due to|reasons?|caused?|causes|attributable|driven|drove|factors?)\b",
+            "how-long",
+            r"^how (?:long|old)\b|^(?:what|which) (?:duration|period)\b"
+            r"|^how many (?:\w+ )?(?:years|months|weeks|days|hours|minutes)\b"
+            r"|^what (?:is|was|are|were) (?:the |its |their )?(?:[\w-]+ ){0,4}?(?:duration|term|life|period)\b",
         ),
-        ("how", r"\bhow\b"),
-        ("who", r"\b(?:who|whom|whose)\b"),
-        ("where", r"\bwhere\b"),
-        ("amount", _AMOUNT.pattern),
+        ("how-much", r"^how (?:much|many|large|high|big)\b"),
+        ("when", r"^when\b|^(?:what|which) (?:\w+ ){0,2}?(?:years?|dates?|days?|months?|quarters?)\b"
+                 r"|^what (?:is|was|are|were) (?:the |its |their )?(?:\w+ )?dates?\b"),
+        ("who", r"^(?:who|whom|whose)\b"),
+        ("where", r"^where\b"),
+        ("why", rf"^why\b|^(?:what|which|how)\b.*(?:{_REASON})"),
+        ("how", r"^how\b"),
         (
-            "what-does",
-            r"^\s*what (?:do|does|did)\b.*\b(?:include|consist|comprise|represent|relate|reflect|refer|mean|contain)",
+            "what-of",
+            r"^what\b.*\b(?:consists?|consisted|comprised?|comprises|includes?|included|excluded?|excludes|represents?"
+            r"|represented|relates?|related|refers?|reflects?|means?|contains?|composed|defined|based|categori[sz]ed)\b",
         ),
-        ("what-do", r"^\s*what (?:do|does|did)\b"),
-        ("what-is", r"^\s*what (?:is|are|was|were)\b"),
-        ("which", r"\bwhich\b"),
+        ("what-do", r"^what (?:do|does|did)\b"),
+        (
+            "amount",
+            r"^what (?:is|was|were|are|will be)\s+(?:(?:the|its|their)\s+)?"
+            rf"(?:[\w’'&.-]+ ){{0,5}}?(?:{_AMOUNTS})\b",
+        ),
+        ("definition", r"^what (?:is|are|was|were) (?:an? |the )?[\w’'“”\"()&-]+(?: [\w’'“”\"()&-]+){0,3} ?\?*$"),
+        ("what-is", r"^what (?:is|are|was|were)\b"),
+        ("which", r"^which\b"),
+        ("what", r"^what\b"),
+        ("whether", r"^(?:do|does|did|is|are|was|were|has|have|had|can|will)\b"),
     )
-)
+)  # fmt: skip
+_ASKING = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how)\b.*", re.IGNORECASE | re.DOTALL)
+_SORTS = {
+    "how-much": "figure", "amount": "figure", "how-long": "time", "how-often": "time", "when": "time", "why": "reason",
+    "how": "words", "what-of": "words", "what-do": "words", "definition": "words", "what-is": "words",
+    "who": "name", "where": "name", "which": "name", "what": "name", "whether": "words",
+}  # fmt: skip
 COMPUTED = re.compile(
     r"\b(?:average|mean|sum|difference|ratio|proportion|percentage|per ?cent|percent|change|increase|decrease|growth"
     r"|total|highest|lowest|largest|smallest|most|least|exceed\w*|more than|less than|between)\b|%",
@@ -58,8 +67,19 @@ YEARS = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 def question_kind(question: str) -> str:
-    """What is asked for: a time, a length of time, an amount, a reason, a way, a person, a place, or a thing."""
-    return next((kind for kind, pattern in _KINDS if pattern.search(question)), "what")
+    """What is asked for: a time, a length of time, an amount, a reason, a way, a person, a place, or a thing.
+
+    >>> question_kind("In which year were sales higher?"), question_kind("What does the cost of sales consist of?")
+    ('when', 'what-of')
+    """
+    asking = _ASKING.search(question)
+    asked = asking[0] if asking else question.strip()
+    return next((kind for kind, pattern in _KINDS if pattern.search(asked)), "other")
+
+
+def question_sort(kind: str) -> str:
+    """The kinds of `question_kind` in a few sorts: ``figure``, ``time``, ``reason``, ``name``, ``words``."""
+    return _SORTS.get(kind, "words")
 
 
 def source_weights() -> dict[str, float]:

@@ -14,7 +14,7 @@ from math import log
 
 from kgtable.answering.answer import Answer, PassageCitation
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.program_answers import RULES, answer_by_rules
+from kgtable.answering.program_answers import RULES
 from kgtable.errors import EvaluationError, ProgramError
 from kgtable.index.words import stem, words
 from kgtable.programs.algebra import Arithmetic, Constant, Expression, Operator, Program, ValueKind
@@ -23,7 +23,9 @@ from kgtable.programs.scalars import Datum, text_of
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import Retrieval, ScoredPassage
 from kgtable.systems.documents.asked_kinds import COMPUTED, SEVERAL, YEARS, question_kind
-from kgtable.systems.documents.extraction import AskedText, Extract, PassageSentence, extract
+from kgtable.systems.documents.extraction import Extract, extract
+from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
+from kgtable.systems.documents.table_answers import log_odds, table_answers, table_weights
 from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
 
@@ -39,17 +41,26 @@ SENTENCES = 3
 
 @dataclass(frozen=True, slots=True)
 class TextComputation:
-    """What a program makes of the quantities of one sentence, one for each year of the question."""
+    """What a program makes of the quantities of one sentence, one for each year of the question.
 
-    program: Program
-    value: Datum
+    Where nothing is to be computed there is no program and no value: the quantities themselves are the answer, in the
+    order in which the question names the years.
+    """
+
+    program: Program | None
+    value: Datum | None
     words: str
     sentence: PassageSentence
     quantities: tuple[TextQuantity, ...]
 
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        return "; ".join(q.text for q in self.quantities) if self.value is None else text_of(self.value)
+
 
 def compute_from_text(question: str, passages: Sequence[ScoredPassage]) -> TextComputation | None:
-    """The number that a question asks to compute over at least two years that it names; None without one.
+    """What a question asks to compute or to list over at least two years that it names; None without that.
 
     A sentence must say exactly one quantity of one unit for each of the years.
 
@@ -58,16 +69,24 @@ def compute_from_text(question: str, passages: Sequence[ScoredPassage]) -> TextC
     >>> found = compute_from_text("What was the change in revenue between 2018 and 2019?", [passage])
     >>> found.words, f"{found.value.number:f}", found.value.unit
     ('“$3 million” (2019) minus “$2 million” (2018)', '1000000', 'CCY_USD')
+    >>> compute_from_text("What was revenue in 2018 and 2019, respectively?", [passage]).text
+    '$2 million; $3 million'
     """
-    years = sorted(set(YEARS.findall(question)))
+    named = list(dict.fromkeys(YEARS.findall(question)))
+    years = sorted(named)
     if len(years) < 2:
         return None
     asked = AskedText(question, passages)
-    for sentence in sorted(asked.sentences(), key=lambda found: -found.fit)[:SENTENCES]:
+    for sentence in sorted(asked.sentences, key=lambda found: -found.fit)[:SENTENCES]:
         quantities = _of_years(sentence.text, years)
         if quantities is None:
             continue
         made = _program(question, quantities, years)
+        if made is None and not COMPUTED.search(question):
+            of_years = dict(zip(years, quantities, strict=True))
+            listed = tuple(of_years[year] for year in named)
+            words = ", ".join(f"“{of_years[year].text}” ({year})" for year in named)
+            return TextComputation(None, None, words, sentence, listed)
         if made is None:
             return None
         try:
@@ -152,9 +171,7 @@ class TwoAnswers:
 def two_answers(evidence: Evidence, keep: int) -> TwoAnswers:
     """The answer of the tables by their places, and that of the first `keep` passages."""
     retrieval = evidence.retrieval
-    alone = retrieval.trace.get("tables")
-    of_tables = Evidence(replace(retrieval, tables=alone), evidence.source) if alone else evidence
-    by_table = answer_by_rules(of_tables) if evidence.tables else _nothing(retrieval)
+    by_table = table_answers(evidence).chosen(table_weights()) if evidence.tables else _nothing(retrieval)
     passages = retrieval.passages[:keep]
     found = extract(retrieval.question, passages)
     if found is not None and found.fit < LEAST_FIT:
@@ -170,7 +187,7 @@ def answer_by_text_and_tables(evidence: Evidence, keep: int) -> Answer:
         keep: how many passages are read.
     """
     both = two_answers(evidence, keep)
-    computed = _computed(both)
+    computed = computed_of(both)
     if computed is not None:
         return _from_computation(computed, both.by_table, evidence.retrieval)
     if both.by_text is None or not both.says_text:
@@ -194,7 +211,8 @@ def _features(both: TwoAnswers) -> Iterator[tuple[str, float]]:
     passage = found.sentence.passage
     yield "text", 1.0
     yield f"kind:{kind}", 1.0
-    yield "share", _logit(found.share)
+    yield "share", log_odds(found.share)
+    yield "sentence", log_odds(found.sentence.share)
     yield "fit", found.fit
     yield "words", log(1 + len(found.text.split()))
     form = "quantity" if found.quantity else "period" if find_period_mentions(found.text) else "words"
@@ -206,7 +224,7 @@ def _features(both: TwoAnswers) -> Iterator[tuple[str, float]]:
     yield f"years:{min(len(years), 2)}:{form}", 1.0
     if found.quantity is not None and years:
         yield "period", float(any(year in (found.quantity.period or "") for year in years))
-    yield "confidence", _logit(by_table.confidence or 0.0)
+    yield "confidence", log_odds(by_table.confidence or 0.0)
     yield "cells", log(1 + by_table.cells_read)
     if retrieval is not None and retrieval.tables:
         yield "ahead", log(max(passage.score, 1e-6) / max(retrieval.tables[0].score, 1e-6))
@@ -216,8 +234,8 @@ def _features(both: TwoAnswers) -> Iterator[tuple[str, float]]:
     yield "said-of-cells", _said_of_cells(asked, by_table)
 
 
-def _computed(both: TwoAnswers) -> TextComputation | None:
-    """What is computed from a text, where the tables say little and a sentence fits well."""
+def computed_of(both: TwoAnswers) -> TextComputation | None:
+    """What is computed from a text or listed, where the tables say little and a sentence fits well."""
     by_table = both.by_table
     if by_table.verified or (by_table.found and (by_table.confidence or 0.0) > UNSURE_PROGRAM):
         return None
@@ -227,20 +245,22 @@ def _computed(both: TwoAnswers) -> TextComputation | None:
 
 def _from_computation(found: TextComputation, by_table: Answer, retrieval: Retrieval) -> Answer:
     sentence, value = found.sentence, found.value
-    reasons = ["Computed from numbers of a text alone."]
+    reasons = ["Said by a text alone: nothing was computed."]
+    if value is not None:
+        reasons = ["Computed from numbers of a text alone."]
     if by_table.found:
         reasons.append(f"A table may mean something else: {by_table.text[:120]}.")
     return replace(
         by_table,
-        text=text_of(value),
-        value=f"{value.number:f}",
-        unit=value.unit,
+        text=found.text,
+        value=None if value is None else f"{value.number:f}",
+        unit=found.quantities[0].unit if value is None else value.unit,
         verified=False,
         grounded=True,
         ambiguous=False,
         reasons=tuple(reasons),
         citations=(),
-        calculation=found.words,
+        calculation=None if value is None else found.words,
         alternatives=(),
         program=found.program,
         confidence=None,
@@ -255,11 +275,6 @@ def _said_of_cells(asked: AskedText, by_table: Answer) -> float:
     cells = (f"{cited.label} {cited.header}" for cited in by_table.citations[:20])
     said = frozenset(map(stem, words(" ".join([*cells, by_table.calculation or ""]))))
     return sum(weight for word, weight in asked.weights.items() if word in said) / asked.total
-
-
-def _logit(probability: float) -> float:
-    bounded = min(max(probability, 0.01), 0.99)
-    return log(bounded / (1 - bounded))
 
 
 def _nothing(retrieval: Retrieval) -> Answer:

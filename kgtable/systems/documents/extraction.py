@@ -1,93 +1,72 @@
-"""An answer's words out of passages, without a language model: the sentence that fits, and the part that is asked.
+"""An answer's words out of passages, without a language model: the likely sentences, and the part that is asked.
 
-A sentence is ranked by the weight of the question's words in it. Of the best, the answer is the quantity or the
-period that the question asks for, or else the longest part that says none of the question's own words.
+Sentences are ranked by `passage_sentences`. The parts of the likeliest ones, their quantities, their periods and what
+stands between joints, verbs and signs, are ranked by what they are and by what stands around them, by learned weights.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import accumulate
 from math import exp, log
 
-from kgtable.index.words import is_empty_word, stem, words
+from kgtable.index.words import stem
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
-from kgtable.systems.documents.asked_kinds import question_kind
-from kgtable.text.passages import sentence_spans
+from kgtable.systems.documents.asked_kinds import question_kind, question_sort
+from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
 
 _PERCENT = re.compile(r"\b(?:percent|percentage|per cent|rate|%|proportion|share of)\b", re.IGNORECASE)
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_WORD = re.compile(r"[^\W_]+(?:[-'’.&/][^\W_]+)*|\S")
+_TIME_UNITS = frozenset(["YR", "MO", "WK", "DAY", "HR", "MIN", "SEC"])
+_WORD = re.compile(r"\d[\d,]*(?:\.\d+)?(?:%|[^\W\d_]*)(?:-[^\W_]+)*|[^\W_]+(?:[-'’.&/][^\W_]+)*|\S")
+_FITTING = {
+    "amount": ("money", "percent", "number", "measure"),
+    "how-much": ("money", "percent", "number", "measure", "time"),
+    "how-long": ("time",),
+    "how-often": ("often",),
+    "when": ("period",),
+}
+"""The forms of figures that fit what is asked for; others ask for words."""
+
+_OFTEN = re.compile(
+    r"\b(?:annual|year|month|week|dai|quarter|hour)ly\b|\b(?:annual|daily|regular)\b", re.IGNORECASE
+)
 _EDGES = ("stop", "joint", "be", "asked", "and")
 _BE = frozenset(
-    ["is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "means", "represents", "will"]
-)
+    [
+        "is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "means", "represents",
+        "will", "consists", "consist", "comprises", "comprise", "comprised", "includes", "include",
+    ]
+)  # fmt: skip
 _JOINTS = frozenset(
     [
-        "to",
-        "by",
-        "of",
-        "in",
-        "on",
-        "at",
-        "for",
-        "from",
-        "with",
-        "into",
-        "as",
-        "that",
-        "which",
-        "who",
-        "when",
-        "where",
-        "because",
-        "due",
-        "based",
-        "using",
-        "including",
-        "such",
-        "under",
-        "within",
-        "than",
-        "after",
-        "before",
-        "until",
-        "if",
-        "through",
-        "over",
-        "between",
-        "during",
-        "primarily",
-        "mainly",
-        "attributable",
-        "approximately",
-        "about",
+        "to", "by", "of", "in", "on", "at", "for", "from", "with", "into", "as", "that", "which", "who",
+        "when", "where", "because", "due", "based", "using", "including", "such", "under", "within", "than",
+        "after", "before", "until", "if", "through", "over", "between", "during", "primarily", "mainly",
+        "attributable", "approximately", "about", "but", "while", "whereas", "upon", "without", "against",
+        "per", "via", "since", "so", "thereby", "resulting", "partially", "partly", "offset", "compared",
+        "driven",
     ]
-)
+)  # fmt: skip
+_OWN = frozenset(
+    [
+        "our", "its", "their", "his", "her", "this", "these", "those", "all", "any", "certain",
+    ]
+)  # fmt: skip
+_SIGNS = {
+    "word": "w", "asked": "q", "be": "B", "and": "&", "joint": "J", "a": "A", "own": "O", "adverb": "Y", "stop": ",",
+}  # fmt: skip
+_PAIRS = {"(": ")", "“": "”", "[": "]", "‘": "’"}
 MOST_WORDS = 160
 """Words of a sentence that are looked at."""
 
 LONGEST_SPAN = 60
 
-
-@dataclass(frozen=True, slots=True)
-class PassageSentence:
-    """A sentence of a passage: from where to where it stands there, and how well it fits the question."""
-
-    passage: ScoredPassage
-    start: int
-    end: int
-    fit: float
-
-    @property
-    def text(self) -> str:
-        """Its words."""
-        return self.passage.text[self.start : self.end]
+LOOKED_THROUGH = 1
+"""The likeliest sentences, whose parts are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,49 +89,6 @@ class Extract:
         return self.sentence.fit
 
 
-class AskedText:
-    """A question with the weights of its words over the passages at hand."""
-
-    def __init__(self, question: str, passages: Sequence[ScoredPassage]) -> None:
-        self.question, self.passages = question, passages
-        asked = [word for word in words(question) if not is_empty_word(word)]
-        self.stems = frozenset(map(stem, asked))
-        texts = [frozenset(map(stem, words(passage.text))) for passage in passages]
-        count = len(texts) or 1
-        self.weights = {
-            known: log(1 + (count + 1) / (1 + sum(known in text for text in texts)))
-            * (0.5 if known.isdigit() else 1)
-            for known in self.stems
-        }
-        self.years = frozenset(_YEAR.findall(question))
-
-    @cached_property
-    def total(self) -> float:
-        """The weight of all words of the question."""
-        return sum(self.weights.values()) or 1.0
-
-    def sentences(self) -> Iterator[PassageSentence]:
-        """Every sentence of the passages with its fit; headings count for the sentences below them a little."""
-        for rank, passage in enumerate(self.passages):
-            above = frozenset(map(stem, words(passage.title)))
-            spans = sentence_spans(passage.text)
-            before: frozenset[str] = frozenset()
-            for start, end in spans:
-                own = frozenset(map(stem, words(passage.text[start:end])))
-                fit = sum(
-                    weight
-                    * (1.0 if known in own else 0.35 if known in before else 0.25 if known in above else 0.0)
-                    for known, weight in self.weights.items()
-                )
-                yield PassageSentence(passage, start, end, (fit / self.total) * (0.97**rank))
-                before = own
-
-    def best_sentence(self) -> PassageSentence | None:
-        """The sentence that fits best, the first of equals; None where none has a word of the question."""
-        best = max(self.sentences(), key=lambda found: found.fit, default=None)
-        return best if best is not None and best.fit > 0 else None
-
-
 def extract(question: str, passages: Sequence[ScoredPassage]) -> Extract | None:
     """The words of the passages that answer a question; None where no sentence has to do with it.
 
@@ -161,17 +97,18 @@ def extract(question: str, passages: Sequence[ScoredPassage]) -> Extract | None:
     '$5.2 million'
     """
     asked = AskedText(question, passages)
-    sentence = asked.best_sentence()
-    if sentence is None:
-        return None
-    spans = candidate_spans(asked, sentence)
-    if not spans:
-        return None
     known = span_weights()
-    scores = [sum(known.get(name, 0.0) * value for name, value in span.features) for span in spans]
-    best = max(range(len(spans)), key=lambda at: (scores[at], -spans[at].start))
-    share = 1 / sum(exp(min(score - scores[best], 0.0)) for score in scores)
-    return replace(spans[best].extract, share=share)
+    found: Extract | None = None
+    for sentence in asked.likely_sentences(LOOKED_THROUGH):
+        spans = candidate_spans(asked, sentence)
+        if not spans:
+            continue
+        scores = [sum(known.get(name, 0.0) * value for name, value in span.features) for span in spans]
+        best = max(range(len(spans)), key=lambda at: (scores[at], -spans[at].start))
+        share = sentence.share / sum(exp(min(score - scores[best], 0.0)) for score in scores)
+        if found is None or share > found.share:
+            found = spans[best].extract(share)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +121,14 @@ class CandidateSpan:
     features: tuple[tuple[str, float], ...]
     quantity: TextQuantity | None = None
 
-    @property
-    def extract(self) -> Extract:
-        """The words as an extract."""
+    def extract(self, share: float = 0.0) -> Extract:
+        """The words as an extract with this probability."""
         return Extract(
             self.sentence.text[self.start : self.end],
             self.sentence.start + self.start,
             self.sentence,
             self.quantity,
+            share,
         )
 
 
@@ -204,30 +141,53 @@ def span_weights() -> dict[str, float]:
 def candidate_spans(asked: AskedText, sentence: PassageSentence) -> list[CandidateSpan]:
     """The parts of a sentence that may answer: its quantities, its periods, and what stands between its joints."""
     text = sentence.text
-    words = _SentenceWords(asked, text)
+    quantities = find_quantities(text)
+    periods = [(start, end) for _, start, end in find_period_mentions(text)]
     kind = question_kind(asked.question)
+    words = _SentenceWords(asked, text, [*((q.start, q.end) for q in quantities), *periods], kind)
+    fitting = _FITTING.get(kind, ())
     found: list[CandidateSpan] = []
-    for quantity in find_quantities(text):
+    for quantity in quantities:
+        first, last = words.within(quantity.start, quantity.end)
+        form = _numbered_form(quantity)
         features = (
-            (f"quantity:{kind}", 1.0),
+            *_of_form(form, fitting),
             *_of_quantity(asked, text, quantity, kind),
-            *words.surroundings("quantity", *words.within(quantity.start, quantity.end), kind),
+            *words.features(first, last),
         )
         found.append(CandidateSpan(sentence, quantity.start, quantity.end, features, quantity))
-    for _, start, end in find_period_mentions(text):
-        stated = text[start:end] in asked.question
+    for start, end in periods:
+        first, last = words.within(start, end)
         features = (
-            (f"period:{kind}", 1.0),
-            ("period:stated", float(stated)),
-            *words.surroundings("period", *words.within(start, end), kind),
+            *_of_form("period", fitting),
+            (f"form:period:{kind}", 1.0),
+            ("period:stated", float(text[start:end] in asked.question)),
+            *words.features(first, last),
         )
         found.append(CandidateSpan(sentence, start, end, features))
+    known = {(span.start, span.end) for span in found}
+    within = [_numbered_form(quantity) for quantity in quantities]
     for first, last in words.parts():
         start, end = words.places[first][0], words.places[last - 1][1]
+        if (start, end) in known:
+            continue
+        inside = {
+            form
+            for form, quantity in zip(within, quantities, strict=True)
+            if start <= quantity.start and quantity.end <= end
+        }
+        if any(start <= since and to <= end for since, to in periods):
+            inside.add("period")
+        if _OFTEN.search(text, start, end):
+            inside.add("often")
         features = (
-            *words.of_part(first, last, kind),
-            *words.surroundings("", first, last, kind),
-            *words.shares(first, last, kind),
+            (f"form:words:{kind}", 1.0),
+            ("form:words", 1.0),
+            ("words-for-figure", float(bool(fitting))),
+            ("has-fitting", float(bool(inside.intersection(fitting)))),
+            ("lacks-fitting", float(bool(fitting) and not inside.intersection(fitting))),
+            *((f"has:{form}:{kind}", 1.0) for form in sorted(inside)),
+            *words.features(first, last),
         )
         found.append(CandidateSpan(sentence, start, end, features))
     return found
@@ -236,7 +196,10 @@ def candidate_spans(asked: AskedText, sentence: PassageSentence) -> list[Candida
 class _SentenceWords:
     """The words of a sentence: where they stand, what each is to the question, and how much it weighs there."""
 
-    def __init__(self, asked: AskedText, text: str) -> None:
+    def __init__(self, asked: AskedText, text: str, figures: Sequence[tuple[int, int]], kind: str) -> None:
+        self._kind, self._sort = kind, question_sort(kind)
+        self._of_starts: dict[int, tuple[tuple[str, float], ...]] = {}
+        self._of_ends: dict[int, tuple[tuple[str, float], ...]] = {}
         self.places = [match.span() for match in _WORD.finditer(text)][:MOST_WORDS]
         self._asked, self._text = asked, text
         self._words = [text[start:end].lower() for start, end in self.places]
@@ -244,6 +207,9 @@ class _SentenceWords:
         weights = (asked.weights.get(stem(word), 0.0) for word in self._words)
         self._weight = list(accumulate(weights, initial=0.0))
         self._asked_before = list(accumulate((kind == "asked" for kind in self._kinds), initial=0))
+        lists = (kind == "and" or word == "," for kind, word in zip(self._kinds, self._words, strict=True))
+        self._lists = list(accumulate(lists, initial=0))
+        self._figures = [self.within(start, end) for start, end in figures]
 
     def within(self, start: int, end: int) -> tuple[int, int]:
         """The numbers of the first word of a place in the text, and of the one behind it."""
@@ -256,87 +222,175 @@ class _SentenceWords:
         kinds, count = self._kinds, len(self._kinds)
         if not count:
             return
-        starts = [
+        starts = {
             0,
-            *(at for at in range(1, count) if kinds[at - 1] != "word" or kinds[at] in ("a", "joint")),
-        ]
-        ends = [*(at for at in range(1, count) if kinds[at] in _EDGES), count]
-        for first in starts:
-            for last in ends:
+            *(
+                at
+                for at in range(1, count)
+                if kinds[at - 1] != "word" or kinds[at] in ("a", "own", "joint", "adverb")
+            ),
+            *(first for first, last in self._figures if first < last),
+        }
+        ends = {
+            *(at for at in range(1, count) if kinds[at] in _EDGES),
+            *(last for _, last in self._figures),
+            count,
+        }
+        for first in sorted(starts):
+            for last in sorted(ends):
                 if not first < last <= first + LONGEST_SPAN:
                     continue
-                if kinds[last - 1] not in ("stop", "joint", "and") and kinds[first] not in ("stop", "and"):
+                if kinds[last - 1] in ("stop", "joint", "and", "a", "own") and not self._closes(last - 1):
+                    continue
+                if kinds[first] not in ("stop", "and") or self._words[first] in _PAIRS:
                     yield first, last
 
-    def surroundings(self, of: str, first: int, last: int, kind: str) -> Iterator[tuple[str, float]]:
-        """The words at the edges of a part, and how far the question's words are from it."""
-        count = len(self._words)
-        if first > 0 and self._kinds[first - 1] not in ("word", "asked"):
-            yield f"{of}behind:{self._words[first - 1]}", 1.0
-            yield f"{of}behind:{self._words[first - 1]}:{kind}", 1.0
-        if first < count and self._kinds[first] not in ("word", "asked"):
-            yield f"{of}first:{self._words[first]}", 1.0
-            yield f"{of}first:{self._words[first]}:{kind}", 1.0
-        if last < count and self._kinds[last] not in ("word", "asked"):
-            yield f"{of}before:{self._words[last]}", 1.0
-            yield f"{of}before:{self._words[last]}:{kind}", 1.0
-        if first > 0:
-            nearest = next((at for at in range(first - 1, -1, -1) if self._kinds[at] == "asked"), None)
-            away = None if nearest is None else first - 1 - nearest
-            yield f"{of}away:{away if away is None else min(away, 6)}", 1.0
-            yield f"{of}away:{away if away is None else min(away, 3)}:{kind}", 1.0
-        if last < count:
-            nearest = next((at for at in range(last, count) if self._kinds[at] == "asked"), None)
-            yield f"{of}ahead:{nearest if nearest is None else min(nearest - last, 3)}", 1.0
+    def _closes(self, at: int) -> bool:
+        return self._words[at] in _PAIRS.values()
 
-    def shares(self, first: int, last: int, kind: str) -> Iterator[tuple[str, float]]:
-        """How much of the question's weight stands before, in and behind a part."""
-        weight, total = self._weight, self._asked.total
-        for name, share in (
-            ("weight-before", weight[first]),
-            ("weight-inside", weight[last] - weight[first]),
-            ("weight-behind", weight[-1] - weight[last]),
-        ):
-            yield name, share / total
-            yield f"{name}:{kind}", share / total
+    def features(self, first: int, last: int) -> Iterator[tuple[str, float]]:
+        """All that is said of a part: of where it begins, where it ends, and what is between."""
+        if first not in self._of_starts:
+            self._of_starts[first] = tuple(self._of_start(first))
+        if last not in self._of_ends:
+            self._of_ends[last] = tuple(self._of_end(last))
+        yield from self._of_starts[first]
+        yield from self._of_ends[last]
+        yield from self._of_part(first, last)
 
-    def of_part(self, first: int, last: int, kind: str) -> Iterator[tuple[str, float]]:
-        """The length of a part, what kinds of words it has and stands between."""
-        kinds, count, length = self._kinds, len(self._kinds), last - first
+    def _of_start(self, first: int) -> Iterator[tuple[str, float]]:
+        """The words before a part and its first one, and what stands between it and the question's words before."""
+        kinds, count, kind, sort = self._kinds, len(self._kinds), self._kind, self._sort
+        before = kinds[first - 1] if first else "start"
+        begins = kinds[first] if first < count else "end"
+        if first and before not in ("word", "asked"):
+            yield f"behind:{self._words[first - 1]}", 1.0
+            yield f"behind:{self._words[first - 1]}:{sort}", 1.0
+        if begins not in ("word", "asked", "end"):
+            yield f"first:{self._words[first]}", 1.0
+            yield f"first:{self._words[first]}:{sort}", 1.0
+        yield f"after:{before}:{kind}", 1.0
+        yield f"after:{before}:{begins}", 1.0
+        yield f"begins:{begins}", 1.0
+        yield f"begins:{begins}:{kind}", 1.0
+        yield "capital", float(first < count and self._text[self.places[first][0]].isupper())
+        yield f"capital:{sort}", float(first < count and self._text[self.places[first][0]].isupper())
+        nearest = next((at for at in range(first - 1, -1, -1) if kinds[at] == "asked"), None)
+        away = "none" if nearest is None else str(min(first - 1 - nearest, 6))
+        between = "none" if nearest is None else self._signs(nearest + 1, first)
+        yield f"away:{away}", 1.0
+        yield f"away:{away}:{sort}", 1.0
+        yield f"between:{between}", 1.0
+        yield f"between:{between}:{sort}", 1.0
+        yield "weight-before", self._weight[first] / self._asked.total
+        yield f"weight-before:{kind}", self._weight[first] / self._asked.total
+        edge = next((at + 1 for at in range(first - 1, -1, -1) if kinds[at] in ("asked", "be")), 0)
+        skipped = self._lists[first] - self._lists[edge]
+        yield "members-before", float(min(skipped, 3))
+        yield f"members-before:{sort}", float(skipped > 0)
+
+    def _of_end(self, last: int) -> Iterator[tuple[str, float]]:
+        """The word behind a part, and how far the question's words are."""
+        kinds, count, kind, sort = self._kinds, len(self._kinds), self._kind, self._sort
+        until = kinds[last] if last < count else "end"
+        if until not in ("word", "asked", "end"):
+            yield f"before:{self._words[last]}", 1.0
+            yield f"before:{self._words[last]}:{sort}", 1.0
+        yield f"until:{until}:{kind}", 1.0
+        yield f"until:{until}:{kinds[last - 1] if last else 'start'}", 1.0
+        nearest = next((at for at in range(last, count) if kinds[at] == "asked"), None)
+        yield f"ahead:{nearest if nearest is None else min(nearest - last, 3)}", 1.0
+        behind = (self._weight[-1] - self._weight[last]) / self._asked.total
+        yield "weight-behind", behind
+        yield f"weight-behind:{kind}", behind
+        yield "missed", (self._asked_before[-1] - self._asked_before[last]) / (self._asked_before[-1] or 1)
+        yield f"member-behind:{sort}", float(until == "and" or (last < count and self._words[last] == ","))
+        if last + 1 < count and self._words[last] == ",":
+            yield f"comma-then:{self._words[last + 1] if kinds[last + 1] != 'word' else 'word'}", 1.0
+
+    def _signs(self, first: int, last: int) -> str:
+        """What kinds of words stand there: up to four, of more whether there are verbs or commas."""
+        if last - first > 4:
+            inside = set(self._kinds[first:last])
+            return f"long{'B' if 'be' in inside else ''}{',' if 'stop' in inside else ''}"
+        return "".join(_SIGNS[kind] for kind in self._kinds[first:last])
+
+    def _of_part(self, first: int, last: int) -> Iterator[tuple[str, float]]:
+        """The length of a part, and what kinds of words it has."""
+        kinds, count, length = self._kinds, len(self._kinds), max(last - first, 1)
+        kind, sort = self._kind, self._sort
         inside, asked = kinds[first:last], self._asked_before
         overlap = asked[last] - asked[first]
-        text = self._text[self.places[first][0] : self.places[last - 1][1]]
-        yield f"after:{'start' if first == 0 else kinds[first - 1]}:{kind}", 1.0
-        yield f"until:{'end' if last == count else kinds[last]}:{kind}", 1.0
-        yield f"begins:{kinds[first]}", 1.0
-        yield f"begins:{kinds[first]}:{kind}", 1.0
+        text = self._text[self.places[first][0] : self.places[last - 1][1]] if first < last else ""
         yield "length", length / 10
         yield f"length:{kind}", log(length)
-        yield f"one-word:{kind}", float(length == 1)
+        yield f"one-word:{sort}", float(length == 1)
         yield f"short:{kind}", float(length <= 3)
         yield f"long:{kind}", float(length > 12)
         yield f"overlap:{kind}", overlap / length
+        yield "overlap", overlap / length
+        yield "nothing-new", float(overlap == length)
         yield "overlaps", min(overlap, 5)
-        yield f"whole:{kind}", float(first == 0 and last >= count - 1)
+        weight = (self._weight[last] - self._weight[first]) / self._asked.total
+        yield f"weight-inside:{kind}", weight
+        whole = first == 0 and last >= count - 1
+        yield f"whole:{kind}", float(whole)
+        yield "whole", float(whole)
+        yield "whole-weight", weight if whole else 0.0
         yield f"tail:{kind}", float(first > 0 and last >= count - 1)
-        yield "missed", (asked[-1] - asked[last]) / (asked[-1] or 1)
-        yield "capital", float(text[0].isupper())
+        yield "subject-and-verb", float(not whole and overlap > 0 and "be" in inside)
         yield "commas", float(text.count(","))
+        yield "torn", float(_is_torn(text))
         for name, has in (("verb", "be" in inside), ("digit", any(sign.isdigit() for sign in text))):
             yield name, float(has)
             yield f"{name}:{kind}", float(has)
+        if sort == "name" and first < last:
+            words = [self._text[start:end] for start, end in self.places[first:last]]
+            capitals = sum(word[0].isupper() for word in words)
+            yield "name", capitals / length
+            yield f"name:{kind}", capitals / length
+
+
+def _is_torn(text: str) -> bool:
+    """Whether brackets or quotation marks are opened and not closed, or the other way round."""
+    return any(text.count(one) != text.count(other) for one, other in _PAIRS.items() if one != "‘")
+
+
+def _of_form(form: str, fitting: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Whether a figure is what is asked for."""
+    return (
+        (f"form:{form}", 1.0),
+        ("form:figure", 1.0),
+        ("is-fitting", float(form in fitting)),
+        ("is-other", float(bool(fitting) and form not in fitting)),
+        ("figure-for-words", float(not fitting)),
+    )
+
+
+def _numbered_form(quantity: TextQuantity) -> str:
+    """What kind of quantity it is: money, a share, a length of time, a number of a unit, or a mere number."""
+    unit = quantity.unit
+    if unit is None:
+        return "number"
+    if unit.startswith("CCY_"):
+        return "money"
+    return "percent" if unit == "PERCENT" else "time" if unit in _TIME_UNITS else "measure"
 
 
 def _of_quantity(
     asked: AskedText, text: str, quantity: TextQuantity, kind: str
 ) -> tuple[tuple[str, float], ...]:
-    money = bool(quantity.unit and quantity.unit.startswith("CCY_"))
-    percent = quantity.unit == "PERCENT"
+    form = _numbered_form(quantity)
     in_period = bool(quantity.period and any(year in quantity.period for year in asked.years))
+    behind = _WORD.findall(text[quantity.end : quantity.end + 40])[:3]
+    counted = form == "number" and any(stem(word.lower()) in asked.stems for word in behind)
     return (
+        ("form:quantity", 1.0),
+        (f"form:quantity:{kind}", 1.0),
+        (f"form:{form}:{kind}", 1.0),
+        (f"counted:{kind}", float(counted)),
         ("quantity:stated", float(quantity.text.strip("$€£% ") in asked.question)),
-        (f"money:{kind}", float(money)),
-        (f"percent:{bool(_PERCENT.search(asked.question))}", float(percent)),
+        (f"percent:{bool(_PERCENT.search(asked.question))}", float(form == "percent")),
         ("quantity:period", float(in_period)),
         ("quantity:other-period", float(bool(asked.years) and bool(quantity.period) and not in_period)),
         ("quantity:near", _nearness(asked, text, quantity)),
@@ -355,6 +409,10 @@ def _token_kind(asked: AskedText, word: str) -> str:
         return "joint"
     if lowered in ("a", "an", "the"):
         return "a"
+    if lowered in _OWN:
+        return "own"
+    if lowered.endswith("ly") and len(lowered) > 4:
+        return "adverb"
     return "word" if lowered[0].isalnum() or lowered[0] in "$€£" else "stop"
 
 

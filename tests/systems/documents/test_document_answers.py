@@ -145,6 +145,10 @@ def test_numbers_of_a_text_are_computed_with(tmp_path: Path) -> None:
         assert opened.run(mean.program).to_json()["value"] == "22000000"
         assert answer_card(mean, opened)["words"] == mean.calculation
         assert ask("What was the change in wages between 2017 and 2019?").value != "4000000"
+        listed = ask("What were the wages of the mill in 2018 and 2019, respectively?")
+        assert (listed.text, listed.value, listed.unit) == ("$20 million; $24 million", None, "CCY_USD")
+        assert not listed.verified
+        assert listed.passages[0].words.startswith("Wages of the mill")
 
 
 def step(subquery: str = "", answer: str = "") -> dict[str, str]:
