@@ -188,7 +188,9 @@ def main() -> None:
                 if name == "build" and not fault and not status:
                     again, told = run(todo_here["ask"])
                     outcomes[f"build, then ask: {'right' if not again else 'refused'}"] += 1
-                    fault = faults(again, told)
+                    fault = (
+                        faults(again, told) or (again and f"then not answered: {told.strip()[:200]}") or ""
+                    )
                     said = told
                 outcomes[
                     f"{name}: {'done' if not status else 'refused in a line' if not fault else 'fault'}"

@@ -65,6 +65,12 @@ def _unused_operators(found: Interpretation) -> str:
     return f"Not accounted for: {', '.join(dict.fromkeys(unused))}." if unused else ""
 
 
+def _cut_off(found: Interpretation) -> str:
+    question = found.question
+    rest = question.text[question.tokens[-1].end :] if question.tokens else ""
+    return "The end of the question was not read: it is too long." if any(map(str.isalnum, rest)) else ""
+
+
 def _other_reading(found: Interpretation) -> str:
     if not found.rivals:
         return ""
@@ -284,7 +290,7 @@ def _number_not_asked(found: Interpretation) -> str:
         return ""
     link = found.source.link(target)
     does = _WHAT_DOES.match(question.lower)  # what follows is a verb
-    asked = link.key or not does and (target.label or link.mask & question.head)
+    asked = link.key or (not does and (target.label or link.mask & question.head))
     return "" if asked else f"The question does not ask for {target.name}."
 
 
@@ -483,6 +489,7 @@ def _unsure(found: Interpretation) -> str:
 
 _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     missing_words,
+    _cut_off,
     _unused_operators,
     _other_reading,
     _chosen_by_the_answer,

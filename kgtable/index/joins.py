@@ -44,6 +44,10 @@ COMMON_VALUE = 100
 LARGEST_BLOCK = 60
 """Tables of one heading, or columns of one header, beyond which these bring no pairs together."""
 
+MOST_KIN_PAIRS = 4_000_000
+"""Pairs of columns and keys that a heading, the beginning of an id or a small folder may bring together. Where there
+would be more, the widest of these tables are left to what their values and headers have in common."""
+
 FUZZY_FROM = 85.0
 """The similarity of two spellings (rapidfuzz's ratio of sorted words) from which they match."""
 
@@ -294,10 +298,20 @@ class JoinFinder:
                 tables[name].append(table)
         for members in tables.values():
             if len(members) <= LARGEST_BLOCK:
-                yield from self._within(
-                    [[c for table in members for c in self._profiles.of_table[table] if _refers(c)]],
-                    largest=len(self._profiles.columns),
-                )
+                yield from self._within([self._columns_of(members)], largest=len(self._profiles.columns))
+
+    def _columns_of(self, tables: Sequence[int]) -> list[ColumnProfile]:
+        """The columns that may refer, of the narrowest tables whose columns and keys make at most `MOST_KIN_PAIRS`."""
+        of_table = self._profiles.of_table
+        found: list[ColumnProfile] = []
+        keys = 0
+        for table in sorted(tables, key=lambda table: (len(of_table[table]), table)):
+            own = [column for column in of_table[table] if _refers(column)]
+            keys += sum(column.number in self._key_numbers for column in own)
+            if (len(found) + len(own)) * keys > MOST_KIN_PAIRS:
+                break
+            found += own
+        return found
 
     def _within(
         self, blocks: Iterable[Sequence[ColumnProfile]], largest: int = LARGEST_BLOCK

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from rapidfuzz import fuzz
@@ -34,6 +34,9 @@ LEAST_KNOWN = 0.5
 
 KNOWN_UNTITLED = 3
 """So many equal headers make up for a title that is missing."""
+
+WIDEST = 400
+"""Columns of a table beyond which a column is compared only with that of its name and that at its place."""
 
 NEAREST = 20
 """Tables of like headers that are compared with a table."""
@@ -170,11 +173,12 @@ class UnionFinder:
         None where a column has no partner. A column without a header takes whatever of its kind is left, best at its
         own place.
         """
+        if _are_alike(ours, theirs):
+            return 1.0, len(ours), tuple(column.index for column in theirs)
         scores = [
-            (self._likeness(one, other), -abs(one.index - other.index), at, place)
-            for at, one in enumerate(ours)
-            for place, other in enumerate(theirs)
-            if _like_forms(one, other)
+            (self._likeness(ours[at], theirs[place]), -abs(ours[at].index - theirs[place].index), at, place)
+            for at, place in _compared_places(ours, theirs)
+            if _like_forms(ours[at], theirs[place])
         ]
         scores.sort(key=lambda score: (-score[0], -score[1], score[2]))
         partners: dict[int, int] = {}
@@ -206,6 +210,29 @@ class UnionFinder:
 
 UNKNOWN = 0.3
 """The likeness of columns of which one has no header: they become partners where no better one is there."""
+
+
+def _are_alike(ours: Sequence[ColumnProfile], theirs: Sequence[ColumnProfile]) -> bool:
+    """Whether both have the same known headers in the same order: each column's partner stands at its own place."""
+    return all(
+        one.name.strip().casefold() == other.name.strip().casefold() and not _is_unknown(one, other)
+        for one, other in zip(ours, theirs, strict=True)
+    )
+
+
+def _compared_places(
+    ours: Sequence[ColumnProfile], theirs: Sequence[ColumnProfile]
+) -> Iterator[tuple[int, int]]:
+    """The columns of either that may be partners: all of tables up to `WIDEST`."""
+    if len(ours) <= WIDEST:
+        yield from product(range(len(ours)), range(len(theirs)))
+        return
+    named: dict[str, list[int]] = defaultdict(list)
+    for place, column in enumerate(theirs):
+        named[column.name.strip().casefold()].append(place)
+    for at, column in enumerate(ours):
+        alike = named.get(column.name.strip().casefold(), [])
+        yield from ((at, place) for place in dict.fromkeys([at, *alike[:1]]))
 
 
 def _is_unknown(one: ColumnProfile, other: ColumnProfile) -> bool:

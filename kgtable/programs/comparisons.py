@@ -419,12 +419,19 @@ class Comparisons(Grammar):
 
     def _opposed(self) -> list[tuple[ColumnView, ColumnView, int]]:
         """Pairs of measures that share a word of the question and differ in another: *goals for*, *goals against*."""
-        source = self.source
+        tokens = self.question.tokens
+        asked = {token.stem for token in tokens}
+        named = [
+            view
+            for view in self.source.columns
+            if view.measure and len(view.stems) == 2 and not asked.isdisjoint(view.stems)
+        ]
         found = []
-        for one, other in combinations([view for view in source.columns if view.measure], 2):
-            shared = set(one.stems) & set(other.stems)
-            if shared and len(one.stems) == len(other.stems) == 2:
-                mask = Question._all(1 << t.index for t in self.question.tokens if t.stem in shared)
-                if mask:
-                    found.append((one, other, mask))
-        return found[:2]
+        for one, other in combinations(named, 2):
+            shared = asked & set(one.stems) & set(other.stems)
+            if shared:
+                mask = Question._all(1 << token.index for token in tokens if token.stem in shared)
+                found.append((one, other, mask))
+                if len(found) == 2:  # a table may have thousands of such columns
+                    break
+        return found

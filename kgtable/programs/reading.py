@@ -38,6 +38,10 @@ from kgtable.values.unit_phrases import parse_unit_phrase
 from kgtable.values.units import SCALE_LETTERS
 
 MOST_TOKENS = 120
+"""Tokens of a question that are read."""
+
+MOST_PARTS = 8
+"""Questions in one text that are answered one by one."""
 
 _TOKEN = re.compile(
     r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|s)?(?![^\W\d_])|[^\W_]+(?:['’](?!s\b)[^\W_]+)*(?:['’]s\b)?|%|[€£$¥]"
@@ -317,6 +321,8 @@ class Question:
             if match["half"]:
                 hour = hour % 12 + (12 if match["half"] == "p" else 0)
             mask = self.mask(*match.span())
+            if not mask:  # behind the last token that is read
+                break
             mention = TimeMention(
                 f"{hour:02d}:{match['minute'] or match['minute2'] or '00'}", mask, full_mask=mask
             )
@@ -505,10 +511,10 @@ class Question:
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
-        """The question, or the several questions that stand in it as sentences of their own."""
+        """The question, or the several questions, up to `MOST_PARTS`, that stand in it as sentences of their own."""
         pieces = [piece.strip() for piece in _SENTENCE.split(self.text) if piece and piece.strip()]
         asking = [piece for piece in pieces if len(piece.split()) >= 3]
-        if len(asking) < 2 or len(asking) != len(pieces):
+        if not 2 <= len(asking) <= MOST_PARTS or len(asking) != len(pieces):
             return (self.text,)
         return tuple(asking)
 

@@ -33,6 +33,9 @@ from kgtable.programs.scalars import Datum, text_of
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
 
+MOST_KEY_COLUMNS = 200
+"""Columns of a table that are compared with those of another one for a key."""
+
 KEY_WORDS = frozenset({"id", "code", "key", "sku", "number", "no"})
 _KEYS: WeakKeyDictionary[TableIndex, WeakKeyDictionary[TableIndex, TableKey | None]] = WeakKeyDictionary()
 
@@ -322,25 +325,22 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
     kin = _kinship(left, right)
     if [view.stems for view in left.columns] == [view.stems for view in right.columns]:
         return None
-    for one in left.columns:
-        for other in right.columns:
-            if (
-                one.kind in (ValueKind.DATE, ValueKind.TRUTH, ValueKind.DURATION)
-                or ColumnRole.ORDINAL in (one.role, other.role)
-                or one.distinct < 2
-                or other.distinct < 2
-            ):
-                continue
+    known: dict[tuple[TableIndex, int], frozenset[str]] = {}
+    others = _key_columns(right)
+    for one in _key_columns(left):
+        if one.kind in (ValueKind.DATE, ValueKind.TRUTH, ValueKind.DURATION):
+            continue
+        for other in others:
             same = bool(one.stems) and one.stems == other.stems
-            keyed = ColumnRole.IDENTIFIER in (one.role, other.role) or {"id", "code", "key", "sku"} & {
-                *one.stems,
-                *other.stems,
-            }
+            keyed = _is_keyed(one) or _is_keyed(other)
             if not same and not keyed and not (one.kind is ValueKind.TEXT and other.kind is ValueKind.TEXT):
                 continue
             if not keyed and ValueKind.QUANTITY in (one.kind, other.kind):
                 continue
-            first, second = _texts(left, one), _texts(right, other)
+            for index, view in ((left, one), (right, other)):
+                if (index, view.place) not in known:
+                    known[index, view.place] = _texts(index, view)
+            first, second = known[left, one.place], known[right, other.place]
             if not first or not second:
                 continue
             common = len(first & second)
@@ -348,7 +348,7 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
             unique = one.distinct >= one.filled or other.distinct >= other.filled
             if share < 0.5 or common < 2 or not unique:
                 continue
-            numeric = all(text.isdigit() for text in list(first)[:20])
+            numeric = all(text.isdigit() for text in first)
             if numeric and not (same or keyed):
                 continue
             named = _names(one, right) or _names(other, left)
@@ -360,6 +360,17 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
                         "join:share": share, "join:numeric": float(numeric)}  # fmt: skip
                 best = score, TableKey(one.ref, other.ref, told)
     return None if best is None else best[1]
+
+
+def _key_columns(index: TableIndex) -> list[ColumnView]:
+    """The columns that may be a key or refer to one; of a very wide table those called a key, then the first."""
+    found = [view for view in index.columns if view.role is not ColumnRole.ORDINAL and view.distinct >= 2]
+    chosen = sorted(found, key=lambda view: (not _is_keyed(view), view.place))[:MOST_KEY_COLUMNS]
+    return sorted(chosen, key=lambda view: view.place)
+
+
+def _is_keyed(view: ColumnView) -> bool:
+    return view.role is ColumnRole.IDENTIFIER or not {"id", "code", "key", "sku"}.isdisjoint(view.stems)
 
 
 def _kinship(left: TableIndex, right: TableIndex) -> float:

@@ -9,6 +9,8 @@ import pytest
 from kgtable.answering.by_rules import RankedAnswer, answer_by_programs
 from kgtable.errors import UnitMismatchError
 from kgtable.programs.relation import Relation
+from kgtable.programs.relation_index import index_of
+from kgtable.programs.sources import MOST_KEY_COLUMNS, _key_columns, shared_key
 from kgtable.programs.table_relation import relation_of
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
@@ -347,3 +349,38 @@ def test_units_that_do_not_fit_are_never_an_error_of_the_question(
     answer = ask("Which item is over $50?", FLEA)
     assert (answer.best, answer.verified, answer.text) == (None, False, "")
     assert answer.reasons
+
+
+def test_what_is_cut_off_is_never_verified() -> None:
+    question = "What is the average salary in IT?"
+    assert ask(question, STAFF).verified
+    answer = ask(f"{question[:-1]} {'of the ' * 80} people who were hired after 2014?", STAFF)
+    assert not answer.verified
+    assert "The end of the question was not read: it is too long." in answer.reasons
+
+
+def test_tables_of_very_many_columns_are_asked_without_comparing_all_of_them() -> None:
+    width = 2_000
+    towns = ("Bath", "York", "Ely")
+    rates = [
+        relation(
+            name,
+            ("Town", *(f"{word} {n}" for n in range(width))),
+            *((town, *(f"{name} {n + row}" for n in range(width))) for row, town in enumerate(towns)),
+        )
+        for name, word in (("north", "Code"), ("south", "Sign"))
+    ]
+    left, right = map(index_of, rates)
+    assert len(_key_columns(left)) == len(_key_columns(right)) == MOST_KEY_COLUMNS
+    key = shared_key(left, right)
+    assert key is not None
+    assert (key.left, key.right) == (left.columns[0].ref, right.columns[0].ref)
+
+
+def test_measures_that_differ_in_a_word_are_found_among_very_many() -> None:
+    header = ("Club", "Goals for", "Goals against", *(f"Cost {n}" for n in range(3_000)))
+    rows = [
+        (club, str(30 + n), str(20 - n), *(["7"] * 3_000)) for n, club in enumerate(("Aldo", "Brix", "Cato"))
+    ]
+    answer = ask("What is the goal difference of Brix?", relation("league", header, *rows))
+    assert answer.text == "12"

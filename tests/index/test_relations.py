@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyoxigraph as ox
 import pytest
 
@@ -10,10 +11,18 @@ from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.column_profiles import header_words, key_of
+from kgtable.index.column_profiles import (
+    ColumnProfile,
+    TableHead,
+    TableProfiles,
+    ValueForm,
+    header_words,
+    key_of,
+)
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.joins import fuzzy_pairs
+from kgtable.index.joins import MOST_KIN_PAIRS, JoinFinder, fuzzy_pairs
 from kgtable.index.relations import FILE, TableRelations, stated_relations
+from kgtable.index.unions import _compared_places
 from tests.index.sample_graph import build, load_words
 
 TABLES = {
@@ -187,3 +196,37 @@ def test_parts_are_found_where_headers_or_a_title_are_missing(tmp_path: Path) ->
     assert ("one.Club ID", "seats.Column 1") in {
         pair for left, right in columns(relations) for pair in ((left, right), (right, left))
     }
+
+
+def wide(tables: int, width: int) -> TableProfiles:
+    """Tables of columns of three keys each, which have nothing in common but their folder."""
+    names = tuple(f"n{place}" for place in range(width))
+    heads = tuple(TableHead(f"t{table}", "", (), names) for table in range(tables))
+    columns = tuple(
+        ColumnProfile(
+            number, number // width, number % width, f"{number}", (), ValueForm.TEXT, 3, values, 0.0
+        )
+        for number in range(tables * width)
+        for values in [np.arange(3 * number, 3 * number + 3, dtype=np.int32)]
+    )
+    return TableProfiles(heads, columns, tuple(f"key {n}" for n in range(3 * len(columns))))
+
+
+def test_tables_of_very_many_columns_are_not_compared_column_by_column() -> None:
+    narrow, broad = wide(3, 20), wide(2, 2_500)
+    finder = JoinFinder(narrow)
+    assert list(finder.candidates()) == []
+    assert finder.looked_at == 60 * 40
+    finder = JoinFinder(broad)
+    assert list(finder.candidates()) == []
+    assert finder.looked_at <= MOST_KIN_PAIRS
+
+
+def test_wide_parts_of_one_table_are_found_by_their_headers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relations: TableRelations
+) -> None:
+    monkeypatch.setattr("kgtable.index.unions.WIDEST", 1)
+    found = TableRelations.open(build(written(tmp_path / "tables"), tmp_path / "kg").index_path)
+    assert found.unions == relations.unions
+    one, other = wide(2, 3_000).of_table
+    assert len(list(_compared_places(one, other))) == 3_000

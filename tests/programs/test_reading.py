@@ -8,7 +8,7 @@ import pytest
 
 from kgtable.programs.algebra import Relator
 from kgtable.programs.english import unit_named
-from kgtable.programs.reading import Question
+from kgtable.programs.reading import MOST_PARTS, MOST_TOKENS, Question
 
 
 def words(question: Question, mask: int) -> str:
@@ -78,6 +78,12 @@ def test_what_is_asked_for(text: str, wh: str) -> None:
 def test_several_questions_in_one() -> None:
     assert len(Question.read("Who won the race? Also, who came second in it?").parts) == 2
     assert len(Question.read("Who won the race of St. Moritz?").parts) == 1
+    assert len(Question.read("who won the race? " * MOST_PARTS).parts) == MOST_PARTS
+    assert len(Question.read("who won the race? " * 500).parts) == 1
+
+
+def test_times_behind_the_last_token_that_is_read_are_left_out() -> None:
+    assert len(Question.read("12:30 " * 2_000).clocks) == MOST_TOKENS // 2
 
 
 def test_units_are_no_ordinary_words() -> None:

@@ -12,6 +12,7 @@ import pytest
 import kgtable
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
+from kgtable.server.views.answer_card import LONGEST_TEXT
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
 from tests.server.serving import Running, running
 
@@ -113,3 +114,12 @@ def test_nothing_runs_in_a_browser(hostile: Running) -> None:
         assert browser.hosts() <= {hostile.url.split("/")[2]}
     finally:
         browser.close()
+
+
+def test_an_answer_repeats_only_the_beginning_of_a_long_cell(hostile: Running) -> None:
+    answer = hostile.client.post("/api/ask", json={"question": "What is the text of a?"})
+    assert answer.status_code == 200
+    assert len(answer.content) < 1_000_000
+    texts = [triple["object"] for triple in answer.json()["triples"] if triple["object"].startswith("xxx")]
+    assert texts
+    assert {len(text) for text in texts} == {LONGEST_TEXT + 1}

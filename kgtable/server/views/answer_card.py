@@ -28,6 +28,11 @@ MOST_CELLS_COMPILED = 200_000
 """Cells of the tables that a program may read to be compiled to SPARQL while the reader waits."""
 
 SHOWN_TERMS = 60
+LONGEST_TEXT = 20_000
+"""Characters of a cell that an answer repeats; its page and ``/api/cells`` give the whole."""
+
+_LEFT_WHOLE = frozenset(("prompt", "program", "sparql", "queries"))
+
 LONGEST_PROMPT = 200_000
 NEAREST = 6
 """Tables named where there is no answer, or as the first that were found."""
@@ -64,6 +69,17 @@ def answer_card(answer: Answer, graph: KnowledgeGraph) -> dict[str, Any]:
             "queries": [*_cited_query(answer), *(() if found is None else found.queries)],
         },
     }
+
+
+def shortened(value: Any) -> Any:
+    """A JSON value whose texts of cells are cut after `LONGEST_TEXT`; prompts, programs and queries are left whole."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…"
+    if isinstance(value, Mapping):
+        return {key: part if key in _LEFT_WHOLE else shortened(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [shortened(part) for part in value]
+    return value
 
 
 def weak(answer: Answer) -> bool:

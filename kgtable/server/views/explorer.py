@@ -30,7 +30,7 @@ from kgtable.server.views import (
     table_list,
     table_windows,
 )
-from kgtable.server.views.answer_card import answer_card, found_tables
+from kgtable.server.views.answer_card import answer_card, found_tables, shortened
 from kgtable.server.views.suggested_questions import standalone
 
 Tell: TypeAlias = Callable[[str, Any], None]
@@ -38,7 +38,8 @@ Tell: TypeAlias = Callable[[str, Any], None]
 
 def retrieve(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """The best triples and tables for a question, as ``kgtable retrieve --format json`` prints them."""
-    return graph.retrieve(job["question"], job["k"], job["method"]).to_json()
+    found: dict[str, Any] = shortened(graph.retrieve(job["question"], job["k"], job["method"]).to_json())
+    return found
 
 
 def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -61,7 +62,8 @@ def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
             on_text=lambda text: tell("text", {"text": text}),
             **options,
         )
-    return {**answer.to_json(), **answer_card(answer, graph)}
+    shown: dict[str, Any] = shortened({**answer.to_json(), **answer_card(answer, graph)})
+    return shown
 
 
 _STAGES = {
