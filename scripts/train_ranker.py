@@ -52,12 +52,13 @@ SPLITS = (
     ("meadow", "dev"),
     ("island", "dev"),
     ("marsh", "dev"),
+    ("fen", "dev"),
 )
 OWN = {
     "questions": "questions",
     **{
         name: f"questions/{name}"
-        for name in ("town", "valley", "coast", "summit", "meadow", "island", "marsh")
+        for name in ("town", "valley", "coast", "summit", "meadow", "island", "marsh", "fen")
     },
 }
 """The folders under ``tests/`` with kgtable's own invented tables and questions, all of them for training."""

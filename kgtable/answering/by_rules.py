@@ -242,7 +242,7 @@ def _asks_for_a_gap(candidate: Candidate, best: Executed) -> bool:
 def _was_meant(question: Question, candidate: Candidate, best: Executed) -> bool:
     """Whether a program that was refused fits better than the best that was executed."""
     aggregated = candidate.op in ("sum", "mean", "median") and candidate.measure is not None
-    listed = best.candidate.op == "select" and not best.denotation.is_value
+    listed = best.candidate.op == "select" and best.denotation.size > 1
     if aggregated and listed and candidate.op == "sum" and "total" in question.cues:
         return candidate.source.ids == best.candidate.source.ids
     linked = candidate.features.get("m:link", 0.0) >= 0.5

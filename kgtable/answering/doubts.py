@@ -283,14 +283,31 @@ def _verb_of_the_measure(found: Interpretation) -> str:
     return f"The question asks for {measure.name}, not for what has it." if meant else ""
 
 
+def _not_by_letters(found: Interpretation) -> str:
+    """*The last alphabetically* is not the one with the largest number."""
+    by = found.best.candidate.measure
+    wrong = "alphabetical" in found.question.lower and by is not None and by.kind not in _NAMING
+    return "The question asks for the order of the alphabet." if wrong else ""
+
+
+def _lists_something_else(found: Interpretation) -> str:
+    """*List his claims by date* asks for the claims, and not for another column that the question does not name."""
+    target, source = found.target, found.source
+    if found.op != "sorted" or target is None or source.link(target).mask:
+        return ""
+    unread = [v.name for v in source.columns if v.ref not in found.read and source.link(v).exact]
+    return f"The question names {unread[0]}, which was not read." if unread else ""
+
+
 def _number_not_asked(found: Interpretation) -> str:
-    """*What did Moreau order* asks for goods, and not for the number of the order."""
+    """*What did Moreau order* asks for goods, and *the names of players* for names, and not for a number."""
     target, question = found.target, found.question
     if target is None or target.role is not ColumnRole.IDENTIFIER or found.op.startswith("count"):
         return ""
     link = found.source.link(target)
     does = _WHAT_DOES.match(question.lower)  # what follows is a verb
-    asked = link.key or (not does and (target.label or link.mask & question.head))
+    named = any(token.word in ("name", "names") for token in question.tokens)
+    asked = link.key or (not does and not named and (target.label or link.mask & question.head))
     return "" if asked else f"The question does not ask for {target.name}."
 
 
@@ -505,6 +522,8 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _order_says_nothing,
     _another_column_named,
     _verb_of_the_measure,
+    _not_by_letters,
+    _lists_something_else,
     _number_not_asked,
     _unlike_the_others,
     _adds_nothing_up,

@@ -381,7 +381,11 @@ class Grammar:
                 covered |= Question._all(token for _, token in question.achievements)
             hinted = 0
             for adjective, token in question.adjectives:
-                if any(stem in adjective.headers for stem in self._told_by(measure)):
+                dated = measure.temporal and adjective.name in (
+                    "long",
+                    "short",
+                )  # no year is longer than another
+                if not dated and any(stem in adjective.headers for stem in self._told_by(measure)):
                     hinted |= token
             if hinted:
                 features["m:hint"] = 1.0
@@ -396,8 +400,9 @@ class Grammar:
                 features["m:time"] = 1.0
             if measure.place in conditions.columns:
                 features["m:condition"] = 1.0
+        limited = [source.columns[c.column] for c in conditions.conditions if c.column >= 0]
         covered |= self._said_beside(
-            covered, [view for view in (target, measure, *others) if view is not None]
+            covered, [view for view in (target, measure, *others, *limited) if view is not None]
         )
         kind = op.partition("/")[0]
         if kind == "share" and self._names_shares:

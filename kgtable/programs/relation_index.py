@@ -163,7 +163,7 @@ class TableIndex:
         label = relation.label_column()
         views = [self._view(index, index == label) for index in range(len(relation.columns))]
         key = next((view for view in views if view.label and view.role is ColumnRole.IDENTIFIER), None)
-        named = None if key is None else _naming(views)
+        named = None if key is None else _naming(views, key)
         if key is not None and named is not None:
             views[key.place] = replace(key, label=False)
             views[named.place] = replace(named, label=True, key=key.place)
@@ -272,8 +272,11 @@ class TableIndex:
         return {}
 
 
-def _naming(views: Sequence[ColumnView]) -> ColumnView | None:
-    """The column that names the rows which an identifier numbers: different texts, a *name* or *title* first."""
+def _naming(views: Sequence[ColumnView], key: ColumnView) -> ColumnView | None:
+    """The column that names the rows which an identifier numbers: different texts, a *name* or *title* first.
+
+    Without these, what a *Learner No* numbers is a learner; a "Claim" is called by its number.
+    """
     unique = [
         view
         for view in views
@@ -282,7 +285,8 @@ def _naming(views: Sequence[ColumnView]) -> ColumnView | None:
         and view.distinct == view.filled > 1
         and not view.missing
     ]
-    return next((view for view in unique if _NAMES & set(view.stems)), unique[0] if unique else None)
+    other = unique[0] if unique and key.key_words else None
+    return next((view for view in unique if _NAMES & set(view.stems)), other)
 
 
 class CellIndex:

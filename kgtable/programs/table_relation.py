@@ -41,6 +41,7 @@ from kgtable.tables.column_profile import (
     DURATION_NAME,
     CellKind,
     ColumnStyle,
+    are_named_clocks,
     profile_columns,
     type_cell,
 )
@@ -74,7 +75,8 @@ _IDENTIFIER = re.compile(
     r"|product|employee|member|student|case|contract|shipment|loan|sale|transaction|reference|ref|document"
     r"|patent|registration|licen[cs]e|passport|jersey|squad|shirt|bib|tail|room|house|street|bus|train|route"
     r"|line|model|cat\.?|catalog(?:ue)?|atomic|fleet|hull|pennant|design|production|road|kit|player|card)"
-    r"[\W_]*(?:no\.?|nr\.?|num|number|#|id)",
+    r"[\W_]*(?:no\.?|nr\.?|num|number|#|id)"
+    r"|(?!(?:total|average|avg|mean|max|min|maximum|minimum)\b)[^\W\d_][^\d]*[ _](?:no\.?|nr\.?|№)",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
@@ -311,10 +313,10 @@ def _is_identifier_name(name: str) -> bool:
 def _are_clocks(name: str, texts: Sequence[str]) -> bool:
     """Whether cells are times of the day: all have two figures for the hour, and nothing names a length of time."""
     told = [text for text in texts if text not in MISSING_MARKERS]
-    if not told or not all(map(_CLOCK.fullmatch, told)):
-        return False
-    if CLOCK_NAME.search(name):
+    if are_named_clocks(name, told):
         return True
+    if not told or CLOCK_NAME.search(name) or not all(map(_CLOCK.fullmatch, told)):
+        return False
     early = any(text.startswith("0") for text in told)
     fives = all(text.endswith(("0", "5")) for text in told)
     return (early or fives) and not (DURATION_NAME.search(name) or _RACED.search(name))
@@ -473,6 +475,8 @@ def _aggregates(
         columns.append(whole)
     if not columns:
         return []
+    if second := _counted_again(table, members, kinds, reader):
+        return second
     found: list[int] = []
     for place, row in enumerate(members):
         figures = sum(len(str(abs(int(column[place])))) for column in columns if column[place])
@@ -481,6 +485,43 @@ def _aggregates(
     if len(found) > len(members) / 3:
         return []
     return found or [row for place, row in enumerate(members) if _is_whole(columns, place, rows[row], table)]
+
+
+def _counted_again(
+    table: Table, members: Sequence[int], kinds: npt.NDArray[np.int8], reader: ColumnReader
+) -> list[int]:
+    """Members that tell the same whole by other parts: rows of men and women below rows of towns, before one total.
+
+    The members fall into runs that each add up to the total in every column of amounts; the longest run is kept.
+    """
+    totals = np.flatnonzero(kinds == MemberKind.TOTAL).tolist()
+    if len(totals) != 1:
+        return []
+    amounts = []
+    for column in range(len(table.columns)):
+        texts = reader.texts(column)
+        numbers = [reader.number(row, column, texts[row]) for row in (*totals, *members)]
+        plain = [number for number in numbers if number is not None]
+        if (
+            column != table.structure.label_column
+            and len(plain) == len(numbers)
+            and "%" not in texts[totals[0]]
+        ):
+            amounts.append(plain)
+    if not amounts or sum(len(str(abs(int(column[0])))) for column in amounts) < 3:
+        return []
+    runs: list[list[int]] = [[]]
+    left = [column[0] for column in amounts]
+    for place, row in enumerate(members, 1):
+        runs[-1].append(row)
+        left = [rest - column[place] for rest, column in zip(left, amounts, strict=True)]
+        if not any(left):
+            runs.append([])
+            left = [column[0] for column in amounts]
+    if runs.pop() or len(runs) < 2 or min(map(len, runs)) < 2:
+        return []
+    kept = max(runs, key=len)
+    return [row for run in runs if run is not kept for row in run]
 
 
 _A_YEAR = re.compile(

@@ -123,6 +123,11 @@ CLOCK_NAME = re.compile(
     re.IGNORECASE,
 )
 """Headers of times of the day."""
+_MOMENT_NAME = re.compile(
+    r"\b(?:starts?|begins?|ends?|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|closes?|doors|eta|etd)\b",
+    re.IGNORECASE,
+)
+"""Those of them that no length of time is headed by."""
 _PLAIN_YEAR = re.compile(r"[12]\d{3}")
 _INTEGER = re.compile(r"-?\d{1,18}")
 _NUMERIC = re.compile(r"[($€£ -]*\d[\d,. ]*[)% ]*")
@@ -230,7 +235,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         is_boolean=sum(texts.values()) > 1 and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
         is_month=_has_months(texts),
         is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
-        is_clock=bool(texts) and bool(CLOCK_NAME.search(name)) and all(map(_CLOCK.fullmatch, texts)),
+        is_clock=are_named_clocks(name, texts),
         is_duration=not CLOCK_NAME.search(name) and _has_durations(name, texts),
         bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
         hours_first=_HOURS_FIRST.search(name) is not None,
@@ -285,6 +290,20 @@ def _in_several_units(spans: Sequence[str]) -> bool:
     """Whether each is one number with a unit of time, and the units differ: ``14 h``, ``3 d``, ``90 min``."""
     units = [match[1][0].lower() for text in spans if (match := _TIME_UNIT.search(text))]
     return len(units) == len(spans) and len(set(units)) > 1
+
+
+def are_named_clocks(name: str, texts: Iterable[str]) -> bool:
+    """Whether cells under a header of times of the day are such times; ``9:26`` only beside ones such as ``19:16``.
+
+    >>> are_named_clocks("Departs", ["9:26", "19:16"]), are_named_clocks("Planned", ["9:26", "19:16"])
+    (True, False)
+    """
+    texts = list(texts)
+    if not texts or not CLOCK_NAME.search(name):
+        return False
+    plain = sum(_CLOCK.fullmatch(text) is not None for text in texts)
+    rest = plain < len(texts) and all(map(_CLOCK_FORM.fullmatch, texts))
+    return plain == len(texts) or (plain > 0 and rest and _MOMENT_NAME.search(name) is not None)
 
 
 def _has_flags(texts: Iterable[str]) -> bool:
@@ -430,7 +449,7 @@ _DATE_OPENING = re.compile(
 
 _YEAR = re.compile(r"([12][0-9]{3})(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§#^¹²³]))*")
 _MONTH_FORM = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
-_CLOCK_FORM = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+_CLOCK_FORM = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9]")
 _MARKS = re.compile(r"(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§]))+$")
 
 
@@ -518,7 +537,7 @@ def _type_other(
 def _type_date(text: str, style: ColumnStyle) -> CellValue | None:
     plain = _MARKS.sub("", text.strip())
     if style.is_clock and _CLOCK_FORM.fullmatch(plain):
-        return CellValue(CellKind.DATE, None, f"{plain}:00", "xsd:time")
+        return CellValue(CellKind.DATE, None, f"{plain.zfill(5)}:00", "xsd:time")
     if style.is_month and (month := _MONTH_FORM.fullmatch(plain)):
         return CellValue(CellKind.DATE, None, month[0], "xsd:gYearMonth")
     date = parse_date(plain, style.date_order)

@@ -103,7 +103,7 @@ LAND = [
 @pytest.mark.parametrize(
     ("question", "tables", "reason"),
     [
-        ("Who reports to Omar?", [TEAM], "in the column of the answer, too"),
+        ("Who does Omar report to?", [TEAM], "in the column of the answer, too"),
         ("How many episodes were written by Matt Nix?", [EPISODES], "the same name beside others"),
         ("What is the difference of North from 2019 to 2018?", [REGIONS], "from the later to the earlier"),
         ("How long has the Barahona diocese been established?", [DIOCESES], "asks for a length"),

@@ -9,7 +9,7 @@ import pytest
 import kgtable
 from kgtable.programs.algebra import RowChoice
 from kgtable.programs.relation import Relation
-from tests.answering.test_by_rules import ask, relation
+from tests.answering.test_by_rules import TEAM, ask, relation
 
 BAKES = relation(
     "bakes",
@@ -59,6 +59,24 @@ STAFF = relation(
     ("Kit Rowe", "Lou Mann", "2011-09-30"),
     ("Lou Mann", "", "2008-01-02"),
 )
+DONORS = relation(
+    "donors",
+    ("Blood group", "Donors", "First-time donors"),
+    ("A+", "70", "8"),
+    ("O+", "64", "11"),
+    ("A-", "16", "3"),
+    ("O-", "50", "8"),
+    ("Rh positive", "134", "19"),
+    ("Rh negative", "66", "11"),
+    ("All", "200", "30"),
+)
+LEARNERS = relation(
+    "learners",
+    ("Learner No", "Name", "Theory passed"),
+    ("311", "Mia Tanner", "2024-02-12"),
+    ("312", "Jens Aubel", "2024-03-05"),
+    ("314", "Fatou Diop", ""),
+)
 BIRDS = relation(
     "bird-counts",
     ("Species", "2019", "2021", "2023"),
@@ -103,7 +121,11 @@ GALA = relation(
         ("Did sailing S-103 carry more passengers than S-108?", BOATS, "no"),
         ("How many more votes did the Harbour Party get than Green Coast?", PARTIES, "93740"),
         ("Who was trained by Kit Rowe?", STAFF, "Ada Holm; Ben Ort"),
+        ("Who reports to Omar?", TEAM, "Ida; Kai"),
         ("Which species became fewer between 2019 and 2023?", BIRDS, "Lapwing; Redshank"),
+        ("Which blood group had the most donors?", DONORS, "A+"),
+        ("Which learner has not passed the theory yet?", LEARNERS, "Fatou Diop"),
+        ("How many driving learners are there?", LEARNERS, "3"),
         ("Which sponsor still has to pay?", DUES, "Optik Renz"),
         ("In which months was the water warmer than 10 °C?", RIVER, "May; June; July"),
         ("Which swimmer had the shortest time in the final?", GALA, "Ludo"),

@@ -35,6 +35,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "meadow",
         FOLDER / "island",
         FOLDER / "marsh",
+        FOLDER / "fen",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:

@@ -229,3 +229,15 @@ def test_what_is_no_marker(text: str) -> None:
 def test_kinds_are_their_names() -> None:
     assert f"{CellKind.NUMBER}" == "number"
     assert CellKind("text") is CellKind.TEXT
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "read"),
+    [
+        ("Running time (h:min)", ("1:37", "2:04"), ["PT1H37M", "PT2H4M"]),
+        ("Out of use", ("14 h", "3 d", "90 min"), ["PT14H", "P3D", "PT1H30M"]),
+        ("Departs", ("9:26", "19:16"), ["09:26:00", "19:16:00"]),
+    ],
+)
+def test_a_column_tells_what_its_times_are(name: str, cells: tuple[str, ...], read: list[str]) -> None:
+    assert [value.lexical for value in typed_column(name, *cells)] == read
