@@ -101,7 +101,7 @@ def test_terms_are_readable_and_lead_to_their_pages(browser: Browser, exploring:
         head.text: cell
         for head, cell in zip(
             browser.wait(lambda: browser.all("table.results thead th"))[1:],
-            browser.all('tr[aria-rowindex="2"] td')[1:],
+            browser.wait(lambda: browser.all('tr[aria-rowindex="2"] td'))[1:],
             strict=True,
         )
     }
