@@ -225,7 +225,7 @@ def _guesses_the_column(best: Executed) -> bool:
 
 
 def _names_nothing(question: Question, best: Executed) -> bool:
-    """Whether the best program leaves out a name, a quotation, a number, a noun, or most of the question."""
+    """Whether the best program leaves out a name, a quotation, a number, or most of the question."""
     features = best.features
     left = ("uncovered:name", "uncovered:quoted", "uncovered:number")
     return any(features.get(name) for name in left) or features["uncovered"] >= 0.5

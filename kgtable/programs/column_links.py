@@ -150,8 +150,8 @@ class ColumnLinks:
             best.mask or set(view.stems) <= view.key_words or set(view.stems) <= self.index.title_stems
         ):
             best = replace(best, mask=best.mask | said, score=max(best.score, 0.8), key=True)
-        if view.own == (question.wh,) and question.wh in ("where", "when", "who", "why"):
-            asking = next(token.index for token in question.tokens if token.word == question.wh)
+        asking = next((token.index for token in question.tokens if token.word == question.wh), None)
+        if asking is not None and view.own == (question.wh,):  # a column "Where" answers where
             return ColumnLink(1.0, best.mask | 1 << asking, True)
         units = self._by_unit(view)
         if best.mask:

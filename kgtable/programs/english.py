@@ -120,6 +120,12 @@ def noun_openers() -> frozenset[str]:
     return frozenset(english()["words"]["openers"].split())
 
 
+@cache
+def taking_words() -> frozenset[str]:
+    """Forms of the verb behind which *place* is no place: what takes place happens."""
+    return frozenset(english()["words"]["taking"].split())
+
+
 def is_verb_form(word: str) -> bool:
     """Whether a word behind a noun is its verb, as far as its form tells: *students took*, *employees started*."""
     return word in _verbs() or word in linking_verbs() or (len(word) > 4 and word.endswith("ed"))

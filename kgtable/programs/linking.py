@@ -623,7 +623,7 @@ class Links(ColumnLinks):
         words = [token.word for token in self.question.tokens]
         for view, link in zip(self.index.columns, self.columns, strict=True):
             first = (link.mask & -link.mask).bit_length() - 1
-            out_of = words[max(first - 2, 0) : first] == ["out", "of"]  # out of stock: there is none
+            out_of = first >= 2 and words[first - 2 : first] == ["out", "of"]  # out of stock: there is none
             negation = 3 << first - 2 if out_of else self.question.cues.get("negation", 0)
             if view.missing and link.score >= 0.5 and negation:
                 yield Condition(IsMissing(view.ref), link.mask | negation, view.place, "missing", 0.5)

@@ -28,6 +28,7 @@ from kgtable.programs.english import (
     noun_openers,
     number_words,
     ordinal_words,
+    taking_words,
     unit_named,
     word_stem,
 )
@@ -108,7 +109,6 @@ _BETWEEN = r"between {a} and {b}|from {a} to {b}"
 _COMPARING = frozenset({"than", "over", "under", "above", "below", "least", "most", "within", "exceeding"})
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
 
-_TAKING = frozenset(("take", "takes", "took", "taken", "taking"))
 _ON_FROM = re.compile(r".*(?:\b(?:on|onwards?|upwards?|to|until|till|through|and|up)\b|[-–])")
 """What follows where *from* a time means a span."""
 
@@ -203,7 +203,7 @@ class Question:
             if one.empty and other.empty and text[one.end : other.start] == "-":  # a no-show is a thing
                 tokens[one.index], tokens[other.index] = (replace(part, empty=False) for part in (one, other))
         for verb, noun in pairwise(tokens):
-            if noun.word == "place" and verb.word in _TAKING:  # what takes place happens
+            if noun.word == "place" and verb.word in taking_words():  # what takes place happens
                 tokens[noun.index] = replace(noun, empty=True)
         return cls(text, tuple(tokens))
 

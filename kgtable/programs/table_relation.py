@@ -44,9 +44,10 @@ from kgtable.tables.column_profile import (
     are_named_clocks,
     profile_columns,
     type_cell,
+    with_seconds,
 )
+from kgtable.tables.layout.row_kinds import describe_a_member
 from kgtable.tables.model import Position, Table
-from kgtable.values.dates import parse_date
 from kgtable.values.numbers import MISSING_MARKERS
 from kgtable.values.units import SCALE_POWERS
 
@@ -75,10 +76,15 @@ _IDENTIFIER = re.compile(
     r"|product|employee|member|student|case|contract|shipment|loan|sale|transaction|reference|ref|document"
     r"|patent|registration|licen[cs]e|passport|jersey|squad|shirt|bib|tail|room|house|street|bus|train|route"
     r"|line|model|cat\.?|catalog(?:ue)?|atomic|fleet|hull|pennant|design|production|road|kit|player|card)"
-    r"[\W_]*(?:no\.?|nr\.?|num|number|#|id)"
-    r"|(?!(?:total|average|avg|mean|max|min|maximum|minimum)\b)[^\W\d_][^\d]*[ _](?:no\.?|nr\.?|№)",
+    r"[\W_]*(?:no\.?|nr\.?|num|number|#|id)",
     re.IGNORECASE,
 )
+_NUMBER_OF_ONE = re.compile(
+    r"(?!(?:total|average|avg|mean|max|min|maximum|minimum)\b)[^\W\d_]\D*"
+    r"(?<!ed)(?<!said)(?<!votes)(?<!vote)(?<!answer)(?<!answers)[ _](?:no\.?|nr\.?|№)",
+    re.IGNORECASE,
+)
+"""Headers such as *Learner No*; what *Voted no* counts are answers."""
 _NUMBERED = re.compile(
     r"train|bus|tram|flight|route|room|platform|gate|terminal|berth|bin|locker|seat|plot|version|release|model"
     r"|apartment|flat|office|voyage|ticket|receipt|invoice|channel|bay|order|job|lot|batch|visit|case|booking|claim"
@@ -196,6 +202,12 @@ class ColumnReader:
                     texts[row - start] = cells[left] if left < len(cells) else ""
         return texts
 
+    def _numbers_things(self, name: str) -> bool:
+        """Whether a header ends with the abbreviation of *number*; beside a column of *yes* it ends with *no*."""
+        others = (column.path[-1] if column.path else "" for column in self.table.columns)
+        answers = any(other.casefold().split()[-1:] == ["yes"] for other in others)
+        return _NUMBER_OF_ONE.fullmatch(name) is not None and not answers
+
     def number(self, row: int, column: int, text: str) -> Decimal | None:
         """The number of a cell, of any column that is no identifier."""
         datum = self._datum(row, column, text, self.styles[column], ColumnRole.PLAIN, False)
@@ -247,8 +259,7 @@ class ColumnReader:
         value = type_cell(text, style)
         if found is None and value.kind in (CellKind.EMPTY, CellKind.MISSING):
             return None
-        figures = f"{plain}:00" if style.hours_first and plain.count(":") == 1 else plain
-        if durations and (seconds := duration_seconds(figures)) is not None:
+        if durations and (seconds := duration_seconds(with_seconds(plain, style.hours_first))) is not None:
             return Datum(ValueKind.DURATION, seconds, "SEC", text=plain)
         if value.kind in (CellKind.DATE, CellKind.YEAR, CellKind.PERIOD) and value.lexical:
             span = time_span(value.lexical)
@@ -277,7 +288,8 @@ class ColumnReader:
         integers = [int(text) for text in texts if text.isdecimal() and text.isascii() and len(text) < 19]
         places = sum(_PLACE.fullmatch(text) is not None for text in texts) >= 0.8 * len(texts)
         if style.is_identifier or (
-            _is_identifier_name(name) and any(any(map(str.isdigit, t)) for t in texts)
+            (_is_identifier_name(name) or self._numbers_things(name))
+            and any(any(map(str.isdigit, t)) for t in texts)
         ):
             return ColumnRole.IDENTIFIER, False
         if _NUMBERED.fullmatch(name) and all(any(map(str.isdigit, text)) for text in texts):
@@ -432,16 +444,14 @@ def _says_summary(label: str, index: int, rows: Sequence[tuple[str, ...]], colum
 
 
 def _is_described(row: int, cells: Sequence[str], reader: ColumnReader) -> bool:
-    """Whether words or dates stand in two cells behind the first: a song called "Total" has a band and a date."""
-    described = [
-        cell
+    """Whether a row called a total is described: a song called "Total" has a band and a date."""
+    label = reader.table.structure.label_column
+    others = (
+        cell.strip()
         for column, cell in enumerate(cells)
-        if column != reader.table.structure.label_column
-        and cell.strip() not in MISSING_MARKERS
-        and reader.number(row, column, cell) is None
-        and (any(map(str.isalpha, cell)) or parse_date(cell.strip()))
-    ]
-    return len(described) >= 2
+        if column != label and reader.number(row, column, cell) is None
+    )
+    return describe_a_member(cell for cell in others if cell not in MISSING_MARKERS)
 
 
 def _aggregates(

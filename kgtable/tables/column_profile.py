@@ -250,12 +250,19 @@ _BARE_SECONDS = re.compile(r"[0-5]?\d\.\d{1,6}", re.ASCII)
 
 def _span(text: str, bare_seconds: bool, hours_first: bool = False) -> str | None:
     """The span of time that a text is, without marks behind it; see `ColumnStyle`."""
-    plain = _RECORD.sub("", _MARKS.sub("", text)).strip()
-    if hours_first and plain.count(":") == 1:
-        plain += ":00"
+    plain = with_seconds(_RECORD.sub("", _MARKS.sub("", text)).strip(), hours_first)
     if bare_seconds and _BARE_SECONDS.fullmatch(plain):
         plain = f"0:{'0' if plain[1] == '.' else ''}{plain}"
     return parse_duration(plain)
+
+
+def with_seconds(text: str, hours_first: bool) -> str:
+    """Figures of hours and minutes with their seconds; others as they are.
+
+    >>> with_seconds("1:37", True), with_seconds("1:37", False)
+    ('1:37:00', '1:37')
+    """
+    return f"{text}:00" if hours_first and text.count(":") == 1 else text
 
 
 def _has_durations(name: str, texts: Iterable[str]) -> bool:

@@ -152,6 +152,25 @@ def test_currencies_are_not_added_up(question: str, table: Relation) -> None:
     assert not ask(question, table).verified
 
 
+def test_what_has_run_out_is_asked_in_three_words() -> None:
+    shop = relation("shop", ("Item", "In stock", "Colour"), ("Lamp", "0", "red"), ("Vase", "4", "blue"))
+    assert ask("Which items are out of stock?", shop).text == "Lamp"
+    assert not ask("Out of stock?", shop).verified
+
+
+def test_a_column_may_be_headed_by_the_word_that_asks() -> None:
+    head = ("Tag", "Item", "Where", "Who")
+    lost = relation("lost", head, ("5501", "Umbrella", "Tram 4", "Ada"), ("5502", "Scarf", "Library", "Ben"))
+    assert ask("Where was the scarf found?", lost).text == "Library"
+    assert not ask("Whose is the scarf?", lost).verified
+
+
+def test_answers_of_no_are_added_up() -> None:
+    head = ("Motion", "Voted yes", "Voted no")
+    votes = relation("votes", head, ("Budget", "12", "5"), ("Park", "9", "8"), ("Road", "7", "10"))
+    assert ask("How many voted no in total?", votes).text == "23"
+
+
 def test_the_one_who_trains_is_not_the_one_who_is_trained() -> None:
     assert ask("Who was trained by Kit Rowe?", STAFF).text != "Lou Mann"
 

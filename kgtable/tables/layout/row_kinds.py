@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
@@ -246,15 +246,18 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
 
 
 def _is_described(row: Row, label_column: int, profile: Profile) -> bool:
-    """Whether words or dates stand behind the label in two columns: a total has no properties of its own."""
-    texts = [
-        column
-        for column in filled(row)
-        if column > label_column
-        and column not in profile.numeric
-        and (any(map(str.isalpha, cell_of(row, column))) or parse_date(cell_of(row, column)))
-    ]
-    return len(texts) >= 2
+    """Whether the cells behind the label describe it as they do members."""
+    places = (column for column in filled(row) if column > label_column and column not in profile.numeric)
+    return describe_a_member(cell_of(row, column) for column in places)
+
+
+def describe_a_member(texts: Iterable[str]) -> bool:
+    """Whether words or dates stand in two cells: a total has no properties of its own.
+
+    >>> describe_a_member(["Mira Voss", "2024-01-30"]), describe_a_member(["EUR", "", "12"])
+    (True, False)
+    """
+    return sum(any(map(str.isalpha, text)) or parse_date(text) is not None for text in texts) >= 2
 
 
 def adds_up_below(
