@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import importlib.util
 import json
+import os
 import statistics
 import sys
 import time
@@ -107,7 +108,9 @@ class Workplace:
         if question.id not in self.retrieved:
             found = self.kg.retrieve(question.text, k=300)
             self.retrieved[question.id] = [(table.table, table.score) for table in found.tables[:12]]
-            self._kept.write_text(json.dumps(self.retrieved))
+            written = self._kept.with_suffix(f".{os.getpid()}")  # another process may read it now
+            written.write_text(json.dumps(self.retrieved))
+            written.replace(self._kept)
         return [(self.relation(id), score) for id, score in self.retrieved[question.id][:most]]
 
 

@@ -7,6 +7,7 @@ three words of a verdict mean is said in docs (grounded, ambiguous, verified).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,11 +17,11 @@ from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.relations import TableRelations
 from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import texts
+from kgtable.programs.dimensions import NO_UNIT
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.ranker import (
     Executed,
-    RankerWeights,
     abstention_features,
     confidence_features,
     confidence_of,
@@ -28,12 +29,14 @@ from kgtable.programs.ranker import (
     generate,
     probabilities,
     sources_of,
-    weights,
 )
+from kgtable.programs.ranker_weights import RankerWeights, ranker_weights
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import format_decimal
+from kgtable.programs.scalars import format_decimal, text_of
+from kgtable.values.spoken import unit_symbol
 
+_FIRST_DAY = re.compile(r"\d{4}-\d\d-01")
 MOST_TABLES = 8
 MOST_ALTERNATIVES = 5
 
@@ -139,7 +142,7 @@ def answer_by_programs(
         The answer, possibly none, with its verdict and its alternatives. A candidate whose units do not fit is
         abandoned, and never an error.
     """
-    known = known or weights()
+    known = known or ranker_weights()
     asked = Question.read(question)
     if len(asked.parts) > 1:
         return _several(
@@ -169,7 +172,7 @@ def _likeliest(
     refused: list[tuple[Candidate, UnitMismatchError]] = []
     empty: list[Candidate] = []
     found = execute(generate(sources, known), relations, known, refused=refused, empty=empty)
-    abstention = known.score(abstention_features(found))
+    (abstention,) = known.scores([abstention_features(found)])
     none = probabilities(found, abstention)
     if not found:
         return RankedAnswer(question, None, 0.0, reasons=("No program over the tables fits the question.",))
@@ -271,6 +274,28 @@ def _told(executed: Executed, relations: Mapping[str, Relation], confidence: flo
         result = run(executed.candidate.program, relations)
     except KgtableError:
         return None
-    said = tuple(texts(executed.denotation))
     candidate = executed.candidate
+    said = tuple(texts(executed.denotation))
+    if _asks_for_months(candidate):
+        said = tuple(dict.fromkeys(text[:7] for text in said))
+    if _mixes_units(candidate) and len(said) == 1:
+        (value,) = (value for row in executed.denotation.rows for value in row if value is not None)
+        unit = value.unit or ""
+        named = unit.removeprefix("CCY_") if unit.startswith("CCY_") else unit_symbol(unit)
+        if value.number is not None and not value.text:
+            said = (f"{said[0]} {named}".rstrip(),)
     return RankedProgram(candidate.program, result, said, candidate.source.ids, candidate.op, confidence)
+
+
+def _asks_for_months(candidate: Candidate) -> bool:
+    """Whether a month is asked for, and the answer's column has months, written as their first days."""
+    question, target = candidate.source.question, candidate.target
+    if target is None or not target.temporal or "month" not in question.stems_of(question.focus):
+        return False
+    return all(_FIRST_DAY.fullmatch(text_of(value)) for value in candidate.source.values_of(target, 400))
+
+
+def _mixes_units(candidate: Candidate) -> bool:
+    """Whether the cells of its measure are in several units, so that a number alone would tell nothing."""
+    measure = candidate.measure
+    return measure is not None and len({unit for unit in measure.units if unit not in NO_UNIT}) > 1

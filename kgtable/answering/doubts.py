@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from kgtable.answering.coverage import TELLING, Coverage
 from kgtable.answering.number_doubts import NUMBER_CHECKS
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
-from kgtable.programs.english import consumed_cues, number_words, synonyms, words_of_type
+from kgtable.programs.english import consumed_cues, light_words, number_words, synonyms, words_of_type
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import text_of
@@ -36,6 +37,9 @@ _VERBS_OF_TIME = frozenset(
 )
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 _SHARES = frozenset(("percent", "share", "points", "rate", "ratio"))
+_NAMES = frozenset(("name", "surnam"))
+_PARTICLES = frozenset(("up", "out", "off", "away", "back", "down"))
+_ADDING = frozenset(("total", "together", "both", "list", "each"))
 _NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
 
 
@@ -355,6 +359,13 @@ def _statistic_not_asked(found: Interpretation) -> str:
 def _several_rows_of_a_name(found: Interpretation) -> str:
     """*When is the book due* asks for one date, and the book stands in several rows with several dates."""
     question, conditions = found.question, found.best.candidate.conditions
+    if found.op == "sum" and not question.cues.keys() & _ADDING and len(conditions) == 1:
+        # "How much does Pike earn" adds up no two of that name.
+        place = conditions[0].column
+        column = found.source.columns[place] if place >= 0 else None
+        label = column is not None and (column.label or column.personal or _NAMES & set(column.stems))
+        namesakes = label and conditions[0].kind == "exact" and conditions[0].size > 1
+        return "Several rows have that name." if namesakes else ""
     if found.op != "select" or question.wh not in ("when", "what_is") or question.plural:
         return ""
     named = len(conditions) == 1 and conditions[0].kind in ("exact", "partial", "contains")
@@ -500,6 +511,37 @@ def _nobody_named(found: Interpretation) -> str:
     return f"The question does not say who “{min(said)}” is." if wrong else ""
 
 
+def _asks_for_nothing(found: Interpretation) -> str:
+    """*Out of stock?* does not say what it asks for."""
+    question, target = found.question, found.target
+    plain = found.op == "select" and question.wh == "other" and target is not None
+    unnamed = plain and target is not None and not found.source.link(target).mask
+    named = "list" in question.cues
+    return "The question does not say what it asks for." if unnamed and not named else ""
+
+
+def _verb_with_a_particle(found: Interpretation) -> str:
+    """*Came up* is more than *came*: seeds that came up are not those that were sown."""
+    tokens, mask = found.question.tokens, found.best.candidate.mask
+    for verb, particle in pairwise(tokens):
+        if verb.word in light_words() and particle.word in _PARTICLES and not mask >> particle.index & 1:
+            return f"The table does not say what {verb.text} {particle.text}."
+    return ""
+
+
+def _supposes(found: Interpretation) -> str:
+    """*If every pupil goes, what does it cost* computes with something that no table says."""
+    said = re.search(r"\b(?:if|suppose|supposing|assuming)\b", found.question.lower)
+    return f"The question supposes something: {said[0]} …" if said else ""
+
+
+def _between_two_rows(found: Interpretation) -> str:
+    """What was used between two readings is told by both."""
+    said = re.search(r"\bbetween the (?:two|first|last)\b", found.question.lower)
+    single = found.op in ("select", "sum", "min", "max") and said
+    return "What is between two rows is no value of one." if single else ""
+
+
 def _unsure(found: Interpretation) -> str:
     return "" if found.confidence >= VERIFIED_FROM else "The reading of the question is not sure enough."
 
@@ -542,5 +584,9 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     *NUMBER_CHECKS,
     _other_words,
     _nobody_named,
+    _asks_for_nothing,
+    _verb_with_a_particle,
+    _supposes,
+    _between_two_rows,
     _unsure,
 )

@@ -9,16 +9,20 @@ import re
 from collections.abc import Callable
 
 from kgtable.answering.rivals import Interpretation
-from kgtable.programs.algebra import ValueKind
+from kgtable.programs.algebra import Apply, ValueKind, walk
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.english import linking_verbs, synonyms, words_of_type
+from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import items, text_of
 
 _SHARE_OF = re.compile(r"\b(?:percent|percentage|per cent|%|share|proportion|fraction|part) of\b")
 _RATE = re.compile(r"\bper\b|\w/\w|\b(?:hour|dai|week|month|quarter|year|annual)ly\b", re.IGNORECASE)
+_WHAT_DOES = re.compile(r"\W*what (?:does|do|did)\b")
+_RATES = frozenset(("rate", "rates", "ratio", "density", "margin", "quota"))
 _COUNTED = ("count", "count_distinct", "sum", "mean")
 _AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minimum", "good", "bad"))
+_OF_ONE_COLUMN = ("select", "sum", "min", "max", "mean")
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 
 
@@ -33,6 +37,12 @@ def _units_apart(found: Interpretation) -> str:
         for view in found.source.columns
     )
     one_row = any(c.kind == "exact" and c.size == 1 for c in found.best.candidate.conditions)
+    computed = found.op in ("sum", "mean", "min", "max")
+    measure = found.best.candidate.measure
+    if measure is not None and measure.unit_stems:
+        return ""  # a header in minutes is of no column of units
+    if computed and all(value.unit is not None and value.unit not in NO_UNIT for value in found.said):
+        return ""  # amounts of several currencies have no sum: those of these rows are of one
     return "The rows have units of their own." if said and found.op in _AGGREGATED and not one_row else ""
 
 
@@ -79,7 +89,12 @@ def _difference_below_zero(found: Interpretation) -> str:
 def _more_of_a_time(found: Interpretation) -> str:
     """*Which team had more* asks for no later date."""
     measure = found.best.candidate.measure
-    counted = {token.stem for token in found.question.tokens} & words_of_type("more")
+    tokens = found.question.tokens
+    behind = [token.word for token in tokens[1:]] + [""]
+    counted = any(
+        token.stem in words_of_type("more") and after not in ("recently", "recent", "often")
+        for token, after in zip(tokens, behind, strict=True)
+    )
     wrong = found.op in ("compare", "extreme", "top") and measure is not None and measure.temporal and counted
     return f"The question asks for more, and {measure.name} holds times." if wrong and measure else ""
 
@@ -107,7 +122,7 @@ def _extreme_of_repeated(found: Interpretation) -> str:
 
 def _several_amounts(found: Interpretation) -> str:
     """*How much was spent on rent* asks for one amount, and several rows have one."""
-    asked = found.question.cues.keys() & {"how_much", "how_many"}
+    asked = found.question.cues.keys() & {"how_much", "how_many"} or _WHAT_DOES.match(found.question.lower)
     conditions = found.best.candidate.conditions
     rows = min((condition.size for condition in conditions if condition.size), default=1)
     several = max(len(found.best.denotation.rows), rows if len(conditions) == 1 else 1) > 1
@@ -120,6 +135,87 @@ def _spent_below_zero(found: Interpretation) -> str:
     spent = {token.stem for token in found.question.tokens} & words_of_type("spending")
     wrong = spent and any(value.number is not None and value.number < 0 for value in found.said)
     return "The amount is below zero in the table." if wrong else ""
+
+
+def _money_for_a_number(found: Interpretation) -> str:
+    """*How many fines* asks for no money, unless it says in which currency."""
+    read = found.target or found.best.candidate.measure
+    if found.question.wh != "how_many" or read is None or found.op not in _OF_ONE_COLUMN:
+        return ""
+    money = read.aspects & _money() or any((unit or "").startswith("CCY_") for unit in read.units)
+    asked = found.question.unit_asked or any(t.number.unit for t in found.question.thresholds)
+    return f"The question asks for a number, and {read.name} is money." if money and not asked else ""
+
+
+def _rows_are_no_persons(found: Interpretation) -> str:
+    """*How many people* counts no days, where the rows are days."""
+    people = any(token.word in ("people", "persons") for token in found.question.tokens)
+    columns = found.source.columns
+    persons = any(view.personal for view in columns)
+    given = any(view.measure for view in columns)
+    wrong = found.op == "count" and people and given and not persons
+    return "Rows are counted, and none of them is said to be a person." if wrong else ""
+
+
+def _clock_not_named(found: Interpretation) -> str:
+    """*Does A get in before B* compares one of several times, and names none; *before* compares no numbers."""
+    measure = found.best.candidate.measure
+    if measure is None or found.op not in ("compare", "compare_yes"):
+        return ""
+    timed = measure.clock or measure.temporal
+    if not timed and measure.role is ColumnRole.PLAIN and found.question.cues.keys() & {"previous", "next"}:
+        return f"The question asks what comes first, and {measure.name} is no time."
+    several = sum(view.clock or view.temporal for view in found.source.columns) > 1
+    unnamed = timed and several and not found.source.link(measure).mask
+    return f"The question does not name {measure.name}." if unnamed else ""
+
+
+def _compared_below_zero(found: Interpretation) -> str:
+    """*Were wages higher than rent* compares costs by their size, and the table shows both below zero."""
+    measure, conditions = found.best.candidate.measure, found.best.candidate.conditions
+    if measure is None or found.op not in ("compare", "compare_yes") or len(conditions) < 2:
+        return ""
+    by_size = any(isinstance(node, Apply) for node in walk(found.best.candidate.program.root))
+    below = any(
+        value.number is not None and value.number < 0 for value in found.source.values_of(measure, 400)
+    )
+    return f"{measure.name} has amounts below zero, which may be compared by their size." if below and not by_size else ""  # fmt: skip  # noqa: E501
+
+
+def _best_of_what(found: Interpretation) -> str:
+    """The best grade may be the lowest or the highest."""
+    measure = found.best.candidate.measure
+    if measure is None or found.op not in ("extreme", "top", "min", "max", "extreme_value"):
+        return ""
+    odd = [
+        found.question.words_of(token)
+        for adjective, token in found.question.adjectives
+        if adjective.superlative and adjective.name in ("good", "bad")
+        and measure.role is not ColumnRole.ORDINAL and not measure.aspects & set(adjective.headers)
+        and not measure.aspects & _money()
+    ]  # fmt: skip
+    return f"The table does not say which {measure.name} is {odd[0]}." if odd else ""
+
+
+def _cost_of_which(found: Interpretation) -> str:
+    """*The biggest cost* may be an amount or what it was spent on."""
+    measure, question = found.best.candidate.measure, found.question
+    if measure is None or found.op not in ("min", "max", "extreme_value") or not measure.period:
+        return ""
+    for adjective, token in question.adjectives:
+        place = token.bit_length()
+        noun = next((t for t in question.tokens[place:] if t.empty), None)
+        last = (question.tokens[-1].index if noun is None else noun.index - 1) if place else -1
+        if adjective.superlative and last >= place and not found.source.link(measure).mask >> last & 1:
+            return f"The question may ask for what has the {measure.name}."
+    return ""
+
+
+def _below_zero_long(found: Interpretation) -> str:
+    """No journey takes less than no time: it ends on the next day."""
+    asked = found.question.cues.keys() & {"how_long", "days_between"} and "than" not in found.question.cues
+    below = any(value.number is not None and value.number < 0 for value in found.said)
+    return "A length of time below zero: the end may be of another day." if asked and below else ""
 
 
 def _measure_not_named(found: Interpretation) -> str:
@@ -252,6 +348,9 @@ def _another_unit_asked(found: Interpretation) -> str:
     if units and units <= NO_UNIT and read.unit_hint is None and not words & set(read.stems):
         return f"The table does not say that {read.name} is in the unit asked for."
     other = {unit for unit in units - NO_UNIT if unit != asked[0] and comparable(unit, asked[0])}
+    hours = [value.number for value in found.said if value.unit == "SEC" and value.number is not None]
+    if asked[0] == "HR" and hours and min(hours) >= 3600:
+        return ""  # 19:45 says how many hours
     return "The answer is in another unit than the one asked for." if other and not read.clock else ""
 
 
@@ -270,6 +369,36 @@ def _adjective_of_no_column(found: Interpretation) -> str:
         if adjective.superlative and adjective.name not in _AMOUNTS and not aspects & set(adjective.headers)
     ]
     return f"The table does not say what is {odd[0]}." if odd else ""
+
+
+def _superlative_of_something_else(found: Interpretation) -> str:
+    """*The rank of the tallest player* is that of the tallest, not the highest rank."""
+    measure = found.best.candidate.measure
+    if measure is None or found.op not in ("min", "max", "extreme", "top", "extreme_value"):
+        return ""
+    link = found.source.link(measure)
+    odd = [
+        found.question.words_of(token)
+        for adjective, token in found.question.adjectives
+        if adjective.superlative
+        and adjective.headers
+        and adjective.name not in _AMOUNTS
+        and not measure.aspects & set(adjective.headers)
+        and not link.mask & (token << 1 | token << 2)
+    ]
+    return f"{measure.name} does not say what is {odd[0]}." if odd and link.exact else ""
+
+
+def _rate_not_computed(found: Interpretation) -> str:
+    """*The pass rate* is not the number of those who passed."""
+    question, source = found.question, found.source
+    read = found.target or found.best.candidate.measure
+    if read is None or not read.measure or found.op in ("share", "ratio", "percent_change"):
+        return ""
+    asked = Question._all(1 << token.index for token in question.tokens if token.word in _RATES)
+    told = source.title | Question._all(condition.mask for condition in found.best.candidate.conditions)
+    rate = source.link(read).mask & asked or "PERCENT" in read.units or _RATE.search(read.name)
+    return f"The question asks for a rate, and {read.name} is none." if asked & ~told and not rate else ""
 
 
 def _amount_for_a_thing(found: Interpretation) -> str:
@@ -309,7 +438,7 @@ def _counts_one_list(found: Interpretation) -> str:
 def _most_of_what(found: Interpretation) -> str:
     """*The most towers* counts towers, whatever column measures another superlative of the question."""
     measure, question = found.best.candidate.measure, found.question
-    if measure is None or found.op not in ("extreme", "top"):
+    if measure is None or found.op not in ("extreme", "top", "group_extreme"):
         return ""
     link = found.source.link(measure).mask
     # What the columns of periods measure stands in the title.
@@ -417,6 +546,15 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _amount_not_named,
     _another_unit_asked,
     _adjective_of_no_column,
+    _superlative_of_something_else,
+    _rate_not_computed,
+    _money_for_a_number,
+    _rows_are_no_persons,
+    _clock_not_named,
+    _compared_below_zero,
+    _best_of_what,
+    _cost_of_which,
+    _below_zero_long,
     _amount_for_a_thing,
     _whole_is_a_part,
     _adds_up_columns,

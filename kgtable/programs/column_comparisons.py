@@ -34,7 +34,7 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
-from kgtable.programs.english import months, telling_words, words_of_type
+from kgtable.programs.english import linking_verbs, months, synonyms, telling_words, words_of_type
 from kgtable.programs.grammar import AGGREGATES, Candidate, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
@@ -134,14 +134,14 @@ class ColumnComparisons(Grammar):
             pairs = [(periods[0], periods[1])]
         rows = conditions.over(source.rows(conditions.choice))
         single = bool(conditions.conditions)
-        totals = (
-            source.rows(RowChoice.TOTALS)
-            if any(part.index.has_totals for part in source.links) and "total" in cues
-            else None
-        )
+        has_totals = any(part.index.has_totals for part in source.links)
+        wanted = "total" in cues or bool(
+            self._heading(periods)[1]
+        )  # "the busiest quarter" is one of all goods
+        totals = source.rows(RowChoice.TOTALS) if has_totals and wanted else None
         bases = [(rows, "", 0)] if single else []
         if totals is not None and not conditions.conditions:
-            bases.append((totals, "/total", cues["total"]))
+            bases.append((totals, "/total", cues.get("total", 0)))
         yield from self._per_unit(conditions)
         for base, suffix, base_mask in bases:
             for one, other in pairs[:3]:
@@ -183,7 +183,7 @@ class ColumnComparisons(Grammar):
             if single:
                 yield from self._columns_beyond(rows, conditions, spanned, masks)
             elif totals is not None:
-                yield from self._columns_beyond(totals, conditions, spanned, masks, cues["total"])
+                yield from self._columns_beyond(totals, conditions, spanned, masks, cues.get("total", 0))
 
     def _per_unit(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """One measure by another that stands behind *per*: tonnes per hectare, rent per square metre of a row."""
@@ -237,7 +237,17 @@ class ColumnComparisons(Grammar):
             yield self.make("column_extreme/count", counted, conditions, mask=mask, others=asked)
         for name, cue in (("mean", "average"), ("sum", "total")):
             if cue in cues and len(asked) < 2:
-                yield self.make(f"columns/{name}", Aggregate(AGGREGATES[name], value, wide), conditions)
+                root = Aggregate(AGGREGATES[name], value, wide)
+                yield self.make(f"columns/{name}", root, conditions, mask=self._names_of_kind(columns))
+
+    def _names_of_kind(self, columns: Sequence[ColumnView]) -> int:
+        """The tokens that say what periods the columns are of: *the average quarterly revenue*."""
+        kinds = {stemmed(_granularity(view.period)) for view in columns}
+        return Question._all(
+            1 << token.index
+            for token in self.question.tokens
+            if len(kinds) == 1 and kinds & {token.stem, *synonyms().get(token.stem, ())}
+        )
 
     def _columns_given(
         self, rows: Rows, conditions: ConditionSet, columns: Sequence[ColumnView]
@@ -294,12 +304,30 @@ class ColumnComparisons(Grammar):
         before = min(said_first & -said_first, said_last & -said_last) < than < max(said_first, said_last)
         return before and ((said_first < said_last) == (compared[0].sign > 0))
 
+    def _says_late_first(self, early: ColumnView, late: ColumnView) -> bool:
+        first, second = self.source.link(early).mask, self.source.link(late).mask
+        first, second = first & ~second, second & ~first
+        return not first or not second or (second & -second) < (first & -first)
+
+    def _asks_of_whole(self, one: ColumnView, other: ColumnView) -> bool:
+        """Whether it says "what share of the gross pay was deducted": the whole first, then its part."""
+        first, second = self.source.link(one).mask, self.source.link(other).mask
+        first, second = first & ~second, second & ~first
+        if not first or not second or first > second:
+            return False
+        said = self.cues.get("share", 0) & ((first & -first) - 1)
+        between = self.question.tokens[first.bit_length() : (second & -second).bit_length() - 1]
+        return bool(said) and any(token.word in linking_verbs() for token in between)
+
     def _calculated(
         self, first: Expression, last: Expression, conditions: ConditionSet, early: ColumnView, late: ColumnView,
         suffix: str, mask: int,
     ) -> Iterator[Candidate]:  # fmt: skip
         """Arithmetic of two values: `last` is the later or the first named, `first` the other."""
         cues, others = self.cues, (early, late)
+        if self._shows_costs_below_zero(early) or self._shows_costs_below_zero(late):
+            first, last = (Apply(Function.ABSOLUTE, value) for value in (first, last))
+            mask |= self._spending
 
         def made(op: str, root: Expression) -> Candidate:
             return self.make(op, root, conditions, measure=late, mask=mask, others=others)
@@ -315,15 +343,19 @@ class ColumnComparisons(Grammar):
             "how_much",
             "how_many",
         }
+        compared = self.question.words_of(cues.get("difference", 0)).lower()
+        if compared in ("compared with", "compared to") and changing == {"difference"}:
+            changing = set()  # "2023 compared with 2022" asks for both
         falls = "down" in cues and "up" not in cues
         if changing:
             # "By how much did it fall" asks for what was lost, a positive number where it fell.
             ends = (first, last) if falls or self._compares_back(early, late) else (last, first)
             root: Expression = Arithmetic(Operator.SUBTRACT, *ends)
-            for name, node in (
-                (f"difference/columns{time}{suffix}", root),
-                (f"difference/columns{time}/reverse{suffix}", Arithmetic(Operator.SUBTRACT, *reversed(ends))),
-            ):
+            both = [(f"difference/columns{time}{suffix}", root)]
+            if not time or "than" in cues or self._says_late_first(early, late):
+                back = Arithmetic(Operator.SUBTRACT, *reversed(ends))
+                both.append((f"difference/columns{time}/reverse{suffix}", back))
+            for name, node in both:
                 yield from self._maybe_converted(name, node, conditions, late, mask, others)
         if cues.keys() & {"percent", "rate", "change"}:
             change: Expression = Arithmetic(Operator.PERCENT_CHANGE, first, last)
@@ -331,9 +363,10 @@ class ColumnComparisons(Grammar):
                 change = Apply(Function.NEGATE, change)
             yield made(f"percent_change/columns{time}{suffix}", change)
         if cues.keys() & {"ratio", "share", "percent", "per"}:
-            yield made(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, last, first))
+            part, whole = (first, last) if self._asks_of_whole(late, early) else (last, first)
+            yield made(f"ratio/columns{suffix}", Arithmetic(Operator.RATIO, part, whole))
             if _is_percent(early) == _is_percent(late):
-                yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, last, first))
+                yield made(f"share/columns{suffix}", Arithmetic(Operator.SHARE, part, whole))
         if "average" in cues and not self._says_span:
             half = Arithmetic(
                 Operator.DIVIDE,

@@ -32,7 +32,7 @@ from kgtable.programs.algebra import (
     SortKey,
     ValueKind,
 )
-from kgtable.programs.english import linking_verbs
+from kgtable.programs.english import linking_verbs, words_of_type
 from kgtable.programs.grammar import MOST_MEASURES, Candidate, Grammar
 from kgtable.programs.linking import Condition
 from kgtable.programs.reading import Question
@@ -116,7 +116,11 @@ class Comparisons(Grammar):
         )
         adjectives = Question._all(token for _, token in question.adjectives)
         for view in measures:
-            left, right = Lookup(rows_one, view.ref), Lookup(rows_other, view.ref)
+            left: Expression = Lookup(rows_one, view.ref)
+            right: Expression = Lookup(rows_other, view.ref)
+            costs = self._spending if self._shows_costs_below_zero(view) else 0
+            if costs:
+                left, right = (Apply(Function.ABSOLUTE, value) for value in (left, right))
             late, early = (right, left) if timed else (left, right)
             if (
                 cues.keys()
@@ -184,7 +188,7 @@ class Comparisons(Grammar):
                         Compare(relator, left, right),
                         both,
                         measure=view,
-                        mask=token | adjectives,
+                        mask=token | adjectives | costs,
                     )
         counts = [Aggregate(AggregateFunction.COUNT, None, rows) for rows in (rows_one, rows_other)]
         for down, token in self._pair_signs(None):
@@ -308,7 +312,8 @@ class Comparisons(Grammar):
         linked.sort(key=lambda view: source.link(view).mask & -source.link(view).mask)
         moved = cues.keys() & {"change", "up", "down", "more_than", "less_than"}
         if moved:
-            pairs = [self._as_named(*pair) for pair in combinations(linked[:3], 2)]
+            whole = self._named_in_full(linked)
+            pairs = [self._as_named(*pair) for pair in combinations(whole[:3], 2)]
             for one, other in [*pairs, *self._beyond(linked)]:
                 if source.link(one).mask == source.link(other).mask:
                     continue
@@ -409,12 +414,30 @@ class Comparisons(Grammar):
         ]
         return any(first & -first < 1 << t.index < second & -second for t in words)
 
+    def _is_within(self, view: ColumnView, other: ColumnView) -> bool:
+        """Whether the words that name a column are part of another's name: the *level* of an *alarm level*."""
+        mine, others = self.source.link(view).mask, self.source.link(other).mask
+        return mine & others == mine != others
+
+    def _named_in_full(self, linked: Sequence[ColumnView]) -> list[ColumnView]:
+        """The columns that no other is named by more words than."""
+        return [v for v in linked if not any(v is not o and self._is_within(v, o) for o in linked)]
+
     def _beyond(self, linked: Sequence[ColumnView]) -> list[tuple[ColumnView, ColumnView]]:
         """A measure and the one column named that limits it: *below their minimum stock* is said of the stock."""
-        if len(linked) != 1 or not self.cues.keys() & {"more_than", "less_than"} or self.question.thresholds:
+        whole = self._named_in_full(linked)
+        if len(whole) != 1 or not self.cues.keys() & {"more_than", "less_than"} or self.question.thresholds:
             return []
-        limit = linked[0]
-        shared = [view for view in self.measures if view is not limit and set(view.stems) & set(limit.stems)]
+        limit = whole[0]
+        others = [view for view in self.measures if view is not limit]
+        shared = [view for view in others if set(view.stems) & set(limit.stems)]
+        if limit.period:
+            shared = [view for view in shared if view.period == limit.period]
+        if not shared and set(limit.stems) & words_of_type("limit"):  # what was spent, beside a budget
+            done = words_of_type("status") | words_of_type("spending")
+            shared = [
+                v for v in others if v.units == limit.units and set(v.stems) & done - words_of_type("limit")
+            ]
         return [(view, limit) for view in shared[:1]]
 
     def _opposed(self) -> list[tuple[ColumnView, ColumnView, int]]:

@@ -55,7 +55,7 @@ def adjectives() -> Mapping[str, Adjective]:
             for word in entry["headers"].split()
         }
         for word in entry["words"].split():
-            superlative = word.endswith("st") or word in _SUPERLATIVES
+            superlative = (word.endswith("st") and word != "fast") or word in _SUPERLATIVES
             comparative = not superlative and (word.endswith("er") or word in _COMPARATIVES)
             found[word] = Adjective(
                 sign, headers, name, superlative, entry.get("measured", False), comparative
@@ -118,6 +118,25 @@ def light_words() -> frozenset[str]:
 def noun_openers() -> frozenset[str]:
     """Words behind which a noun stands."""
     return frozenset(english()["words"]["openers"].split())
+
+
+@cache
+def opening_pattern() -> re.Pattern[str]:
+    """How people begin before they ask, with the sign behind it: *I need to know*, *could you tell me*."""
+    texts = "|".join(english()["openings"]["patterns"])
+    return re.compile(rf"\W*(?:{texts})\b[\s,:;]*", re.IGNORECASE)
+
+
+@cache
+def superseded_stems() -> frozenset[str]:
+    """Stems of words that call a table a draft or an old copy of another."""
+    return frozenset(map(word_stem, english()["words"]["superseded"].split()))
+
+
+@cache
+def naming_words() -> frozenset[str]:
+    """Words between a thing and its name."""
+    return frozenset(english()["words"]["naming"].split())
 
 
 @cache

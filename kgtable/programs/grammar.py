@@ -37,6 +37,8 @@ MOST_MEASURES = 3
 MOST_SHOWN = 5
 """Columns that a question asks for at once."""
 
+MOST_SIGNS = 500
+"""Different numbers of a column that are looked at for their signs."""
 LEAST_DERIVED = 0.45
 """From which score on a column that is named by a related word is shown beside others."""
 
@@ -98,6 +100,7 @@ class Grammar:
         self.cues = self.question.cues
         self.sets = self._condition_sets()
         self._op_features: dict[tuple[str, int], tuple[dict[str, float], int]] = {}
+        self._costs_below_zero: dict[int, bool] = {}
         self.measures = self._ranked([view for view in source.columns if view.measure])
         self.sortables = self._ranked([view for view in source.columns if view.sortable])
         self.sortables = [view for view in self.sortables if self._is_said_after_by(view)] or self.sortables
@@ -172,9 +175,10 @@ class Grammar:
     def _told_by(self, view: ColumnView) -> frozenset[str]:
         """What an adjective may mean of a column: its words, and what its values measure where no words are meant.
 
-        The oldest has the highest "Age", whatever dates stand beside it.
+        The oldest has the highest "Age", whatever dates stand beside it. A column that the question names is meant.
         """
-        return frozenset(view.stems) if self._adjective_names_a_column else view.aspects
+        by_words = self._adjective_names_a_column and not self.source.link(view).exact
+        return frozenset(view.stems) if by_words else view.aspects
 
     @cached_property
     def _adjective_names_a_column(self) -> bool:
@@ -394,6 +398,10 @@ class Grammar:
                 features["m:unlinked"] = 1.0
                 if len(self.measures) == 1 and measure.measure:
                     features["m:only"] = 1.0
+            if link.mask & self._behind_superlatives:
+                features[f"m:behind superlative:{measure.role}"] = 1.0
+            elif self._measure_behind_superlative:
+                features["m:another behind superlative"] = 1.0
             if measure.role is ColumnRole.ORDINAL:
                 features["m:ordinal"] = 1.0
             if measure.temporal:
@@ -478,6 +486,22 @@ class Grammar:
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
         return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure)
+
+    @cached_property
+    def _behind_superlatives(self) -> int:
+        """The tokens right behind superlatives: *winning time* of "the longest winning time of any stage"."""
+        found = Question._all(
+            token << 1 | token << 2 for adjective, token in self.question.adjectives if adjective.superlative
+        )
+        for word in self.question.tokens:  # nothing is behind "the highest of the ..."
+            if word.empty and found >> word.index & 1:
+                found &= ~(3 << word.index)
+        return found
+
+    @cached_property
+    def _measure_behind_superlative(self) -> bool:
+        link = self.source.link
+        return any(link(view).exact and link(view).mask & self._behind_superlatives for view in self.measures)
 
     @cached_property
     def _of_every_row(self) -> int:
@@ -640,9 +664,34 @@ class Grammar:
             (adjective.sign > 0, token, adjective.name, adjective.headers) for adjective, token in chosen
         ]
         cues = self.cues
+        often = cues.get("most_often", 0)  # "the most common heating" has the most of what is counted
+        found = [
+            (down, token | often if token & often else token, name, headers)
+            for down, token, name, headers in found
+        ]
         if "most_often" in cues and not found:
             found.append((True, cues["most_often"], "most", {}))
         return found[:3]
+
+    @cached_property
+    def _spending(self) -> int:
+        """The tokens that speak of spending."""
+        spent = words_of_type("spending")
+        return Question._all(1 << token.index for token in self.question.tokens if token.stem in spent)
+
+    def _shows_costs_below_zero(self, view: ColumnView) -> bool:
+        """Whether the question speaks of spending, and the column shows costs as amounts below zero."""
+        spent = words_of_type("spending")
+        if not view.measure or not self._spending:
+            return False
+        known = self._costs_below_zero.get(view.place)
+        if known is None:
+            numbers = [v.number for v in self.source.values_of(view, MOST_SIGNS) if v.number is not None]
+            below = sum(number < 0 for number in numbers)
+            # A refund among the amounts of a column "Cost" is none.
+            known = below > 0 and (below == len(numbers) or not view.aspects & spent)
+            self._costs_below_zero[view.place] = known
+        return known
 
     def _sign(self) -> int:
         """The direction of the question's comparative."""

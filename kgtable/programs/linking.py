@@ -26,6 +26,7 @@ from kgtable.programs.algebra import (
     IsMissing,
     Membership,
     Not,
+    Or,
     Relator,
     RowChoice,
     ValueKind,
@@ -105,6 +106,7 @@ class Links(ColumnLinks):
             *self._truths(),
             *self._missing(),
             *self._month_spans(),
+            *self._terms(),
             *self._clocks(),
         ]
         found += self._signs()
@@ -413,6 +415,25 @@ class Links(ColumnLinks):
             and not self.columns[view.place].mask & self.question.head
         ]
         return named[0] if len(named) == 1 else -1
+
+    def _terms(self) -> Iterator[Condition]:
+        """The rows whose time, from one column to another, holds a year of the question: who was mayor *in 1995*."""
+        starts, ends = (
+            [v for v in self.index.columns if v.temporal and set(v.stems) & words_of_type(name)]
+            for name in ("term_start", "term_end")
+        )
+        if len(starts) != 1 or len(ends) != 1:
+            return
+        start, end = starts[0].ref, ends[0].ref
+        for mention in self.question.times:
+            if mention.relation == "in" and mention.lexical.isdigit():
+                year = _time_constant(mention.lexical)
+                lasts = Or((Compare(Relator.GREATER_OR_EQUAL, end, year), IsMissing(end)))
+                within = And((Compare(Relator.LESS_OR_EQUAL, start, year), lasts))
+                mask = mention.full_mask
+                if self.question.tokens[max(mask.bit_length() - 2, 0)].word == "in":
+                    mask |= mask >> 1
+                yield Condition(within, mask, -1, "term", 0.9)
 
     def _month_spans(self) -> Iterator[Condition]:
         """The rows of months from one to another, in columns whose texts are names of months."""

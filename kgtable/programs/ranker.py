@@ -1,9 +1,9 @@
-"""A log-linear ranker of candidate programs with learned weights, and the choice to abstain.
+"""A ranker of candidate programs with learned weights, and the choice to abstain.
 
-The probability of a candidate is the softmax of the weighted sum of its features; one more candidate
-stands for no answer. Candidates are scored by what they are, the best are executed, and scored again
-with features of what they give (Pasupat and Liang, *Compositional Semantic Parsing on Semi-Structured
-Tables*, 2015, section 5). The weights lie in ``ranker.json``, made by ``scripts/train_ranker.py``.
+The probability of a candidate is the softmax of its score; one more candidate stands for no answer.
+Candidates are scored by what they are, the best are executed, and scored again with features of what they
+give (Pasupat and Liang, *Compositional Semantic Parsing on Semi-Structured Tables*, 2015, section 5). Their
+model is log-linear; ours adds a hidden layer when the executed candidates are scored (`ranker_weights`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
-from typing import Any
 from weakref import ref
 
 from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
@@ -22,8 +20,10 @@ from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.column_comparisons import ColumnComparisons
+from kgtable.programs.english import superseded_stems
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.linking import Links
+from kgtable.programs.ranker_weights import RankerWeights
 from kgtable.programs.reading import Question
 from kgtable.programs.references import References
 from kgtable.programs.relation import Relation
@@ -32,7 +32,6 @@ from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.programs.selections import Selections
 from kgtable.programs.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.programs.twin_tables import TwinTables, twins_of
-from kgtable.resources import read_packaged_json
 
 MOST_CANDIDATES = 420
 
@@ -101,26 +100,6 @@ class Executed:
     probability: float = 0.0
 
 
-@dataclass(frozen=True)
-class RankerWeights:
-    """The learned weights by feature: of the ranker, and of the confidence in the answer that it puts first."""
-
-    features: Mapping[str, float]
-    confidence: Mapping[str, float]
-
-    def score(self, features: Mapping[str, float]) -> float:
-        """The weighted sum of features."""
-        known = self.features
-        return sum(known[name] * value for name, value in features.items() if name in known)
-
-
-@cache
-def weights() -> RankerWeights:
-    """The weights that kgtable ships."""
-    data: dict[str, Any] = read_packaged_json("programs/ranker.json")
-    return RankerWeights(data["weights"], data["confidence"])
-
-
 def sources_of(
     question: Question, tables: Sequence[tuple[Relation, float]], joins: TableRelations | None = None
 ) -> list[ProgramSource]:
@@ -130,6 +109,7 @@ def sources_of(
         ProgramSource((Links(question, index_of(relation)),), score / best if best > 0 else 0.0, rank)
         for rank, (relation, score) in enumerate(tables)
     ]
+    sources = [source for source in sources if not _is_superseded(source, sources)]
     masks = [source.touched for source in sources]
     content = question.content
     for source in sources:
@@ -142,6 +122,21 @@ def sources_of(
         source.rarity = rarity
         source.references = references
     return found
+
+
+def _is_superseded(source: ProgramSource, sources: Sequence[ProgramSource]) -> bool:
+    """Whether it is a draft, an old copy or a template of another table, and the question does not ask for it."""
+    index = source.links[0].index
+    words = index.id_stems & superseded_stems()
+    if not words or words & {token.stem for token in source.question.tokens}:
+        return False
+    form = {view.stems for view in index.columns}
+    return any(
+        other.ids[0].partition("#")[0] == source.ids[0].partition("#")[0]
+        and not other.links[0].index.id_stems & superseded_stems()
+        and form <= {view.stems for view in other.links[0].index.columns}
+        for other in sources
+    )
 
 
 _WHOLES: dict[tuple[int, ...], tuple[tuple[ref[Relation], ...], Relation]] = {}
@@ -192,7 +187,7 @@ def generate(sources: Sequence[ProgramSource], known: RankerWeights) -> list[Can
         }
         for candidate in own:
             candidate.features.update(rival)
-            candidate.score = known.score(candidate.features)
+            candidate.score = known.linear_score(candidate.features)
         found += own
     found.sort(key=lambda candidate: -candidate.score)
     return found
@@ -231,7 +226,9 @@ def execute(
             continue
         features = dict(candidate.features)
         features.update(denotation_features(candidate, denotation))
-        found.append(Executed(candidate, denotation, answer_key(denotation), known.score(features), features))
+        found.append(Executed(candidate, denotation, answer_key(denotation), 0.0, features))
+    for executed, score in zip(found, known.scores([one.features for one in found]), strict=True):
+        executed.score = score
     found.sort(key=lambda executed: -executed.score)
     return found
 

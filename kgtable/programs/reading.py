@@ -7,7 +7,7 @@ lists of the index.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property
@@ -25,8 +25,10 @@ from kgtable.programs.english import (
     is_verb_form,
     light_words,
     months,
+    naming_words,
     noun_openers,
     number_words,
+    opening_pattern,
     ordinal_words,
     taking_words,
     unit_named,
@@ -85,7 +87,7 @@ _WH = (
     ("list", re.compile(r"^\W*(?:please )?(?:list|name|show|give|find|return|tell|display|report|identify)\b", re.I)),
 )  # fmt: skip
 _FOCUS = re.compile(
-    r"\b(?:which|what|how many|how much|number of|names? of|list|count|whose)(?: (?:is|was|are|were|did|does|do))?"
+    r"\b(?:which|what|how many|how much|number of|names? of|list|count)(?: (?:is|was|are|were|did|does|do))?"
     r"(?: the| all| all the| each| total| different| other| is| are)*\s+",
     re.I,
 )
@@ -106,6 +108,10 @@ _THRESHOLDS = (
     (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
 )  # fmt: skip
 _BETWEEN = r"between {a} and {b}|from {a} to {b}"
+_FROM_TO = re.compile(
+    r"\bfrom (?:the )?(?:\w+est|most|least)(?: \w+){0,2} to (?:the )?(?:\w+est|most|least)\b"
+)
+_PLACING = frozenset({"over", "under", "above", "below", "beneath", "behind"})
 _COMPARING = frozenset({"than", "over", "under", "above", "below", "least", "most", "within", "exceeding"})
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
 
@@ -186,11 +192,13 @@ class Question:
         ['who', 'won', 'kiel', '3', 'races']
         """
         tokens = []
+        opening = opening_pattern().match(text)
+        asked = opening.end() if opening is not None and opening.end() < len(text) else 0
         for index, match in enumerate(_TOKEN.finditer(text)):
             if index >= MOST_TOKENS:
                 break
             word = fold(match[0])
-            empty = (
+            empty = match.end() <= asked or (
                 word not in ("%",)
                 and not word[0].isdigit()
                 and (is_empty_word(word) or word in light_words())
@@ -203,6 +211,13 @@ class Question:
             if one.empty and other.empty and text[one.end : other.start] == "-":  # a no-show is a thing
                 tokens[one.index], tokens[other.index] = (replace(part, empty=False) for part in (one, other))
         for verb, noun in pairwise(tokens):
+            named = noun.text[:1].isupper() or noun.text[:1].isdigit()
+            if verb.word in naming_words() and named:  # the play called "All"
+                tokens[verb.index] = replace(verb, empty=True)
+            if noun.word == "may" and noun.text == "May":  # the month, and no verb
+                tokens[noun.index] = replace(noun, empty=False)
+            if verb.word in _PLACING and _places(tokens, verb.index):  # the bridges over the Orle
+                tokens[verb.index] = replace(verb, empty=True)
             if noun.word == "place" and verb.word in taking_words():  # what takes place happens
                 tokens[noun.index] = replace(noun, empty=True)
         return cls(text, tuple(tokens))
@@ -223,8 +238,19 @@ class Question:
         found: dict[str, int] = {}
         for name, pattern in cue_patterns():
             for match in pattern.finditer(self.lower):
-                found[name] = found.get(name, 0) | self.mask(match.start(), match.end())
+                mask = self.mask(match.start(), match.end())
+                if match[0] in _PLACING and mask and _places(self.tokens, mask.bit_length() - 1):
+                    continue
+                found[name] = found.get(name, 0) | mask
+        if "first" in found and not (rest := found["first"] & ~self._in_quarters):
+            del found["first"]
+        elif "first" in found:
+            found["first"] = rest
         return found
+
+    @cached_property
+    def _in_quarters(self) -> int:
+        return self._all(mask for _, mask in self.quarters)
 
     @cached_property
     def says_span(self) -> bool:
@@ -262,7 +288,8 @@ class Question:
     @cached_property
     def wh(self) -> str:
         """What is asked for: who, when, where, how_many, how_much, which, …"""
-        if _YES_NO.match(self.lower) and "or" not in self.cues:
+        opening = opening_pattern().match(self.lower)
+        if _YES_NO.match(self.lower, opening.end() if opening else 0) and "or" not in self.cues:
             return "yes_no"
         found = [(match.start(), place, name) for place, (name, pattern) in enumerate(_WH) if (match := pattern.search(self.lower))]  # fmt: skip  # noqa: E501
         if not found:
@@ -442,6 +469,10 @@ class Question:
     def listed_first(self) -> tuple[tuple[Adjective, int], ...]:
         """Adjectives that say in what order to list, with the tokens that do: *newest first*, *most played first*."""
         found = []
+        if match := _FROM_TO.search(self.lower):  # from the oldest to the newest
+            mask = self.mask(*match.span())
+            known = [(adjective, token) for adjective, token in self._adjectives if token & mask]
+            found += [(known[0][0], mask)] if len(known) > 1 else []
         for adjective, token in self._adjectives:
             place = token.bit_length() - 1
             behind = [other.word for other in self.tokens[place + 1 : place + 3]]
@@ -460,7 +491,19 @@ class Question:
     @cached_property
     def _adjectives(self) -> tuple[tuple[Adjective, int], ...]:
         known = adjectives()
-        return tuple((known[token.word], 1 << token.index) for token in self.tokens if token.word in known)
+        cues = self.cues.get("last", 0)
+        found = []
+        for token in self.tokens:
+            adjective, mask = known.get(token.word), 1 << token.index
+            if adjective is None or (token.word == "last" and not mask & cues) or mask & self._in_quarters:
+                continue  # "last year" and "the first quarter" are times
+            after = [other.word for other in self.tokens[token.index + 1 : token.index + 3]]
+            if adjective.superlative and not adjective.measured and after == ["number", "of"]:
+                most = known["most"]  # "the largest number of" is the most
+                found.append((most._replace(sign=adjective.sign), mask | mask << 1))
+            else:
+                found.append((adjective, mask))
+        return tuple(found)
 
     @cached_property
     def limit(self) -> tuple[int, int]:
@@ -494,6 +537,13 @@ class Question:
             number = match["number"] or str(ordinal_words().get(match["ordinal"], 0) or match["ordinal"][0])
             letter = "q" if "quarter" in match[0] else "h"
             found.append((f"{letter}{number}", self.mask(*match.span())))
+        if len(found) == 1:  # "in the third quarter than in the first"
+            name, mask = found[0]
+            for number, token in self.ordinals:
+                after = self._after(self.tokens[token.bit_length() - 1])
+                alone = not after or is_empty_word(after)
+                if alone and not token & mask and number <= (4 if name[0] == "q" else 2):
+                    found.append((f"{name[0]}{number}", token))
         return tuple(found)
 
     @cached_property
@@ -669,6 +719,12 @@ class Question:
         return mention._replace(
             relation=relation, full_mask=mention.mask | self.mask(match.start(1), match.end(1))
         )
+
+
+def _places(tokens: Sequence[QuestionToken], place: int) -> bool:
+    """Whether a preposition says where something is, and compares nothing: *over the Orle*."""
+    behind = tokens[place + 1 : place + 3]
+    return len(behind) == 2 and behind[0].word == "the" and behind[1].text[:1].isupper()
 
 
 _UNIT_ASKED = re.compile(

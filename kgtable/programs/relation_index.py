@@ -442,8 +442,10 @@ def unit_at_end(header: str) -> str | None:
 
 
 def _period_of(header: str) -> str:
-    """The period of a header: a year, a quarter, a month of any year."""
+    """The period of a header: a year, a quarter, a month or a quarter of any year."""
     plain = header.strip()
+    if match := re.fullmatch(r"(?:q ?[1-4]|h ?[12])", plain.casefold()):
+        return f"--{match[0].replace(' ', '').upper()}"
     if plain.casefold().strip(".") in months():
         return f"--{months()[plain.casefold().strip('.')]:02d}"
     found = find_period(plain)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
+    Apply,
     Arithmetic,
     ColumnRef,
     Compare,
@@ -15,6 +16,7 @@ from kgtable.programs.algebra import (
     Convert,
     Expression,
     Filter,
+    Function,
     GroupBy,
     Limit,
     Lookup,
@@ -36,6 +38,8 @@ from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet
+
+_ZERO = Constant(Decimal(0), ValueKind.QUANTITY)
 
 
 class Selections(Grammar):
@@ -90,7 +94,8 @@ class Selections(Grammar):
             )
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
             for by in self.sortables[:2]:
-                down = "descending" in self.cues or self._lists_largest_first(by)
+                told = bool(question.listed_first)
+                down = self._lists_largest_first(by) if told else "descending" in self.cues
                 ordered = Sort(rows, (SortKey(by.ref, down),))
                 others = [view for view in targets if view.place != by.place and view.label][:1]
                 for view in dict.fromkeys((*targets[:2], *others)):
@@ -185,8 +190,13 @@ class Selections(Grammar):
         for view in self.measures[:MOST_MEASURES]:
             if view.place in conditions.columns and not self.source.link(view).score:
                 continue
+            costs = self._shows_costs_below_zero(view)
             for name in wanted:
                 root: Expression = Aggregate(AGGREGATES[name], view.ref, rows)
+                if costs and name in ("max", "min"):  # the largest cost is the lowest amount
+                    other = AGGREGATES["min" if name == "max" else "max"]
+                    spent = Filter(rows, Compare(Relator.LESS, view.ref, _ZERO))
+                    root = Apply(Function.ABSOLUTE, Aggregate(other, view.ref, spent))
                 yield from self._converted(name, root, conditions, view)
         several = [
             name
@@ -265,12 +275,22 @@ class Selections(Grammar):
                     and name in ("high", "low", "good", "bad", "most")
                 ):
                     descending = not down
-                key: Expression = by.ref
-                order = Sort(base, (SortKey(key, descending),))
-                mask = token | (
-                    Question._all([cues.get("first", 0) | cues.get("last", 0)])
-                    if name in ("early", "late")
-                    else 0
+                ranked: Rows = base
+                if self._shows_costs_below_zero(
+                    by
+                ):  # what costs most is the lowest of the amounts below zero
+                    ranked = Filter(base, Compare(Relator.LESS, by.ref, _ZERO))
+                    descending = not descending
+                order = Sort(ranked, (SortKey(by.ref, descending),))
+                costs = self._spending if ranked is not base else 0
+                mask = (
+                    token
+                    | costs
+                    | (
+                        Question._all([cues.get("first", 0) | cues.get("last", 0)])
+                        if name in ("early", "late")
+                        else 0
+                    )
                 )
                 shown = self._shown(
                     [v for v in source.columns if v.place not in conditions.columns], conditions.mask
@@ -308,7 +328,18 @@ class Selections(Grammar):
                             yield self.make(
                                 "extreme/nth", nth, conditions, target=view, measure=by, mask=mask | ordinal
                             )
-        positions = [("first", False, cues.get("first", 0)), ("last", True, cues.get("last", 0))]
+        # "Who began in 2021", of a column "Began", asks for no first row.
+        named = Question._all(
+            1 << token.index
+            for view in self.sortables
+            if view.temporal and source.link(view).exact
+            for token in self.question.tokens
+            if source.link(view).mask >> token.index & 1 and token.word not in ("first", "last")
+        )
+        positions = [
+            ("first", False, cues.get("first", 0) & ~named),
+            ("last", True, cues.get("last", 0) & ~named),
+        ]
         for name, last, mask in positions:
             if not mask or self._is_measured(mask):
                 continue
@@ -351,7 +382,9 @@ class Selections(Grammar):
         if source.join is not None:
             said += [view for view in self._shown(free, conditions.mask) if not view.measure]
         for key in list(dict.fromkeys([*free[:3], *said]))[:5]:
-            if not (source.link(key).score > 0.3 or key.label or source.link(key).mask & question.focus):
+            asked = key.personal and question.wh == "who"  # "who did the most shifts"
+            linked = source.link(key).score > 0.3 or source.link(key).mask & question.focus
+            if not (linked or key.label or asked):
                 continue
             measures = list(self._group_measures(key)) if self._repeats(key) else []
             beside = self._keys_beside(key, conditions)

@@ -24,6 +24,7 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.column_links import ColumnLink
+from kgtable.programs.english import linking_verbs
 from kgtable.programs.linking import Condition, Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
@@ -109,7 +110,8 @@ class ProgramSource:
         if condition.column < 0 or condition.kind not in ("exact", "partial", "several", "contains"):
             return condition
         link = self.column_links[condition.column]
-        named = link.mask & ~cells
+        whose = self.question.tokens[0].word == "whose" and link.mask & 2
+        named = link.mask if whose else link.mask & ~cells
         if link.score < 0.5 or link.mask & condition.mask:
             return condition
         around = condition.mask
@@ -127,7 +129,11 @@ class ProgramSource:
         for condition in self.conditions:
             link = self.column_links[condition.column] if condition.column >= 0 else ColumnLink(0.0, 0)
             own = condition.mask & ~link.mask
-            before = (own & -own) >> 1
+            place = (own & -own).bit_length() - 1
+            tokens = self.question.tokens
+            # "Whose manager is Kim" asks for those of whom Kim is the manager.
+            whose = place >= 3 and tokens[0].word == "whose" and tokens[place - 1].word in linking_verbs()
+            before = (own & -own) >> (2 if whose else 1)
             if condition.kind == "exact" and link.exact and before & link.mask:
                 found.append(condition)
         return frozenset(found)

@@ -376,6 +376,7 @@ def _row_kinds(
     kinds = np.zeros(len(rows), dtype=np.int8)
     label_column = structure.label_column
     width = len(table.columns)
+    called: list[int] = []
     for index, (grid_row, cells) in enumerate(zip(grid_rows, rows, strict=True)):
         if blank[index]:
             kinds[index] = MemberKind.BLANK
@@ -399,6 +400,11 @@ def _row_kinds(
                 or is_total_word(next((cell for cell in cells if cell.strip()), ""))
             ):
                 kinds[index] = MemberKind.TOTAL
+                called.append(index)
+    if 3 < len(rows) <= MOST_SUMMED_ROWS:
+        for index in called:
+            if _is_less_than_others(index, rows, kinds, reader):
+                kinds[index] = MemberKind.MEMBER  # a horse called "Total"
     if len(rows) <= MOST_SUMMED_ROWS:
         for index in _aggregates(table, rows, kinds, reader):
             kinds[index] = MemberKind.AGGREGATE
@@ -441,6 +447,29 @@ def _says_summary(label: str, index: int, rows: Sequence[tuple[str, ...]], colum
     strict = is_summary_word(label, strictly=True)
     again = sum(column < len(row) and normal(row[column]) == normal(label) for row in rows)
     return (strict or index in (0, len(rows) - 1)) and (again == 1 or again < len(rows) / 3)
+
+
+def _is_less_than_others(
+    row: int, rows: Sequence[tuple[str, ...]], kinds: npt.NDArray[np.int8], reader: ColumnReader
+) -> bool:
+    """Whether a row called a total stands among members that have more than it in every column of amounts."""
+    label = reader.table.structure.label_column
+    members = [index for index in np.flatnonzero(kinds == MemberKind.MEMBER).tolist() if index < len(rows)]
+    if not is_total_word(rows[row][label] if label < len(rows[row]) else "") or not any(
+        i > row for i in members
+    ):
+        return False
+    compared = 0
+    for column in range(len(reader.table.columns)):
+        texts = reader.texts(column)
+        own = reader.number(row, column, texts[row])
+        others = [number for i in members if (number := reader.number(i, column, texts[i])) is not None]
+        if column == label or own is None or len(others) < len(members):
+            continue
+        if min(others) < 0 or own >= max(others):
+            return False
+        compared += 1
+    return compared > 0
 
 
 def _is_described(row: int, cells: Sequence[str], reader: ColumnReader) -> bool:
@@ -492,7 +521,8 @@ def _aggregates(
         figures = sum(len(str(abs(int(column[place])))) for column in columns if column[place])
         if figures >= 8 and _is_sum(columns, place, {members.index(other) for other in found}):
             found.append(row)
-    if len(found) > len(members) / 3:
+    # Sums of two regions of two districts each, and the sum of all: three of seven rows, in several columns.
+    if len(found) > len(members) / (2 if len(columns) > 2 else 3):
         return []
     return found or [row for place, row in enumerate(members) if _is_whole(columns, place, rows[row], table)]
 

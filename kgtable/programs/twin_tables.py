@@ -34,6 +34,7 @@ from kgtable.programs.algebra import (
     TableRows,
 )
 from kgtable.programs.comparisons import Comparisons
+from kgtable.programs.english import unit_named
 from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, Candidate
 from kgtable.programs.linking import Condition
 from kgtable.programs.relation import ColumnRole
@@ -92,11 +93,21 @@ class TwinTables(Comparisons):
             for view in self.sortables
             if view.place < size and (source.link(view).score >= 0.4 or meant & self._told_by(view))
         ]
+        if not measures and "how_much" in cues:  # "how much milk", of a column "Litres"
+            amounts = [v for v in self.measures if v.place < size and unit_named(v.name) is not None]
+            measures = amounts if len(amounts) == 1 else []
+        yield from self._only_in_one(size)
         for view in measures[:MOST_MEASURES]:
             twin = source.columns[view.place + size]
             for one, other in pairs:
                 ends = (Lookup(self._rows(0, one), view.ref), Lookup(self._rows(1, other), twin.ref))
-                yield from self._compared(ends, view, twin, (one,))
+                # "In June 2023 than in June 2022" says the month twice.
+                again = self.question._all(
+                    c.mask
+                    for c in source.conditions
+                    if (c.column, c.kind, c.text) == (one.column, one.kind, one.text)
+                )
+                yield from self._compared(ends, view, twin, (one,), again)
                 named = (Named(view.ref, "value"), Named(twin.ref, "value"))
                 lines = (Project(self._rows(0, one), named[:1]), Project(self._rows(1, other), named[1:]))
                 yield from self._which_table(lines, view, twin, (one,))
@@ -120,6 +131,30 @@ class TwinTables(Comparisons):
                 GroupBy(self._rows(part), (), (Named(total, "value"),)) for part, total in enumerate(sums)
             ]
             yield from self._which_table(whole, view, twin, (), cues.get("total", 0))
+
+    def _only_in_one(self, size: int) -> Iterator[Candidate]:
+        """The names of one table that are none of the other's: *in 2023 but not in 2022*, *new in 2023*."""
+        negation = self.cues.get("negation", 0)
+        if not negation or "or" in self.cues:
+            return
+        parts = self.source.links
+        own = [part.titled & ~other.titled for part, other in zip(parts, reversed(parts), strict=True)]
+        # What is denied stands behind the negation.
+        without = next((n for n, mask in enumerate(own) if mask > negation), -1)
+        if without < 0 or own[1 - without] > negation:
+            return
+        keys = [v for v in self.targets if v.place < size and not v.measure and not v.temporal][:2]
+        for view in keys:
+            twin = self.source.columns[view.place + size]
+            names = [
+                Project(self._rows(0), (Named(view.ref, "name"),), True),
+                Project(self._rows(1), (Named(twin.ref, "name"),), True),
+            ]
+            only = SetOperation(SetOperator.EXCEPT, names[1 - without], names[without])
+            yield self.make(
+                "except/twins", only, condition_set([]), target=view, mask=negation, others=(twin,),
+                also=("twins",),
+            )  # fmt: skip
 
     def _rows(self, part: int, condition: Condition | None = None) -> Rows:
         """The rows of one of the two tables of which a condition holds."""
@@ -161,7 +196,8 @@ class TwinTables(Comparisons):
             yield made("difference", Arithmetic(Operator.SUBTRACT, *parts), adjectives)
         if view.measure and cues.keys() & {"percent", "rate"}:
             yield made("percent_change", Arithmetic(Operator.PERCENT_CHANGE, early, late))
-        if view.measure and cues.keys() & {"total", "together", "both"}:
+        spanned = cues.keys() >= {"total", "until"}  # "from May to July" adds up June, too
+        if view.measure and cues.keys() & {"total", "together", "both"} and not spanned:
             yield made("sum", Arithmetic(Operator.ADD, said_first, said_last))
         if self.question.wh == "yes_no":
             for down, token in signs:

@@ -150,11 +150,14 @@ _COMPOUND = re.compile(
     r"\d ?(?:d|h|hrs?|hours?|days?)\.?,? ?\d+ ?(?:h|m|mins?|minutes?|hours?)\b", re.IGNORECASE
 )
 DURATION_NAME = re.compile(
-    r"time|duration|length|\blap|\bgap|\bpace|split|penalt|elapsed|running|dauer|zeit|durée|\bleg \d|finish|behind",
+    r"time|duration|length|\blap|\bgap|\bpace|split|penalt|elapsed|running|dauer|zeit|durée|\bleg \d|finish|behind"
+    r"|(?<!opening )\bhours\W*$",
     re.IGNORECASE,
 )
-_HOURS_FIRST = re.compile(r"\bh(?:h|rs?|ours?)? ?: ?m(?:m|ins?|inutes?)?\b(?! ?:)", re.IGNORECASE)
-"""The form of spans that a header gives: *h:min*, *hh:mm*."""
+_HOURS_FIRST = re.compile(
+    r"\bh(?:h|rs?|ours?)? ?: ?m(?:m|ins?|inutes?)?\b(?! ?:)|^(?!.*\bopening\b).*\bhours\W*$", re.IGNORECASE
+)
+"""The form of spans that a header gives: *h:min*, *hh:mm*, or *hours* for what is counted in them."""
 _TIME_UNIT = re.compile(r"\d ?(d(?:ays?)?|h(?:rs?|ours?)?|min(?:ute)?s?|sec(?:ond)?s?)\b", re.IGNORECASE)
 _FLAG_ALONE = re.compile(r"[:–-] ?[a-z]{1,2}")
 _BOOLEANS = ({"yes", "no"}, {"true", "false"})

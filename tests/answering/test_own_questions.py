@@ -36,6 +36,10 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "island",
         FOLDER / "marsh",
         FOLDER / "fen",
+        FOLDER / "moor",
+        FOLDER / "delta",
+        FOLDER / "cape",
+        FOLDER / "ridge",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:

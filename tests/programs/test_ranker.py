@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from kgtable.programs import ranker
-from kgtable.programs.ranker import RankerWeights, confidence_features, confidence_of
+from kgtable.programs.ranker import confidence_features, confidence_of
+from kgtable.programs.ranker_weights import HiddenLayer, RankerWeights, ranker_weights
 
 
 def row(**features: float) -> dict[str, float]:
@@ -39,7 +40,26 @@ def test_confidence_is_a_probability() -> None:
 
 
 def test_the_weights_that_are_shipped_know_every_feature_of_the_confidence() -> None:
-    known = ranker.weights()
+    known = ranker_weights()
     assert known.confidence["lead:covered"] > 0
     assert known.confidence["share"] > 0
     assert known.confidence["cue:left"] < 0
+
+
+def test_a_hidden_layer_sees_two_features_together() -> None:
+    places = {"a": 0, "b": 1}
+    layer = HiddenLayer(places, np.array([[2], [2]], dtype=np.int8), np.array([-3.0]), np.array([0.5]))
+    known = RankerWeights({"a": 1.0, "b": 1.0}, {}, layer)
+    alone, together = {"a": 1.0, "unknown": 7.0}, {"a": 1.0, "b": 1.0}
+    assert known.linear_score(together) == 2.0
+    assert known.scores([alone, {}, together]) == [1.0, 0.0, 2.5]
+    assert known.scores([]) == []
+    again = HiddenLayer.from_json(layer.to_json())
+    assert RankerWeights(known.features, {}, again).scores([alone, together]) == [1.0, 2.5]
+
+
+def test_the_hidden_layer_that_is_shipped_knows_features_of_the_ranker() -> None:
+    known = ranker_weights()
+    assert known.hidden is not None
+    assert {"uncovered", "table:first", "d:echo"} <= set(known.hidden.places)
+    assert np.abs(known.hidden.output).max() > 0

@@ -235,6 +235,7 @@ def test_kinds_are_their_names() -> None:
     ("name", "cells", "read"),
     [
         ("Running time (h:min)", ("1:37", "2:04"), ["PT1H37M", "PT2H4M"]),
+        ("Hours", ("4:00", "2:30"), ["PT4H", "PT2H30M"]),
         ("Out of use", ("14 h", "3 d", "90 min"), ["PT14H", "P3D", "PT1H30M"]),
         ("Departs", ("9:26", "19:16"), ["09:26:00", "19:16:00"]),
     ],

@@ -1,0 +1,107 @@
+"""The learned weights of the ranker: a log-linear model with one hidden layer, and the model of its confidence.
+
+The score of a candidate is the weighted sum of its features plus what a layer of rectified units adds to it:
+a feature may tell much beside one other feature and nothing alone. All weights lie in ``ranker.json``, made by
+``scripts/train_ranker.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgtable.resources import read_packaged_json
+
+DIGITS = 9
+"""Decimals of a score: the order of equal candidates must not hang on the last bits of a sum."""
+
+
+@dataclass(frozen=True)
+class HiddenLayer:
+    """Rectified units over the features of a candidate.
+
+    Attributes:
+        places: the row of each feature in `inputs`.
+        inputs: weights of the features, one column for each unit, as whole numbers from -127 to 127.
+        bias: what is added to the sum of each unit.
+        output: the weight of each unit in the score.
+    """
+
+    places: Mapping[str, int]
+    inputs: npt.NDArray[np.int8]
+    bias: npt.NDArray[np.float64]
+    output: npt.NDArray[np.float64]
+
+    def scores(self, rows: Sequence[Mapping[str, float]]) -> npt.NDArray[np.float64]:
+        """What the layer adds to the score of each row of features."""
+        places: list[int] = []
+        values: list[float] = []
+        ends = [0]
+        known = self.places
+        for row in rows:
+            for name, value in row.items():
+                if value and name in known:
+                    places.append(known[name])
+                    values.append(value)
+            ends.append(len(places))
+        weighted = self.inputs[places] * np.array(values)[:, None]
+        sums = np.zeros((len(rows), len(self.bias)))
+        owners = np.repeat(np.arange(len(rows)), np.diff(ends))
+        np.add.at(sums, owners, weighted)
+        return np.maximum(sums + self.bias, 0.0) @ self.output
+
+    def to_json(self) -> dict[str, Any]:
+        """The layer as it stands in ``ranker.json``: the weights of a feature are the base64 of signed bytes."""
+        return {
+            "bias": [round(float(value), 5) for value in self.bias],
+            "output": [round(float(value), 7) for value in self.output],
+            "inputs": {
+                name: base64.b64encode(self.inputs[place].tobytes()).decode()
+                for name, place in sorted(self.places.items())
+            },
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> HiddenLayer:
+        """The layer of ``ranker.json``."""
+        rows = data["inputs"]
+        bias = np.array(data["bias"], dtype=np.float64)
+        weights = b"".join(map(base64.b64decode, rows.values()))
+        inputs = np.frombuffer(weights, dtype=np.int8).reshape(len(rows), len(bias))
+        places = {name: place for place, name in enumerate(rows)}
+        return cls(places, inputs, bias, np.array(data["output"], dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class RankerWeights:
+    """The learned weights by feature: of the ranker, and of the confidence in the answer that it puts first."""
+
+    features: Mapping[str, float]
+    confidence: Mapping[str, float]
+    hidden: HiddenLayer | None = None
+
+    def linear_score(self, features: Mapping[str, float]) -> float:
+        """The weighted sum of features: what candidates are chosen by before they are executed."""
+        known = self.features
+        return sum(known[name] * value for name, value in features.items() if name in known)
+
+    def scores(self, rows: Sequence[Mapping[str, float]]) -> list[float]:
+        """The score of each row of features, with what the hidden layer adds."""
+        linear = np.array([self.linear_score(row) for row in rows])
+        if self.hidden is not None and rows:
+            linear = linear + self.hidden.scores(rows)
+        return [round(float(score), DIGITS) for score in linear]
+
+
+@cache
+def ranker_weights() -> RankerWeights:
+    """The weights that kgtable ships."""
+    data: dict[str, Any] = read_packaged_json("programs/ranker.json")
+    hidden = HiddenLayer.from_json(data["hidden"]) if "hidden" in data else None
+    return RankerWeights(data["weights"], data["confidence"], hidden)
