@@ -15,8 +15,8 @@ from kgtable.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
     from kgtable.evaluation.benchmark import Benchmark
+    from kgtable.evaluation.benchmarks.split_tables import BuiltCounts
     from kgtable.evaluation.run_plan import RunPlan
-    from kgtable.evaluation.split_tables import BuiltCounts
     from kgtable.knowledge_graph import KnowledgeGraph
 
 
@@ -283,11 +283,11 @@ def bench(
     if kind == "heteqa":
         return _heteqa(folder, output, seed, per_table, model)
     if kind == "spiderwild":
-        from kgtable.evaluation.wild_tables import WildPlan, wild_benchmark
+        from kgtable.evaluation.benchmarks.wild_tables import WildPlan, wild_benchmark
 
         plan = WildPlan(seed, parts, masked, perturbed, distractors)
         return _say_built(output, wild_benchmark(folder, output, others, splits, plan))
-    from kgtable.evaluation.split_tables import SplitPlan, split_benchmark
+    from kgtable.evaluation.benchmarks.split_tables import SplitPlan, split_benchmark
     from kgtable.llm import connect
 
     llm = None if model is None else connect(load_settings(model=model))
@@ -295,7 +295,7 @@ def bench(
 
 
 def _growth(output: Path, sizes: tuple[int, ...], seed: int | None) -> None:
-    from kgtable.evaluation.grown_tables import SEED, SIZES, growth_benchmark
+    from kgtable.evaluation.benchmarks.grown_tables import SEED, SIZES, growth_benchmark
 
     questions = growth_benchmark(output, sizes or SIZES, SEED if seed is None else seed)
     say(f"{output}: {len(set(sizes or SIZES)):,} tables, {questions:,} questions")
@@ -310,7 +310,7 @@ def _say_built(output: Path, made: BuiltCounts) -> None:
 
 
 def _heteqa(folder: Path, output: Path, seed: int, per_table: int, model: str | None) -> None:
-    from kgtable.evaluation.hetero_questions import HeteroPlan, build_hetero_benchmark
+    from kgtable.evaluation.benchmarks.hetero_questions import HeteroPlan, build_hetero_benchmark
     from kgtable.llm import connect
 
     llm = None if model is None else connect(load_settings(model=model))

@@ -15,12 +15,12 @@ from starlette.routing import Route
 from kgtable.building.generations import EVALUATION
 from kgtable.config import DEFAULT_K
 from kgtable.server import requests
-from kgtable.server.messages import Head, Problem
 from kgtable.server.openapi import document
 from kgtable.server.options import LIST_FACETS, LIST_SORTS
-from kgtable.server.process import WorkerFrame
 from kgtable.server.requests import not_modified, server_event
 from kgtable.server.state import ServerState
+from kgtable.server.workers.messages import Head, Problem
+from kgtable.server.workers.process import WorkerFrame
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 11_000

@@ -19,10 +19,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from kgtable.server import requests, security
-from kgtable.server.messages import Head, Problem, busy
 from kgtable.server.options import MEBIBYTE, UPLOADS
-from kgtable.server.process import WorkerFrame
 from kgtable.server.state import ServerState
+from kgtable.server.workers.messages import Head, Problem, busy
+from kgtable.server.workers.process import WorkerFrame
 from kgtable.tables.discovery import SUFFIXES
 
 MOST_WAITING = 50

@@ -12,9 +12,9 @@ from kgtable.graph.sparql_text import with_values
 from kgtable.graph.table_decoder import text_of
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.resources import read_shipped
-from kgtable.server.messages import Head
 from kgtable.server.views.answer_card import named_tables
 from kgtable.server.views.table_windows import ask
+from kgtable.server.workers.messages import Head
 
 LONGEST_PARAGRAPH = 20_000
 """Characters of a paragraph that a window shows."""

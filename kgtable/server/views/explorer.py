@@ -20,8 +20,6 @@ from kgtable.errors import (
 )
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import stages_told
-from kgtable.server.execution import OPENING_PAUSES
-from kgtable.server.messages import Emit, Head, Problem
 from kgtable.server.views import (
     document_windows,
     neighbourhood,
@@ -32,6 +30,8 @@ from kgtable.server.views import (
 )
 from kgtable.server.views.answer_card import answer_card, found_tables, shortened
 from kgtable.server.views.suggested_questions import standalone
+from kgtable.server.workers.execution import OPENING_PAUSES
+from kgtable.server.workers.messages import Emit, Head, Problem
 
 Tell: TypeAlias = Callable[[str, Any], None]
 

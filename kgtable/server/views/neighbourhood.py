@@ -12,9 +12,9 @@ from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import ObjectTerm, text_of
 from kgtable.graph.terms import KGT, QUDT, RDF, RDFS, decode, is_valid_iri
 from kgtable.knowledge_graph import KnowledgeGraph
-from kgtable.server.messages import Head
 from kgtable.server.views.overview import column_names, unit_facts
 from kgtable.server.views.table_windows import ask, term_json
+from kgtable.server.workers.messages import Head
 
 Tell: TypeAlias = Callable[[str, Any], None]
 

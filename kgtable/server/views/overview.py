@@ -23,9 +23,9 @@ from kgtable.graph.terms import KGT, RDFS
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.resources import read_shipped
-from kgtable.server.messages import Head
 from kgtable.server.state import WIDELY_USED
 from kgtable.server.views.table_list import titled
+from kgtable.server.workers.messages import Head
 from kgtable.values.units import units
 
 Tell: TypeAlias = Callable[[str, Any], None]

@@ -28,8 +28,8 @@ from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.inferred_names import is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
-from kgtable.server.messages import Head
 from kgtable.server.views.table_list import graph_index, titled
+from kgtable.server.workers.messages import Head
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, scale_name

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from kgtable.server.messages import Decoder, Head, Problem, encode
+from kgtable.server.workers.messages import Decoder, Head, Problem, encode
 
 WorkerFrame: TypeAlias = tuple[Head, bytes]
 
-_STARTER = "kgtable.server.worker"
+_STARTER = "kgtable.server.workers.worker"
 
 
 class WorkerDiedError(Exception):
@@ -192,7 +192,7 @@ class WorkerProcess(asyncio.Protocol):
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._socket, theirs = socket.socketpair()
         environment = dict(os.environ)
-        package_root = str(Path(__file__).parents[2])
+        package_root = str(Path(__file__).parents[3])
         paths = filter(None, (package_root, environment.get("PYTHONPATH")))
         environment["PYTHONPATH"] = os.pathsep.join(paths)
         with theirs:

@@ -16,7 +16,15 @@ from typing import Any
 
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder, BenchmarkQuestion, read_json
-from kgtable.evaluation.split_tables import SEED, TITLES, BuiltCounts, Rows, TablePart, read_grid, seeded
+from kgtable.evaluation.benchmarks.split_tables import (
+    SEED,
+    TITLES,
+    BuiltCounts,
+    Rows,
+    TablePart,
+    read_grid,
+    seeded,
+)
 
 MOST_COLUMNS = 5
 """Columns up to which a table is not cut by columns."""

@@ -21,8 +21,8 @@ from kgtable.building.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.graph.store import WorkingStore
-from kgtable.server.execution import refuse_remote, remote_iris, service_problem, syntax_problem
-from kgtable.server.messages import Emit, Head, Problem
+from kgtable.server.workers.execution import refuse_remote, remote_iris, service_problem, syntax_problem
+from kgtable.server.workers.messages import Emit, Head, Problem
 from kgtable.storage import exclusive_lock
 
 Content: TypeAlias = bytes | Path
