@@ -39,7 +39,7 @@ from kgtable.storage import whole_file
 
 if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
-    from kgtable.index.relations import TableRelations
+    from kgtable.index.inferred.relations import TableRelations
 
 MOST_NOTES = 10
 """Notes on odd places in files that are printed; the report has all."""

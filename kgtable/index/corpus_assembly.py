@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
-from kgtable.index.column_profiles import TableHead
 from kgtable.index.corpus import (
     NONE,
     PART_STRINGS,
@@ -28,10 +27,11 @@ from kgtable.index.corpus import (
     count_terms,
     okapi,
 )
+from kgtable.index.inferred.column_profiles import TableHead
 from kgtable.index.postings import Flags, Integers, Postings
 from kgtable.index.substring import Strings, StringsWriter, encoded, folded
-from kgtable.index.words import terms
 from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title, telling_words
+from kgtable.text.words import terms
 
 _YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
 

@@ -20,8 +20,8 @@ from kgtable.errors import VocabularyIndexError
 from kgtable.graph.document_statements import StoredDocument
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Floats, Integers
-from kgtable.index.words import terms, terms_asked
 from kgtable.text.passages import count_tokens, sentence_spans
+from kgtable.text.words import terms, terms_asked
 
 FILE = "passages.jsonl"
 PIECE = 110

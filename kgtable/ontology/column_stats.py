@@ -8,12 +8,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
-
-import Stemmer
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from kgtable.ontology.naming import base_name
 from kgtable.tables.model import Column
+from kgtable.text.words import stem
 from kgtable.values.periods import is_temporal
 
 if TYPE_CHECKING:
@@ -199,12 +198,7 @@ def propose(summaries: Mapping[str, Summary], embed: Embed | None = None) -> dic
 
     `summaries` are those of `facts.by_name`. Names that share a predicate already are not proposed.
     """
-    stemmer = Stemmer.Stemmer("english")
-    names = [
-        _name(text, summary, stemmer)
-        for text, summary in summaries.items()
-        if not text.startswith("[column ")
-    ]
+    names = [_name(text, summary) for text, summary in summaries.items() if not text.startswith("[column ")]
     likeness: dict[tuple[int, int], float] = {}
     for one, other in _of_equal_words(names):
         likeness[one, other] = 1.0
@@ -232,8 +226,8 @@ def between_predicates(proposals: Proposals, summaries: Mapping[str, Summary]) -
     return {predicate: tuple(sorted(others - {predicate})) for predicate, others in sorted(found.items())}
 
 
-def _name(text: str, summary: Summary, stemmer: Any) -> _Name:
-    words = stemmer.stemWords([word.casefold() for word in _WORD.findall(text)])
+def _name(text: str, summary: Summary) -> _Name:
+    words = [stem(word.casefold()) for word in _WORD.findall(text)]
     return _Name(
         text=text,
         predicate=next(iter(summary.predicates)),

@@ -17,8 +17,7 @@ from typing import Any
 from weakref import ref
 
 from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
-from kgtable.index.relations import TableRelations
-from kgtable.index.words import is_empty_word
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.column_comparisons import ColumnComparisons
@@ -33,6 +32,7 @@ from kgtable.programs.selections import Selections
 from kgtable.programs.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.programs.twin_tables import TwinTables, twins_of
 from kgtable.resources import read_packaged_json
+from kgtable.text.words import is_empty_word
 
 MOST_CANDIDATES = 420
 

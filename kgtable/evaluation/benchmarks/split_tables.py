@@ -16,11 +16,11 @@ from typing import Any
 
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder, BenchmarkQuestion, read_json
-from kgtable.index.words import is_empty_word
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
+from kgtable.text.words import is_empty_word
 
 SEED = 7
 SMALLEST = 3

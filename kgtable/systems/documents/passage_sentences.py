@@ -9,12 +9,12 @@ from functools import cached_property
 from itertools import pairwise
 from math import exp, log
 
-from kgtable.index.words import is_empty_word, stem, words
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
 from kgtable.systems.documents.asked_kinds import YEARS, question_kind, question_sort
 from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import find_period_mentions, find_quantities
+from kgtable.text.words import is_empty_word, stem, words
 
 Features = Iterator[tuple[str, float]]
 

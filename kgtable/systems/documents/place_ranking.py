@@ -18,9 +18,9 @@ import numpy as np
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.passage_index import PassageIndex
 from kgtable.index.postings import Floats
-from kgtable.index.words import is_empty_word, stem, words
 from kgtable.resources import read_packaged_json
 from kgtable.systems.documents.asked_kinds import YEARS
+from kgtable.text.words import is_empty_word, stem, words
 
 FEATURES = (
     "table",

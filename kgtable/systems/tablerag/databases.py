@@ -30,8 +30,8 @@ import numpy.typing as npt
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Embedder, Matrix
-from kgtable.index.words import stem, terms, words
 from kgtable.systems.tablerag.vocabulary import CellEntry, TableVocabulary, make_vocabulary
+from kgtable.text.words import stem, terms, words
 
 Scores: TypeAlias = npt.NDArray[np.float32]
 

@@ -23,7 +23,8 @@ import pyoxigraph as ox
 
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, XSD, Block, Namespaces, text_literal, typed
-from kgtable.index.column_profiles import (
+from kgtable.index.embedding import Matrix
+from kgtable.index.inferred.column_profiles import (
     KEY_WORDS,
     ColumnProfile,
     TableHead,
@@ -31,7 +32,6 @@ from kgtable.index.column_profiles import (
     ValueForm,
     header_words,
 )
-from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Postings
 from kgtable.index.substring import folded
 from kgtable.ontology.inferred_names import (
@@ -100,7 +100,9 @@ class NameGuess:
 def common_headers() -> Mapping[str, frozenset[str]]:
     """Headers that people give columns, and the forms of their values."""
     found: dict[str, set[str]] = defaultdict(set)
-    for line in (PACKAGE / "index" / "common_headers.txt").read_text(encoding="utf-8").splitlines():
+    for line in (
+        (PACKAGE / "index" / "inferred" / "common_headers.txt").read_text(encoding="utf-8").splitlines()
+    ):
         if line and not line.startswith("#"):
             name, _, form = line.rpartition(" ")
             found[name].add(form)
