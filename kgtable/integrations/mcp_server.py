@@ -61,10 +61,10 @@ _DETAILS = frozenset({"prompt", "triples", "trace", "tables", "reasoning", "usag
 """What the page is told beside an answer, and a model has no use for."""
 
 TableId = Annotated[str, Field(description="The id of a table, as `tables` lists it.")]
-Question = Annotated[
+AskedQuestion = Annotated[
     str, Field(min_length=1, max_length=LONGEST_QUESTION, description="A question in plain words.")
 ]
-Method = Annotated[
+ChosenMethod = Annotated[
     str, Field(pattern=r"^[a-z0-9-]+$", description="The retrieval method; the default is hybrid.")
 ]
 GridRow = Annotated[int, Field(ge=0, le=10**9, description="A row of the grid, from 0: the first line.")]
@@ -99,8 +99,8 @@ class GraphTools:
 
     async def ask(
         self,
-        question: Question,
-        method: Method | None = None,
+        question: AskedQuestion,
+        method: ChosenMethod | None = None,
         k: Annotated[int, Field(ge=1, le=MOST_TRIPLES, description="How many triples to retrieve.")]
         | None = None,
     ) -> CallToolResult:
@@ -112,9 +112,9 @@ class GraphTools:
 
     async def retrieve(
         self,
-        question: Question,
+        question: AskedQuestion,
         k: Annotated[int, Field(ge=1, le=MOST_TRIPLES, description="How many triples to give.")] = 20,
-        method: Method = "hybrid",
+        method: ChosenMethod = "hybrid",
     ) -> CallToolResult:
         """Find the cells and tables that a question is about, the best first, without answering it."""
         job: Head = {"op": "retrieve", "question": question.strip(), "k": k, "method": method}

@@ -388,7 +388,7 @@ def _unit_hint(name: str) -> str:
     return "Use a QUDT unit name such as CCY_USD, PERCENT or KiloGM; https://qudt.org lists them all."
 
 
-Key: TypeAlias = tuple[str, str]
+MappingKey: TypeAlias = tuple[str, str]
 """What a row of a mapping is about: a column name and the tables it is restricted to, or ``""``."""
 
 
@@ -417,7 +417,7 @@ class UserMapping:
     over a shorter one. `places` says in which file and line each of these stands.
     """
 
-    edits: typing.Mapping[Key, typing.Mapping[str, str]] = field(default_factory=dict)
+    edits: typing.Mapping[MappingKey, typing.Mapping[str, str]] = field(default_factory=dict)
     tables: typing.Mapping[str, typing.Mapping[str, str]] = field(default_factory=dict)
     places: typing.Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -570,7 +570,7 @@ def checked(rows: Iterable[MappingRow]) -> list[MappingRow]:
 
     Raises `MappingError` for a cell that makes no sense, and for two rows about the same columns.
     """
-    seen: dict[Key, MappingRow] = {}
+    seen: dict[MappingKey, MappingRow] = {}
     for row in rows:
         if row.key in seen:
             raise MappingError(

@@ -54,8 +54,8 @@ def test_an_index_made_in_small_steps_is_the_same(tmp_path: Path, monkeypatch: p
     for name, size in {
         "substring.PIECE": 20,
         "corpus.CELLS_COUNTED": 3,
-        "joins.VALUES_AT_ONCE": 5,
-        "joins.PAIRS_COMPARED": 2,
+        "inferred.joins.VALUES_AT_ONCE": 5,
+        "inferred.joins.PAIRS_COMPARED": 2,
         "vectors.ADDED_AT_ONCE": 2,
         "vectors.BATCH": 3,
     }.items():

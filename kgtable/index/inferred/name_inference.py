@@ -34,6 +34,7 @@ from kgtable.index.inferred.column_profiles import (
 )
 from kgtable.index.postings import Postings
 from kgtable.index.substring import folded
+from kgtable.ontology.column_stats import Embed
 from kgtable.ontology.inferred_names import (
     USED_FROM,
     InferredName,
@@ -42,8 +43,6 @@ from kgtable.ontology.inferred_names import (
     is_missing_title,
 )
 from kgtable.resources import PACKAGE, read_shipped
-
-Embed: TypeAlias = Callable[[Sequence[str]], Matrix]
 
 InferNames: TypeAlias = Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]
 """`infer_names`, or what stands in for it."""
@@ -84,7 +83,7 @@ are (``Shop_ID``), and of several, whose words the search has already."""
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+Doubles: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +295,7 @@ class NameFinder:
     def _at_table(self, table: int) -> Sequence[tuple[int, ColumnProfile]]:
         return self._known_of_table.get(table, ())
 
-    def _by_group(self, likeness: Floats) -> Floats:
+    def _by_group(self, likeness: Doubles) -> Doubles:
         """How much the most alike columns of each header speak for it."""
         order, starts = self._by_header
         groups = self._group_of[order[starts]]
@@ -321,11 +320,11 @@ class NameFinder:
         return order, np.flatnonzero(new)
 
     @cached_property
-    def _commonness(self) -> Floats:
+    def _commonness(self) -> Doubles:
         return np.asarray(np.log1p(np.array(self._counts, dtype=np.float64)))
 
     @cached_property
-    def _of_form(self) -> Mapping[ValueForm, Floats]:
+    def _of_form(self) -> Mapping[ValueForm, Doubles]:
         """For each form the share of each header's columns that have it."""
         groups = range(len(self._names))
         return {form: np.array([self._share_of_form(group, form) for group in groups]) for form in ValueForm}
@@ -399,7 +398,7 @@ class _Block:
         squares = np.bincount(self._postings.items, weights=self._weight[owners] ** 2, minlength=count)
         self._length = np.sqrt(np.maximum(squares, 1e-9))
 
-    def likeness(self, features: Sequence[str]) -> Floats:
+    def likeness(self, features: Sequence[str]) -> Doubles:
         """The cosine of these features with each list."""
         found = np.zeros(self._count)
         total = 0.0

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -25,10 +25,8 @@ from kgtable.ontology.column_stats import ColumnFact
 from kgtable.resources import read_shipped
 from kgtable.server.state import WIDELY_USED
 from kgtable.server.views.table_list import titled
-from kgtable.server.workers.messages import Head
+from kgtable.server.workers.messages import Head, Tell
 from kgtable.values.units import units
-
-Tell: TypeAlias = Callable[[str, Any], None]
 
 SHOWN_TABLES = 12
 """Tables listed beside a predicate."""

@@ -48,7 +48,7 @@ MOST_TEXTS = 3_000
 KEPT = 5_000
 """Tables and passages whose words are kept for the next question."""
 
-Key = str | int
+PlaceKey = str | int
 """The id of a table, or the number of a passage that stands beside none."""
 
 
@@ -68,11 +68,11 @@ class PlaceRanking:
     def __init__(self, corpus: Corpus, passages: PassageIndex) -> None:
         self._corpus, self._passages = corpus, passages
         self._numbers = {id: number for number, id in enumerate(corpus.table_ids)}
-        self._kept: dict[Key, Said] = {}
+        self._kept: dict[PlaceKey, Said] = {}
 
     def shares(
         self, question: str, tables: Mapping[str, float], signals: Sequence[Floats], recalled: Iterable[int]
-    ) -> dict[Key, float]:
+    ) -> dict[PlaceKey, float]:
         """The probability of each place among those with a table or passage that was recalled.
 
         Args:
@@ -91,9 +91,9 @@ class PlaceRanking:
 
     def features(
         self, question: str, tables: Mapping[str, float], signals: Sequence[Floats], recalled: Iterable[int]
-    ) -> tuple[list[Key], Floats]:
+    ) -> tuple[list[PlaceKey], Floats]:
         """The places and the features of each, shape (places, features)."""
-        beside: dict[Key, list[int]] = {table: [] for table in tables}
+        beside: dict[PlaceKey, list[int]] = {table: [] for table in tables}
         for passage in sorted(recalled):
             for place in self._passages.passages[passage].tables or (passage,):
                 beside.setdefault(place, [])
@@ -127,7 +127,7 @@ class PlaceRanking:
         share = max(share, passages.having(term) / max(len(passages.passages), 1))
         return log(1 + 1 / (share + 1 / (len(corpus.table_ids) + len(passages.passages) + 1)))
 
-    def _said(self, place: Key) -> Said:
+    def _said(self, place: PlaceKey) -> Said:
         known = self._kept.get(place)
         if known is None:
             if len(self._kept) >= KEPT:
