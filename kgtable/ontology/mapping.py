@@ -80,16 +80,7 @@ def read_rows(path: Path) -> list[MappingRow]:
 
     Raises `MappingError` where the file cannot be read, lacks a column or names a column twice.
     """
-    try:
-        if path.suffix.lower() in (".xlsx", ".xlsm", ".ods"):
-            lines = list(_spreadsheet_lines(path))
-        else:
-            lines = list(_csv_lines(path.read_bytes()))
-    except (OSError, csv.Error, ValueError) as error:
-        raise MappingError(
-            f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
-        ) from error
-    return list(_rows(path.name, lines))
+    return list(_rows(path.name, _lines(path)))
 
 
 def read_table_rows(path: Path) -> list[MappingRow]:
@@ -97,15 +88,7 @@ def read_table_rows(path: Path) -> list[MappingRow]:
 
     Raises `MappingError` where the file cannot be read, or names one table or pattern twice.
     """
-    try:
-        if path.suffix.lower() in (".xlsx", ".xlsm", ".ods"):
-            lines = list(_spreadsheet_lines(path, TABLE_SHEET))
-        else:
-            lines = list(_csv_lines(path.read_bytes()))
-    except (OSError, csv.Error, ValueError) as error:
-        raise MappingError(
-            f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
-        ) from error
+    lines = _lines(path, TABLE_SHEET)
     return _table_rows(path.name, lines) if _is_about_tables(lines) else []
 
 
@@ -194,6 +177,18 @@ def _guard(text: str) -> str:
 
 def _unguard(text: str) -> str:
     return text[1:] if text[:1] == "'" and _GUARDED.match(text, 1) else text
+
+
+def _lines(path: Path, sheet: str | None = None) -> list[tuple[int, list[str]]]:
+    """The lines of a mapping file by number; of a workbook those of a sheet. Raises `MappingError`."""
+    try:
+        if path.suffix.lower() in (".xlsx", ".xlsm", ".ods"):
+            return list(_spreadsheet_lines(path, sheet))
+        return list(_csv_lines(path.read_bytes()))
+    except (OSError, csv.Error, ValueError) as error:
+        raise MappingError(
+            f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
+        ) from error
 
 
 def _csv_lines(data: bytes) -> Iterator[tuple[int, list[str]]]:

@@ -44,7 +44,7 @@ from kgtable.ontology.inferred_names import (
 )
 from kgtable.resources import PACKAGE, read_shipped
 
-InferNames: TypeAlias = Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]
+InferNames: TypeAlias = "Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]"
 """`infer_names`, or what stands in for it."""
 
 HEADERS_BESIDE = 40
