@@ -227,7 +227,11 @@ class _Shown(ProgressLine):
     help="Benchmark whose tables are added as distractors (spiderwild).",
 )
 @click.option(
-    "--distractors", default=5_000, show_default=True, type=click.IntRange(0), help="How many (spiderwild)."
+    "--distractors",
+    default=5_000,
+    show_default=True,
+    type=click.IntRange(0),
+    help="How many of them (spiderwild).",
 )
 @click.option(
     "--masked",
@@ -241,7 +245,7 @@ class _Shown(ProgressLine):
     default=0.2,
     show_default=True,
     type=click.FloatRange(0, 1),
-    help="The share of texts in keys that are spelt otherwise (spiderwild).",
+    help="The share of texts in keys that are spelt differently (spiderwild).",
 )
 @click.option(
     "--size",
@@ -266,14 +270,14 @@ def bench(
     perturbed: float,
     sizes: tuple[int, ...],
 ) -> None:
-    """Make benchmarks of many or growing tables, or text and tables.
+    """Make a benchmark from another one, or from documents.
 
-    multitable: FOLDER is a benchmark with a table a question; its tables are split by rows or columns, its
-    questions filtered, made understandable alone, and some joined in pairs, as for MultiTableQA. heteqa: FOLDER
-    holds documents; questions join a fact of a table with a sentence beside it, as for HeteQA. spiderwild: FOLDER
-    is a benchmark of databases; large tables are cut into parts that join or belong under each other, headers and
-    titles masked, keys spelt otherwise, and tables about other things added, as for SpiderWild. growth needs no
-    FOLDER: a table of orders is grown to several sizes, with the same questions on each, as for TableRAG.
+    multitable: FOLDER is a benchmark with one table per question. Its tables are split by rows or columns; its
+    questions are filtered, reworded to be understood without the table, and some joined in pairs (MultiTableQA).
+    heteqa: FOLDER contains documents; questions combine a fact of a table with a sentence beside it (HeteQA).
+    spiderwild: FOLDER is a benchmark of databases. Large tables are cut into parts by rows or columns, headers
+    and titles are masked, keys are spelt differently, and tables on other topics are added (SpiderWild). growth
+    needs no FOLDER: a table of orders in several sizes, with the same questions about each (TableRAG).
     """
     if kind == "growth":
         return _growth(output, sizes, seed)

@@ -40,8 +40,6 @@ class BatchLLM:
     """Replies from batch results; collects the requests that have no result yet.
 
     Raises `LLMReplyError` for an invalid result file.
-
-    Raises `LLMReplyError` for a result file that is none.
     """
 
     def __init__(self, model: str, results: Sequence[Path] = ()) -> None:

@@ -1,6 +1,6 @@
 """Documents in the graph: which statements a document's text becomes, and how they are read back.
 
-A document is a named graph of its own. A paragraph holds its text to the letter; a passage, which is what a search
+A document is a named graph of its own. A paragraph holds its exact text; a passage, which is what a search
 finds, its own text, the paragraphs it covers, and the tables that it stands beside or names (``kgt:describes``). A
 number in a paragraph is a quantity as in a cell, with its words and where they begin.
 """

@@ -157,7 +157,7 @@ class CorpusAssembly:
         return NONE if text is None else self._text(text)
 
     def save(self) -> None:
-        """Write the corpus and its parts; what was collected is given up on the way."""
+        """Write the corpus and its parts; what was collected is released on the way."""
         folder = self._folder
         for writer in (self._printed_cells, self._printed_rows, *self._by_table.values()):
             writer.close()

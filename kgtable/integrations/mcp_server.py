@@ -308,8 +308,9 @@ async def serve_http(
 ) -> None:
     """Serve clients over streamable HTTP at ``/mcp`` until the process is told to stop.
 
-    Beyond loopback a bearer token is needed; one is generated where `token` is None. `allow_hosts` are further
-    names that the server answers to; `say` gets lines for the person who started it. Raises as `graph_server`.
+    Where other machines can connect, a bearer token is needed; one is generated where `token` is None. `allow_hosts`
+    are further names that the server answers to; `say` gets lines for the person who started it. Raises as
+    `graph_server`.
     """
     settings = with_token(ServerSettings(host=host, port=port, token=token, hosts=tuple(allow_hosts)))
     async with graph_server(directory, timeout=timeout) as server:

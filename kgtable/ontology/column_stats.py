@@ -54,7 +54,7 @@ def clean_text(text: str) -> str:
 class ColumnFact:
     """One column of one table after its conversion.
 
-    `name` is `display_name` of the column, `predicate` the local name or full IRI its cells hang on,
+    `name` is `display_name` of the column, `predicate` the local name or full IRI of its cells' predicate,
     `generated` the one the generator alone would have given (empty: the same). `ranges` counts its
     cells by the IRI of their class or datatype (`QUANTITY`, ``xsd:string``…, `MISSING`), `units` its
     quantities by QUDT unit name, `scales` by power of ten.
@@ -150,7 +150,7 @@ def _count(counts: dict[T, int], item: T, times: int = 1) -> None:
 
 
 def _sorted(counts: dict[T, int]) -> dict[T, int]:
-    """The most frequent first, equally frequent ones in their own order."""
+    """The most frequent first, equally frequent ones in alphabetical order."""
     if len(counts) < 2:
         return counts
     return dict(sorted(sorted(counts.items()), key=lambda item: -item[1]))

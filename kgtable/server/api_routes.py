@@ -314,7 +314,7 @@ def _descending(found: Mapping[str, str]) -> bool:
 
 
 async def whole_csv(state: ServerState, id: str) -> Response:
-    """A whole table as a file of CSV whose name says the table. Raises `Problem` where there is none."""
+    """A whole table as a CSV file that is named after the table. Raises `Problem` where there is none."""
     named = json.loads(await state.explore({"op": "exists", "id": id}))
     body = await state.explore({"op": "csv", "id": id})
     headers = {"content-disposition": attachment(f"{named['name']}.csv"), "cache-control": "no-cache"}

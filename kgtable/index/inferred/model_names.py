@@ -128,7 +128,7 @@ def column_groups(table: SampledTable, embed: Callable[[Sequence[str]], Matrix] 
 def model_names(
     table: SampledTable, llm: LLM, embed: Callable[[Sequence[str]], Matrix] | None = None
 ) -> Iterator[InferredName]:
-    """The names that a model proposes for what a table lacks; nothing where a reply is of no use.
+    """The names that a model proposes for what a table lacks; nothing for a reply that cannot be used.
 
     Raises leaves of `LLMError` other than `LLMReplyError`.
     """

@@ -245,7 +245,7 @@ def _join_query(graph: KnowledgeGraph, join: Any) -> str:
 
 @lru_cache(maxsize=2)
 def column_names(graph: KnowledgeGraph) -> dict[str, str]:
-    """What columns are called whose cells hang on a predicate, by its IRI: the most frequent name."""
+    """The most frequent column name of each predicate, by its IRI."""
     names: dict[str, Counter[str]] = defaultdict(Counter)
     for fact in graph.catalogue.facts():
         if fact.name and not fact.name.startswith("["):

@@ -186,7 +186,7 @@ class Pool:
         self._dispatch()
 
     def unwanted(self, worker: WorkerProcess) -> None:
-        """End a process that sends what nobody takes."""
+        """End a process whose result no client receives any more."""
         self._stop(worker, Problem("timeout", "The client went away."))
 
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:

@@ -38,7 +38,7 @@ class WorkerDiedError(Exception):
     def out_of_stack(self) -> bool:
         """Whether the process ended as one does that overflows its stack.
 
-        Workers read what nobody writes to, so that a fault of the memory has no other usual cause.
+        Workers read files that do not change, so that a memory fault has no other usual cause.
         """
         return self.code == -signal.SIGSEGV
 
@@ -94,7 +94,7 @@ class ResultStream:
             self._tell()
 
     def close(self) -> None:
-        """Stop a result that nobody takes any more."""
+        """Stop a result that no client receives any more."""
         if not self._ended and self._stop is not None:
             self._stop()
 
@@ -160,7 +160,7 @@ class ProcessObserver(Protocol):
         ...
 
     def unwanted(self, worker: WorkerProcess) -> None:
-        """Nobody takes the result that the process sends."""
+        """No client receives the result that the process sends."""
         ...
 
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
