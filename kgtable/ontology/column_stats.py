@@ -1,4 +1,4 @@
-"""What is known of the columns of a dataset once its tables are converted, and how that sums up."""
+"""Statistics of the columns of a dataset, collected by conversion, by name and by predicate."""
 
 from __future__ import annotations
 

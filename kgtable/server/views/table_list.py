@@ -1,4 +1,4 @@
-"""The list of tables on the pages, and what each table is called there.
+"""The list of tables on the pages, and the display name of each table.
 
 The list is searched in titles, columns and cells, narrowed by unit, kind and folder, and sorted. A table without a
 title is called by what its context and its columns say.

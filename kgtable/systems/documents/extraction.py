@@ -1,4 +1,4 @@
-"""An answer's words out of passages, without a language model: the likely sentences, and the part that is asked.
+"""Extraction of an answer from passages without a language model: likely sentences, then likely spans in them.
 
 Sentences are ranked by `passage_sentences`. The parts of the likeliest ones, their quantities, their periods and what
 stands between joints, verbs and signs, are ranked by what they are and by what stands around them, by learned weights.

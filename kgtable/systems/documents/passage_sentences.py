@@ -1,4 +1,4 @@
-"""The sentences of passages by how likely each of them answers a question, by learned weights."""
+"""Ranking of sentences by how likely they answer a question, with learned weights."""
 
 from __future__ import annotations
 
