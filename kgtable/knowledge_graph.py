@@ -178,7 +178,7 @@ class KnowledgeGraph:
     @property
     def tables(self) -> Tables:
         """The tables by id."""
-        return Tables(self.catalogue.tables, self.reader.read)
+        return Tables(self.catalogue.tables, self.reader.read, self.reader.values)
 
     @cached_property
     def ontology(self) -> rdflib.Graph:
