@@ -143,7 +143,7 @@ class TableReader:
         return self._whole(id).quantities
 
     def values(self, id: str) -> Mapping[Position, Any]:
-        """The cells that are more than text by grid position: exact numbers, years, dates, booleans, None for markers."""
+        """Cells that are more than text by grid position: exact numbers, years, dates, booleans, None for markers."""
         found: dict[Position, Any] = {}
         for index, row in enumerate(self._whole(id).rows):
             for column, quantity in row.quantities.items():
