@@ -124,7 +124,7 @@ def infer_names(directory: PathLike, *, model: str | None = None) -> int:
     check_arguments("infer_names", {"directory": directory, "model": model})
     from kgtable.building.pipeline import refresh_mapping
     from kgtable.index.graph_index import BuildEmbedding, read_about
-    from kgtable.index.model_names import propose_with_model
+    from kgtable.index.inferred.model_names import propose_with_model
     from kgtable.llm import connect as connect_model
 
     place = GraphDirectory(directory)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kgtable.answering.program_runs import Engine, GraphPrograms, ProgramRun
     from kgtable.building.pipeline import BuildReport
     from kgtable.graph.validate import ValidationReport
-    from kgtable.index.relations import TableRelations
+    from kgtable.index.inferred.relations import TableRelations
     from kgtable.ontology.inferred_names import InferredNames
     from kgtable.programs.algebra import Program
     from kgtable.programs.compiled.sql_tables import SchemaCard, SqlDatabase
@@ -178,7 +178,7 @@ class KnowledgeGraph:
     @property
     def tables(self) -> Tables:
         """The tables by id."""
-        return Tables(self.catalogue.tables, self.reader.read)
+        return Tables(self.catalogue.tables, self.reader.read, self.reader.values)
 
     @cached_property
     def ontology(self) -> rdflib.Graph:
@@ -457,10 +457,10 @@ class KnowledgeGraph:
     def relations(self) -> TableRelations:
         """Which tables can be joined, and by what columns, and which are parts of one, with their scores."""
         self._check_open()
-        from kgtable.index.relations import TableRelations
+        from kgtable.index.inferred.relations import TableRelations
 
         if self.endpoint is not None:
-            from kgtable.index.relations import stated_relations
+            from kgtable.index.inferred.relations import stated_relations
 
             return stated_relations(self.store, self.names)
         return TableRelations.open(self.generation.index_path)
@@ -472,7 +472,7 @@ class KnowledgeGraph:
         from kgtable.ontology.inferred_names import InferredNames
 
         if self.endpoint is not None:
-            from kgtable.index.name_inference import stated_names
+            from kgtable.index.inferred.name_inference import stated_names
 
             return stated_names(self.store, self.names)
         return InferredNames.open(self.generation.index_path)

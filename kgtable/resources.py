@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent
 
 
 def shipped_path(name: str) -> Path:
-    """The path of a shipped file or folder, such as ``queries/cells.rq``.
+    """The path of a shipped file or folder, such as ``queries/described.rq``.
 
     In an installed wheel these files are inside the package, in a checkout beside it.
 

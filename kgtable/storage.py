@@ -195,7 +195,7 @@ def _close(descriptor: int | None) -> None:
 
 
 def remove_unread(folder: Path) -> bool:
-    """Remove a folder unless somebody holds a `Lease` on it; gives whether it went.
+    """Remove a folder unless somebody holds a `Lease` on it; gives whether it was removed.
 
     It is renamed first, so that nobody finds half of it.
     """

@@ -23,7 +23,7 @@ from typing import Any
 
 import kgtable
 from kgtable.index.passage_index import PassageIndex
-from kgtable.index.words import is_empty_word, stem, words
+from kgtable.text.words import is_empty_word, stem, words
 
 DEPTHS = (1, 3, 5, 10, 30)
 

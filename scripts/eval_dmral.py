@@ -22,10 +22,10 @@ from eval_programs import Workplace
 from kgtable.answering.evidence import Evidence
 from kgtable.evaluation.benchmark import BenchmarkQuestion
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.words import terms
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever
 from kgtable.systems.methods import make_solver
+from kgtable.text.words import terms
 
 
 def retrieval(place: Workplace, questions: Sequence[BenchmarkQuestion], methods: Sequence[str]) -> None:

@@ -21,12 +21,12 @@ from eval_relations import open_profiles
 
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import GraphDirectory
-from kgtable.index.column_profiles import TableProfiles, header_words
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.name_inference import infer_names
-from kgtable.index.words import words as words_of
+from kgtable.index.inferred.column_profiles import TableProfiles, header_words
+from kgtable.index.inferred.name_inference import infer_names
 from kgtable.ontology.inferred_names import is_missing_header
+from kgtable.text.words import words as words_of
 
 
 def units_of(kg: Path, profiles: TableProfiles) -> list[str]:

@@ -28,12 +28,12 @@ from pathlib import Path
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.contents import read_contents
 from kgtable.building.generations import GraphDirectory
-from kgtable.index.column_profiles import TableHead, TableProfiles, profiles_of
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
-from kgtable.index.joins import KEPT_FROM, JoinFinder
-from kgtable.index.relations import header_vectors
-from kgtable.index.unions import UnionFinder, clusters_of
+from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, profiles_of
+from kgtable.index.inferred.joins import KEPT_FROM, JoinFinder
+from kgtable.index.inferred.relations import header_vectors
+from kgtable.index.inferred.unions import UnionFinder, clusters_of
 
 Column = tuple[str, str]
 
@@ -136,7 +136,7 @@ def main() -> None:
         "--growth", type=int, nargs="+", help="so many tables, instead of all with their gold"
     )
     options = parser.parse_args()
-    from kgtable.index.relations import find_relations
+    from kgtable.index.inferred.relations import find_relations
 
     profiles, vectors, rows = open_profiles(options.kg)
     if options.growth:

@@ -20,10 +20,9 @@ import kgtable
 from kgtable.cli.common import say
 from kgtable.config import Settings
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.charts import COLOURS, growth_chart
+from kgtable.evaluation.benchmarks.grown_tables import SIZES, growth_benchmark
 from kgtable.evaluation.evaluated_systems import systems
-from kgtable.evaluation.grown_tables import SIZES, growth_benchmark
-from kgtable.evaluation.report import write_report
+from kgtable.evaluation.report import COLOURS, growth_chart, write_report
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan
 from kgtable.evaluation.scaling import growth, growth_lines

@@ -20,10 +20,10 @@ from eval_names import embedding_f1
 from eval_programs import Workplace
 
 from kgtable.building.generations import GraphDirectory
-from kgtable.index.column_profiles import header_words
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex, build_index, read_about
-from kgtable.index.name_inference import infer_names
+from kgtable.index.inferred.column_profiles import header_words
+from kgtable.index.inferred.name_inference import infer_names
 from kgtable.ontology.inferred_names import InferredName, InferredNames
 
 

@@ -204,8 +204,10 @@ class Soak:
                 line = (path / "cmdline").read_bytes().split(b"\0")
             except (OSError, ValueError, IndexError):
                 continue
-            if parent == self.server and b"kgtable.server.worker" in line:
-                found.append((int(path.name), line[line.index(b"kgtable.server.worker") + 1].decode()))
+            if parent == self.server and b"kgtable.server.workers.worker" in line:
+                found.append(
+                    (int(path.name), line[line.index(b"kgtable.server.workers.worker") + 1].decode())
+                )
         return found
 
     def grown(self) -> list[str]:

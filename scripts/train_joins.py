@@ -1,6 +1,6 @@
-"""Learn the weights of `kgtable.index.joins` from the foreign keys of a benchmark's databases.
+"""Learn the weights of `kgtable.index.inferred.joins` from the foreign keys of a benchmark's databases.
 
-    python scripts/train_joins.py FOLDER --kg DIR [-o kgtable/index/join_weights.json]
+    python scripts/train_joins.py FOLDER --kg DIR [-o kgtable/index/inferred/join_weights.json]
 
 FOLDER is a benchmark folder whose tables have ``foreign_keys`` in their sidecars (spider), DIR its graph.
 Prints recall and precision of the pairs kept, in ten folds over databases and with all of them.
@@ -17,7 +17,7 @@ from eval_relations import foreign_keys, open_finder, precision_recall
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from kgtable.index.joins import KEPT_FROM, REFERRED, is_reference
+from kgtable.index.inferred.joins import KEPT_FROM, REFERRED, is_reference
 
 POSITIVE = 10.0
 """The weight of a foreign key beside that of any other pair: there are a hundred times as many of these."""
@@ -30,7 +30,7 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kg", type=Path, required=True)
-    parser.add_argument("-o", "--output", type=Path, default=Path("kgtable/index/join_weights.json"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("kgtable/index/inferred/join_weights.json"))
     options = parser.parse_args()
     gold = foreign_keys(options.folder)
     profiles, finder = open_finder(options.kg)

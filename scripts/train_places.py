@@ -3,7 +3,7 @@
     python scripts/train_places.py BENCH/tatqa KG [--write]
 
 A conditional logit model over the places that were recalled for each question of TAT-QA's dev set, by the features of
-`kgtable.systems.documents.place_ranking`. How often the right place is among the first is shown by cross-validation
+`kgtable.systems.documents.passage_retrieval`. How often the right place is among the first is shown by cross-validation
 over five folds, no table in two of them; the weights that are written come from all questions.
 """
 
@@ -20,8 +20,7 @@ import scipy.optimize
 import kgtable
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.resources import PACKAGE
-from kgtable.systems.documents.passage_retrieval import DocumentRetriever
-from kgtable.systems.documents.place_ranking import FEATURES
+from kgtable.systems.documents.passage_retrieval import FEATURES, DocumentRetriever
 
 FOLDS, DECAY = 5, 0.003
 DEPTHS = (1, 3, 5, 10, 30)

@@ -41,10 +41,15 @@ from kgtable.evaluation.scoring import answer_scores
 from kgtable.resources import PACKAGE, read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
 from kgtable.systems.documents.asked_kinds import source_features
-from kgtable.systems.documents.document_answers import LEAST_FIT, TwoAnswers, computed_of
+from kgtable.systems.documents.document_answers import (
+    LEAST_FIT,
+    TableAnswers,
+    TwoAnswers,
+    computed_of,
+    table_answers,
+)
 from kgtable.systems.documents.extraction import LOOKED_THROUGH, Extract, candidate_spans
 from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
-from kgtable.systems.documents.table_answers import TableAnswers, table_answers
 
 FOLDS = 5
 LEAST_SEEN = 5

@@ -78,6 +78,41 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert broken == []
 
 
+PLACES = re.compile(
+    r"(?<![\w./])((?:kgtable|queries|tests|scripts|ontologies|triplestore|docs)/[\w./-]+\.\w+)"
+)
+NAMES = re.compile(r"`(kgtable(?:\.\w+)+)`")
+
+
+def is_named(name: str) -> bool:
+    """Whether a dotted name is that of a module of the package or of something in one."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:end]))
+        except kgtable.MissingExtraError:
+            return True
+        except ImportError:
+            continue
+        for part in parts[end:]:
+            if not hasattr(found, part):
+                return part in getattr(found, "__annotations__", {})
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def test_files_and_names_that_documents_and_docstrings_mention_exist() -> None:
+    texts = [*transcripts.documents(), *sorted((ROOT / "kgtable").rglob("*.py"))]
+    broken = []
+    for path in texts:
+        text = path.read_text(encoding="utf-8")
+        absent = [place for place in PLACES.findall(text) if not (ROOT / place).exists()]
+        absent += [name for name in NAMES.findall(text) if name != "kgtable.toml" and not is_named(name)]
+        broken += [f"{path.relative_to(ROOT)}: {name}" for name in absent]
+    assert broken == []
+
+
 def test_every_command_is_described() -> None:
     from kgtable.cli.main import MODULES, main
 

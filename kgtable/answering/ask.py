@@ -16,7 +16,7 @@ from kgtable.answering.program_answers import RULES, answer_by_rules
 from kgtable.answering.prompting import prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import LLMReplyError, UsageError
-from kgtable.index.relations import TableRelations
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, UsageMeter, measured
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import Retrieval

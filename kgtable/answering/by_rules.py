@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from kgtable.answering.doubts import doubts_of, missing_words
 from kgtable.answering.rivals import Interpretation, rivals_of
 from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
-from kgtable.index.relations import TableRelations
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.dimensions import NO_UNIT

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Protocol
 
 from kgtable.graph.table_decoder import CellQuantity, TableFrame, TableRow
-from kgtable.index.relations import TableRelations
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import Position, Table
 from kgtable.values.units import SCALE_POWERS

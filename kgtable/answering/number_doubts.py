@@ -151,7 +151,7 @@ def _rows_are_no_persons(found: Interpretation) -> str:
     """*How many people* counts no days, where the rows are days."""
     people = any(token.word in ("people", "persons") for token in found.question.tokens)
     columns = found.source.columns
-    persons = any(view.personal for view in columns)
+    persons = any(view.personal and not view.measure for view in columns)
     given = any(view.measure for view in columns)
     wrong = found.op == "count" and people and given and not persons
     return "Rows are counted, and none of them is said to be a person." if wrong else ""

@@ -352,7 +352,7 @@ def write_job(
 
 
 def _state(file: TableFile) -> tuple[int, ...]:
-    """What changes when somebody writes to the file, puts another in its place, or removes it."""
+    """Size, time and identity of the file: they change when it is written, replaced or removed."""
     try:
         status = file.path.stat()
     except OSError:

@@ -190,33 +190,27 @@ def _sources(tables: Iterable[TableRecord | DocumentRecord], names: Namespaces) 
 
 
 def _table(table: TableRecord, names: Namespaces) -> Iterator[Block]:
-    iri = f"<{names.table_iri(table.id)}>"
-    pairs: list[Pair] = [
-        (RDF_TYPE, f"<{VOID}Dataset>"),
-        (RDF_TYPE, f"<{PROV}Entity>"),
-        (f"<{DCTERMS}title>", text_literal(table.title or table.id)),
-        (_SD_NAME, iri),
-        (f"<{VOID}triples>", integer(table.quads)),
-        (f"<{PROV}wasDerivedFrom>", _source_iri(table.path, names)),
-    ]
+    pairs = _graph_pairs(table, names.table_iri(table.id), names)
     if table.sheet is not None:
         pairs.append((f"<{KGT}sheet>", text_literal(table.sheet)))
-    yield iri, pairs
+    yield f"<{names.table_iri(table.id)}>", pairs
 
 
 def _document(document: DocumentRecord, names: Namespaces) -> Iterator[Block]:
-    iri = f"<{names.document_iri(document.id)}>"
-    yield (
-        iri,
-        [
-            (RDF_TYPE, f"<{VOID}Dataset>"),
-            (RDF_TYPE, f"<{PROV}Entity>"),
-            (f"<{DCTERMS}title>", text_literal(document.title or document.id)),
-            (_SD_NAME, iri),
-            (f"<{VOID}triples>", integer(document.quads)),
-            (f"<{PROV}wasDerivedFrom>", _source_iri(document.path, names)),
-        ],
-    )
+    iri = names.document_iri(document.id)
+    yield f"<{iri}>", _graph_pairs(document, iri, names)
+
+
+def _graph_pairs(record: TableRecord | DocumentRecord, iri: str, names: Namespaces) -> list[Pair]:
+    """What is said of the named graph of a table or document."""
+    return [
+        (RDF_TYPE, f"<{VOID}Dataset>"),
+        (RDF_TYPE, f"<{PROV}Entity>"),
+        (f"<{DCTERMS}title>", text_literal(record.title or record.id)),
+        (_SD_NAME, f"<{iri}>"),
+        (f"<{VOID}triples>", integer(record.quads)),
+        (f"<{PROV}wasDerivedFrom>", _source_iri(record.path, names)),
+    ]
 
 
 def ontology_blocks(ntriples: str) -> Iterator[Block]:

@@ -6,8 +6,9 @@ import hashlib
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.building.catalogue import TableRecord
 from kgtable.errors import GraphNotFoundError
@@ -16,7 +17,7 @@ from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
 from kgtable.graph.writers import Format, collect, plain_blocks, table_blocks, whole_document
 from kgtable.storage import storage_errors, whole_file
-from kgtable.tables.model import Table
+from kgtable.tables.model import Position, Table
 from kgtable.values.text import delimited_text
 
 if TYPE_CHECKING:
@@ -128,19 +129,29 @@ class TableView:
 
     record: TableRecord
     table: Table
+    values: Callable[[], Mapping[Position, Any]] = dict
+    """The cells that are not just text, by grid position."""
 
     @property
     def id(self) -> str:
         """The table's id."""
         return self.record.id
 
-    def to_frame(self) -> pd.DataFrame:
-        """The body rows as texts under the column names."""
+    def to_frame(self, *, typed: bool = False) -> pd.DataFrame:
+        """The body rows under the column names, as texts.
+
+        With `typed`, numbers are exact `Decimal` with the scale applied, years whole numbers, dates, times and truth
+        values such, and blank and missing cells None.
+        """
         import pandas as pd
 
         names = [column.name or f"[column {column.index + 1}]" for column in self.table.columns]
-        rows = [[*row, *[""] * (len(names) - len(row))] for _, row in self.table.body()]
-        return pd.DataFrame(rows, columns=pd.Index(names, dtype=object))
+        rows: list[list[Any]] = [[*row, *[""] * (len(names) - len(row))] for _, row in self.table.body()]
+        if typed:
+            values = self.values()
+            for (index, _), row in zip(self.table.body(), rows, strict=True):
+                row[:] = (values.get((index, column), text or None) for column, text in enumerate(row))
+        return pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object if typed else None)
 
     def to_csv(self, *, defuse: bool = False) -> str:
         """The table as CSV, every cell as it was read."""
@@ -159,14 +170,20 @@ class TableView:
 class Tables(Mapping[str, TableView]):
     """The tables of a graph by id, in the order they were read."""
 
-    def __init__(self, records: Mapping[str, TableRecord], read: Callable[[str], Table]) -> None:
+    def __init__(
+        self,
+        records: Mapping[str, TableRecord],
+        read: Callable[[str], Table],
+        values: Callable[[str], Mapping[Position, Any]] = lambda id: {},
+    ) -> None:
         self._records = records
         self._read = read
+        self._values = values
 
     def __getitem__(self, id: str) -> TableView:
         if id not in self._records:
             raise GraphNotFoundError(f"The graph holds no table {id!r}.", hint="`kg.tables` lists them.")
-        return TableView(self._records[id], self._read(id))
+        return TableView(self._records[id], self._read(id), partial(self._values, id))
 
     def __contains__(self, id: object) -> bool:
         return id in self._records

@@ -25,7 +25,7 @@ from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header
-from kgtable.ontology.mapping import Key, UserMapping
+from kgtable.ontology.mapping import MappingKey, UserMapping
 from kgtable.ontology.mapping_files import EditedMapping, is_saved, load_edits, save_mapping
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import walk
@@ -183,7 +183,7 @@ def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:
         return save_mapping(place.path, load_edits(place.path), summaries, propose(summaries), inferred)
 
 
-def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[Key, InferredName]:
+def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[MappingKey, InferredName]:
     """The names proposed in the index of a generation, as `save_mapping` takes them; those of users are edits."""
     names = InferredNames.open(generation.index_path)
     if not len(names):

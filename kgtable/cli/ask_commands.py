@@ -275,7 +275,7 @@ def _stream(graph: KnowledgeGraph, question: str, options: dict[str, Any]) -> An
 
 
 def _sparql(answer: Answer, graph: KnowledgeGraph) -> str | None:
-    """The query that the answer's program becomes; None where there is none."""
+    """The answer's program as SPARQL; None for an answer without a program."""
     return None if answer.program is None else compiled(graph, answer.program, "sparql")[0]
 
 

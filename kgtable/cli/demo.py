@@ -89,7 +89,7 @@ def _row_of_turtle(path: Path) -> str:
 def demo(keep: Path | None) -> None:
     """Show the whole flow over the sample tables."""
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
-        raise UsageError(f"{keep} is not an empty folder.", hint="Name a folder that is not there yet.")
+        raise UsageError(f"{keep} is not an empty folder.", hint="Name a folder that does not exist yet.")
     with _folder(keep) as folder:
         for number, step in enumerate(steps(folder), 1):
             _show(number, step)

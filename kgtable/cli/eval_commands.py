@@ -15,8 +15,8 @@ from kgtable.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
     from kgtable.evaluation.benchmark import Benchmark
+    from kgtable.evaluation.benchmarks.split_tables import BuiltCounts
     from kgtable.evaluation.run_plan import RunPlan
-    from kgtable.evaluation.split_tables import BuiltCounts
     from kgtable.knowledge_graph import KnowledgeGraph
 
 
@@ -227,7 +227,11 @@ class _Shown(ProgressLine):
     help="Benchmark whose tables are added as distractors (spiderwild).",
 )
 @click.option(
-    "--distractors", default=5_000, show_default=True, type=click.IntRange(0), help="How many (spiderwild)."
+    "--distractors",
+    default=5_000,
+    show_default=True,
+    type=click.IntRange(0),
+    help="How many of them (spiderwild).",
 )
 @click.option(
     "--masked",
@@ -241,7 +245,7 @@ class _Shown(ProgressLine):
     default=0.2,
     show_default=True,
     type=click.FloatRange(0, 1),
-    help="The share of texts in keys that are spelt otherwise (spiderwild).",
+    help="The share of texts in keys that are spelt differently (spiderwild).",
 )
 @click.option(
     "--size",
@@ -266,14 +270,14 @@ def bench(
     perturbed: float,
     sizes: tuple[int, ...],
 ) -> None:
-    """Make benchmarks of many or growing tables, or text and tables.
+    """Make a benchmark from another one, or from documents.
 
-    multitable: FOLDER is a benchmark with a table a question; its tables are split by rows or columns, its
-    questions filtered, made understandable alone, and some joined in pairs, as for MultiTableQA. heteqa: FOLDER
-    holds documents; questions join a fact of a table with a sentence beside it, as for HeteQA. spiderwild: FOLDER
-    is a benchmark of databases; large tables are cut into parts that join or belong under each other, headers and
-    titles masked, keys spelt otherwise, and tables about other things added, as for SpiderWild. growth needs no
-    FOLDER: a table of orders is grown to several sizes, with the same questions on each, as for TableRAG.
+    multitable: FOLDER is a benchmark with one table per question. Its tables are split by rows or columns; its
+    questions are filtered, reworded to be understood without the table, and some joined in pairs (MultiTableQA).
+    heteqa: FOLDER contains documents; questions combine a fact of a table with a sentence beside it (HeteQA).
+    spiderwild: FOLDER is a benchmark of databases. Large tables are cut into parts by rows or columns, headers
+    and titles are masked, keys are spelt differently, and tables on other topics are added (SpiderWild). growth
+    needs no FOLDER: a table of orders in several sizes, with the same questions about each (TableRAG).
     """
     if kind == "growth":
         return _growth(output, sizes, seed)
@@ -283,11 +287,11 @@ def bench(
     if kind == "heteqa":
         return _heteqa(folder, output, seed, per_table, model)
     if kind == "spiderwild":
-        from kgtable.evaluation.wild_tables import WildPlan, wild_benchmark
+        from kgtable.evaluation.benchmarks.wild_tables import WildPlan, wild_benchmark
 
         plan = WildPlan(seed, parts, masked, perturbed, distractors)
         return _say_built(output, wild_benchmark(folder, output, others, splits, plan))
-    from kgtable.evaluation.split_tables import SplitPlan, split_benchmark
+    from kgtable.evaluation.benchmarks.split_tables import SplitPlan, split_benchmark
     from kgtable.llm import connect
 
     llm = None if model is None else connect(load_settings(model=model))
@@ -295,7 +299,7 @@ def bench(
 
 
 def _growth(output: Path, sizes: tuple[int, ...], seed: int | None) -> None:
-    from kgtable.evaluation.grown_tables import SEED, SIZES, growth_benchmark
+    from kgtable.evaluation.benchmarks.grown_tables import SEED, SIZES, growth_benchmark
 
     questions = growth_benchmark(output, sizes or SIZES, SEED if seed is None else seed)
     say(f"{output}: {len(set(sizes or SIZES)):,} tables, {questions:,} questions")
@@ -310,7 +314,7 @@ def _say_built(output: Path, made: BuiltCounts) -> None:
 
 
 def _heteqa(folder: Path, output: Path, seed: int, per_table: int, model: str | None) -> None:
-    from kgtable.evaluation.hetero_questions import HeteroPlan, build_hetero_benchmark
+    from kgtable.evaluation.benchmarks.hetero_questions import HeteroPlan, build_hetero_benchmark
     from kgtable.llm import connect
 
     llm = None if model is None else connect(load_settings(model=model))

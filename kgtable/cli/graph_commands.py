@@ -39,7 +39,7 @@ from kgtable.storage import whole_file
 
 if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
-    from kgtable.index.relations import TableRelations
+    from kgtable.index.inferred.relations import TableRelations
 
 MOST_NOTES = 10
 """Notes on odd places in files that are printed; the report has all."""
@@ -314,7 +314,7 @@ def _say_relations(relations: TableRelations) -> None:
     for union in relations.unions[:MOST_TABLES]:
         say(f"parts of one: {', '.join(union.tables)} ({union.score:.2f})")
     for join in relations.joins[:MOST_TABLES]:
-        spelt = f", {join.fuzzy:.0%} of them spelt otherwise" if join.fuzzy else ""
+        spelt = f", {join.fuzzy:.0%} of them spelt differently" if join.fuzzy else ""
         examples = f": {', '.join(join.examples)}" if join.examples else ""
         say(
             f"join: {join.left} -> {join.right} ({join.score:.2f}; {join.containment:.0%} contained, "
@@ -389,9 +389,9 @@ def push(url: str, kg: Path, dialect: str, again: bool) -> None:
 @click.option("--model", help="Language model that proposes names; they are kept with the graph.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def names(kg: Path, model: str | None, as_json: bool) -> None:
-    """Show names inferred for what has none.
+    """Show the names inferred for columns and tables without one.
 
-    Columns without a telling header and tables without a title get a name from the columns and tables like them, or
+    Columns without a meaningful header and tables without a title get a name from similar columns and tables, or
     from a model. Headers stay as they are; a name is changed in the mapping, ontology.xlsx or .csv, column "inferred
     name".
     """

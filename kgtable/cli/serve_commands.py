@@ -113,7 +113,7 @@ kg_option_or_folder = click.option(
 @click.option(
     "--editable",
     is_flag=True,
-    help="Let the pages bring tables and decide about columns; without a token on this machine.",
+    help="Let people add tables and decide about columns on the pages; on this machine without a token.",
 )
 @click.option(
     "--embedding",

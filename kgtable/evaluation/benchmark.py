@@ -102,7 +102,7 @@ def read_json_lines(path: Path) -> Iterator[Any]:
 FIRST_LINE = 1
 """How many lines lie above row 0 of the files' coordinates."""
 
-Cell = tuple[str, int, int]
+CellPlace = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class BenchmarkQuestion:
     text: str
     answers: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[CellPlace, ...] = ()
     any_of: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 

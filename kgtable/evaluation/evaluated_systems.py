@@ -22,7 +22,7 @@ from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import PromptSetting, prompt_setting
 from kgtable.config import Settings
 from kgtable.errors import UsageError
-from kgtable.index.relations import TableRelations
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import read_method

@@ -333,7 +333,7 @@ def _ms_since(started: float) -> float:
 STOP_AFTER = 5
 """So many questions in a row that the endpoint failed, and the run stops to be resumed later."""
 
-Progress = Callable[[str, int, int, float | None], None]
+RunProgress = Callable[[str, int, int, float | None], None]
 """Told the system's name, questions done, questions in all, and the dollars so far (None: not known)."""
 
 
@@ -369,7 +369,7 @@ def execute(
     workers: int = 1,
     keep: Path | None = None,
     resume: bool = False,
-    progress: Progress = quiet,
+    progress: RunProgress = quiet,
 ) -> Run:
     """Execute the plan; `keep` is the file that holds the records until the caller has saved the result.
 
@@ -404,7 +404,7 @@ def _records(
     stages: Stages,
     known: Mapping[tuple[str, str], Record],
     workers: int,
-    progress: Progress,
+    progress: RunProgress,
     keep: Callable[[Record], None],
 ) -> Iterator[Record]:
     dollars = spent(known.values())["cost_usd"]

@@ -1,4 +1,4 @@
-"""How what a model is shown, and what that takes, grows with the tables (TableRAG, sections 3.3 and 4.6).
+"""Growth of prompts, encoded texts and times with the size of the tables (TableRAG, sections 3.3 and 4.6).
 
 The sizes are measured by a run with `scaling`, which gives each question its gold tables alone.
 """

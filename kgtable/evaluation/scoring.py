@@ -15,7 +15,7 @@ from typing import Any
 
 from kgtable.errors import MissingExtraError
 from kgtable.evaluation.answer_metrics import contained, exact_match, number_of, numbers_match, token_f1
-from kgtable.evaluation.benchmark import BenchmarkQuestion, Cell
+from kgtable.evaluation.benchmark import BenchmarkQuestion, CellPlace
 from kgtable.graph.table_content import TableContent
 from kgtable.retrieval.result import Retrieval
 from kgtable.systems.tablerag.vocabulary import ShownRetrieval
@@ -69,7 +69,7 @@ def table_scores(
 
 
 def cell_scores(
-    question: BenchmarkQuestion, found: Sequence[Cell], budgets: Sequence[int]
+    question: BenchmarkQuestion, found: Sequence[CellPlace], budgets: Sequence[int]
 ) -> dict[str, float]:
     """Share of the gold cells among the first triples, for each budget of triples.
 
@@ -242,7 +242,7 @@ def _bare(text: str) -> str:
     return text.strip().lstrip("$€£").rstrip("%")
 
 
-Column = tuple[str, int]
+ColumnPlace = tuple[str, int]
 Value = tuple[str, int, str]
 
 _QUOTED = re.compile(r"'((?:[^']|'')+)'|\"([^\"]+)\"")
@@ -258,7 +258,7 @@ class ShownGold:
         self._tables: OrderedDict[str, Mapping[str, frozenset[Value]]] = OrderedDict()
         self._lock = Lock()
 
-    def columns(self, question: BenchmarkQuestion) -> set[Column]:
+    def columns(self, question: BenchmarkQuestion) -> set[ColumnPlace]:
         """The columns that the gold query reads; none where they are not known.
 
         Those of the gold cells, and those that are ordered or grouped over more rows (``scan_cols``).
@@ -308,7 +308,7 @@ class ShownGold:
             return self._tables[table]
 
 
-def _columns(given: Any) -> set[Column]:
+def _columns(given: Any) -> set[ColumnPlace]:
     return {(str(table), int(column)) for table, column in given or ()}
 
 

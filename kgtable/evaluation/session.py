@@ -19,7 +19,7 @@ from kgtable.evaluation.evaluated_systems import (
     rule_answerer,
     solver_answerer,
 )
-from kgtable.evaluation.run import Progress, Run, Stages, execute, quiet
+from kgtable.evaluation.run import Run, RunProgress, Stages, execute, quiet
 from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader
@@ -40,8 +40,6 @@ class BatchLLM:
     """Replies from batch results; collects the requests that have no result yet.
 
     Raises `LLMReplyError` for an invalid result file.
-
-    Raises `LLMReplyError` for a result file that is none.
     """
 
     def __init__(self, model: str, results: Sequence[Path] = ()) -> None:
@@ -148,7 +146,7 @@ def evaluate(
     batches: Batches | None = None,
     keep: Path | None = None,
     resume: bool = False,
-    progress: Progress = quiet,
+    progress: RunProgress = quiet,
 ) -> Run | int:
     """Run a plan; returns the run, or the number of requests written for a batch.
 

@@ -1,6 +1,6 @@
 """Documents in the graph: which statements a document's text becomes, and how they are read back.
 
-A document is a named graph of its own. A paragraph holds its text to the letter; a passage, which is what a search
+A document is a named graph of its own. A paragraph holds its exact text; a passage, which is what a search
 finds, its own text, the paragraphs it covers, and the tables that it stands beside or names (``kgt:describes``). A
 number in a paragraph is a quantity as in a cell, with its words and where they begin.
 """
@@ -16,7 +16,7 @@ from functools import cached_property
 import pyoxigraph as ox
 
 from kgtable.graph.store import TripleStore
-from kgtable.graph.table_decoder import ObjectTerm, text_of
+from kgtable.graph.table_decoder import CellQuantity, NodeStatements, ObjectTerm, quantity, text_of
 from kgtable.graph.terms import (
     DCTERMS,
     KGT,
@@ -208,10 +208,7 @@ def document_ids(store: TripleStore, names: Namespaces) -> list[str]:
     return sorted(text_of(found["id"]) for found in solutions if isinstance(found["id"], ox.Literal))
 
 
-Said = dict[str, list[ObjectTerm]]
-
-
-def _passage(iri: str, document: str, pairs: Said, names: Namespaces) -> StoredPassage:
+def _passage(iri: str, document: str, pairs: NodeStatements, names: Namespaces) -> StoredPassage:
     covered = sorted(_number(str(term)[1:-1]) for term in pairs.get(f"{KGT}coversParagraph", ()))
     ids = (names.parse_table_iri(str(term)[1:-1]) for term in pairs.get(f"{KGT}describes", ()))
     tables = tuple(sorted(id for id in ids if id is not None))
@@ -226,14 +223,14 @@ def _passage(iri: str, document: str, pairs: Said, names: Namespaces) -> StoredP
     )
 
 
-def _quantity(pairs: Said) -> TextQuantity:
-    unit = next((str(term)[1:-1].removeprefix(UNIT) for term in pairs.get(f"{QUDT}hasUnit", ())), "UNITLESS")
+def _quantity(pairs: NodeStatements) -> TextQuantity:
+    number = quantity(pairs) or CellQuantity(Decimal(0))
     text, start = _text(pairs, f"{KGT}text"), _integer(pairs, f"{KGT}start") or 0
     return TextQuantity(
-        Decimal(_text(pairs, f"{QUDT}numericValue") or "0"),
-        None if unit == "UNITLESS" else unit,
-        _text(pairs, f"{KGT}scale") or None,
-        _text(pairs, f"{KGT}period") or None,
+        number.value,
+        None if number.unit == "UNITLESS" else number.unit,
+        number.scale,
+        number.period,
         text,
         start,
         start + len(text),
@@ -246,14 +243,14 @@ def _number(iri: str) -> int:
     return int(tail) if tail.isdecimal() else 0
 
 
-def _text(pairs: Said, predicate: str) -> str:
+def _text(pairs: NodeStatements, predicate: str) -> str:
     return next((text_of(term) for term in _values(pairs, predicate) if isinstance(term, ox.Literal)), "")
 
 
-def _integer(pairs: Said, predicate: str) -> int | None:
+def _integer(pairs: NodeStatements, predicate: str) -> int | None:
     text = _text(pairs, predicate)
     return int(text) if text.isdecimal() else None
 
 
-def _values(pairs: Said, predicate: str) -> Iterable[ObjectTerm]:
+def _values(pairs: NodeStatements, predicate: str) -> Iterable[ObjectTerm]:
     return pairs.get(predicate, ())

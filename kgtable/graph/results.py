@@ -6,7 +6,8 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -75,8 +76,15 @@ def well_formed_xml(text: bytes) -> bytes:
     return _NOT_XML.sub("\ufffd".encode(), text)
 
 
+_TIMES: Mapping[str, Callable[[str], date | time]] = {
+    f"{XSD}date": date.fromisoformat,
+    f"{XSD}dateTime": datetime.fromisoformat,
+    f"{XSD}time": time.fromisoformat,
+}
+
+
 def python_value(term: Any) -> Any:
-    """A term as a Python value: exact numbers, booleans, texts; None where a variable is unbound."""
+    """A term as a Python value: exact numbers, booleans, dates, times, texts; None where a variable is unbound."""
     if not isinstance(term, ox.Literal):
         return None if term is None else str(term.value) if hasattr(term, "value") else str(term)
     datatype = term.datatype.value
@@ -87,6 +95,8 @@ def python_value(term: Any) -> Any:
             return Decimal(term.value)
         if datatype in (f"{XSD}double", f"{XSD}float"):
             return float(term.value)
+        if datatype in _TIMES:
+            return _TIMES[datatype](term.value)
     except (ValueError, InvalidOperation):
         return term.value
     if datatype == f"{XSD}boolean":
@@ -95,7 +105,7 @@ def python_value(term: Any) -> Any:
 
 
 def to_frame(solutions: ox.QuerySolutions) -> pd.DataFrame:
-    """The solutions of a SELECT as a frame with one column a variable; numbers are exact."""
+    """The solutions of a SELECT as a frame with one column a variable: numbers are exact, dates are dates."""
     import pandas as pd
 
     names = [variable.value for variable in solutions.variables]

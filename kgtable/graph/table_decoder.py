@@ -36,10 +36,8 @@ from kgtable.graph.terms import (
 from kgtable.tables.model import Column, Context, Grid, Position, Row, Source, Structure, Table
 
 ObjectTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
-Node: TypeAlias = Mapping[str, list[ObjectTerm]]
-"""What a subject says, by predicate."""
-
-"""The power of ten of a scale's letter."""
+NodeStatements: TypeAlias = Mapping[str, list[ObjectTerm]]
+"""What the graph says of a node: the objects by predicate."""
 
 TYPE, LABEL, TITLE = f"{RDF}type", f"{RDFS}label", f"{CSVW}titles"
 TEXT, GROUP, PRINTED = f"{KGT}text", f"{KGT}group", f"{KGT}printed"
@@ -50,7 +48,7 @@ OF_CELLS = (TEXT, NUMBER, LOWER, UPPER, UNIT_OF, *(f"{KGT}{name}" for name in ("
 """The predicates of a cell's own node that `cell_content` reads."""
 
 _STRING = f"{XSD}string"
-_NOTHING: Node = MappingProxyType({})
+_NOTHING: NodeStatements = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +190,11 @@ class TableStatements:
             )
 
     @cached_property
-    def _of_table(self) -> Node:
+    def _of_table(self) -> NodeStatements:
         return self._nodes.get(self.iri, _NOTHING)
 
     @cached_property
-    def _rows(self) -> dict[int, Node]:
+    def _rows(self) -> dict[int, NodeStatements]:
         prefix = f"{self.iri}/row/"
         return {int(iri[len(prefix) :]): node for iri, node in self._nodes.items() if iri.startswith(prefix)}
 
@@ -265,7 +263,7 @@ class TableStatements:
                     nodes.add(column)
         return tuple(cells), frozenset(nodes), literals
 
-    def _cell(self, row: int, column: int) -> Node:
+    def _cell(self, row: int, column: int) -> NodeStatements:
         return self._nodes.get(f"{self.iri}/cell/{row}/{column}", _NOTHING)
 
     def _row(self, index: int) -> TableRow:
@@ -276,7 +274,7 @@ class TableStatements:
         label = "" if LABEL not in node else text_of(node[LABEL][0])
         return TableRow(cells, self._parent(node), numbers, label, _kinds(node), nodes, literals)
 
-    def _parent(self, node: Node) -> int | None:
+    def _parent(self, node: NodeStatements) -> int | None:
         return int(node[GROUP][0].value.rpartition("/")[2]) if GROUP in node else None
 
     def _content_rows(self) -> Iterator[ContentRow]:
@@ -287,7 +285,9 @@ class TableStatements:
             if found:
                 yield ContentRow(index, is_header, _label(node), _label(parent), tuple(sorted(found.items())))
 
-    def _cell_contents(self, index: int, node: Node, *, is_header: bool) -> Iterator[tuple[int, CellContent]]:
+    def _cell_contents(
+        self, index: int, node: NodeStatements, *, is_header: bool
+    ) -> Iterator[tuple[int, CellContent]]:
         if is_header:
             for column in range(self._width if f"{KGT}width" not in node else _integer(node, "width")):
                 text = _text(self._cell(index, column), "text")
@@ -352,7 +352,7 @@ class TableStatements:
         return tuple(_text(self._nodes[f"{self.iri}/{name}/{order}"], "text") or "" for order in range(count))
 
 
-def quantity(cell: Node) -> CellQuantity | None:
+def quantity(cell: NodeStatements) -> CellQuantity | None:
     """The number of a cell's node, if it is one."""
     values = cell.get(NUMBER) or cell.get(LOWER)
     if not values:
@@ -379,7 +379,7 @@ def cell_quantity(statements: Iterable[tuple[str, ObjectTerm]]) -> CellQuantity 
     return quantity(node)
 
 
-def cell_content(found: ObjectTerm, cell: Node) -> CellContent:
+def cell_content(found: ObjectTerm, cell: NodeStatements) -> CellContent:
     """A cell of the body by the object of its statement and what its own node says, if it is one."""
     if isinstance(found, ox.Literal):
         datatype = found.datatype.value
@@ -408,24 +408,24 @@ def is_plain_text(found: ObjectTerm | None) -> bool:
     return isinstance(found, ox.Literal) and found.datatype.value == _STRING
 
 
-def _kinds(node: Node) -> frozenset[str]:
+def _kinds(node: NodeStatements) -> frozenset[str]:
     return frozenset(kind.value[len(KGT) :] for kind in node.get(TYPE, ()) if kind.value.startswith(KGT))
 
 
-def _label(node: Node) -> str | None:
+def _label(node: NodeStatements) -> str | None:
     return text_of(node[LABEL][0]) if LABEL in node else None
 
 
-def _local_unit(cell: Node) -> str | None:
+def _local_unit(cell: NodeStatements) -> str | None:
     units = cell.get(UNIT_OF)
     return None if units is None else str(units[0].value).removeprefix(UNIT)
 
 
-def _integer(node: Node, name: str) -> int:
+def _integer(node: NodeStatements, name: str) -> int:
     return int(node[f"{KGT}{name}"][0].value)
 
 
-def _text(node: Node, name: str) -> str | None:
+def _text(node: NodeStatements, name: str) -> str | None:
     values = node.get(f"{KGT}{name}")
     return None if values is None else text_of(values[0])
 
@@ -437,7 +437,7 @@ def text_of(value: ObjectTerm) -> str:
     return literal_text(value.value, value.datatype.value)
 
 
-def _positions_json(node: Node, name: str) -> dict[Position, str]:
+def _positions_json(node: NodeStatements, name: str) -> dict[Position, str]:
     text = _text(node, name)
     found: dict[str, str] = {} if text is None else json.loads(text)
     return {place: value for value, places in found.items() for place in parse_positions(places)}

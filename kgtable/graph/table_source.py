@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyoxigraph as ox
 
+from kgtable.graph.results import python_value
 from kgtable.graph.sparql_text import with_values
 from kgtable.graph.store import TripleStore
 from kgtable.graph.table_content import CellContent, ColumnSource, FoundCell, TableContent
@@ -34,7 +35,7 @@ from kgtable.graph.table_decoder import (
     is_plain_text,
     text_of,
 )
-from kgtable.graph.terms import CellAddress, Namespaces
+from kgtable.graph.terms import KGT, XSD, CellAddress, Namespaces
 from kgtable.ontology.annotate import AnnotatedTable, annotate, styled
 from kgtable.ontology.mapping import DATATYPES
 from kgtable.resources import read_shipped
@@ -140,6 +141,18 @@ class TableReader:
     def quantities(self, id: str) -> Mapping[Position, CellQuantity]:
         """The numbers of all its cells by grid position."""
         return self._whole(id).quantities
+
+    def values(self, id: str) -> Mapping[Position, Any]:
+        """Cells that are more than text by grid position: exact numbers, years, dates, booleans, None for markers."""
+        found: dict[Position, Any] = {}
+        for index, row in enumerate(self._whole(id).rows):
+            for column, quantity in row.quantities.items():
+                found[index, column] = quantity.value
+            for column, literal in row.literals.items():
+                value = None if literal.datatype.value == f"{KGT}missing" else python_value(literal)
+                is_year = literal.datatype.value == f"{XSD}gYear" and literal.value.isdecimal()
+                found[index, column] = int(literal.value) if is_year else value
+        return found
 
     def read(self, id: str) -> Table:
         """The whole table; it is not kept."""

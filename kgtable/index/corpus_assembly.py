@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
-from kgtable.index.column_profiles import TableHead
 from kgtable.index.corpus import (
     NONE,
     PART_STRINGS,
@@ -28,10 +27,11 @@ from kgtable.index.corpus import (
     count_terms,
     okapi,
 )
+from kgtable.index.inferred.column_profiles import TableHead
 from kgtable.index.postings import Flags, Integers, Postings
 from kgtable.index.substring import Strings, StringsWriter, encoded, folded
-from kgtable.index.words import terms
 from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title, telling_words
+from kgtable.text.words import terms
 
 _YEAR = re.compile(r"(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
 
@@ -157,7 +157,7 @@ class CorpusAssembly:
         return NONE if text is None else self._text(text)
 
     def save(self) -> None:
-        """Write the corpus and its parts; what was collected is given up on the way."""
+        """Write the corpus and its parts; what was collected is released on the way."""
         folder = self._folder
         for writer in (self._printed_cells, self._printed_rows, *self._by_table.values()):
             writer.close()

@@ -74,7 +74,7 @@ class SentenceModel:
 
     @classmethod
     def load(cls, name: str) -> SentenceModel:
-        """Raises `MissingExtraError` without the library, `EmbeddingError` if the model cannot be had."""
+        """Raises `MissingExtraError` without the library, `EmbeddingError` if the model is not available."""
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError(f"The embedding 'st:{name}'", "embeddings")
         from sentence_transformers import SentenceTransformer

@@ -24,13 +24,21 @@ from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import EmbeddedStore, TripleStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces
-from kgtable.index.column_profiles import TableHead, TableProfiles, is_small
-from kgtable.index.compared_columns import ComparedColumns, unchanged_places
-from kgtable.index.corpus import NONE, Corpus
+from kgtable.index.corpus import NONE, Corpus, TableColumns
 from kgtable.index.corpus_assembly import assemble
+from kgtable.index.corpus_update import EarlierCorpus, GenerationCorpus, index_version, is_as_built
 from kgtable.index.embedding import DEFAULT, Embedder, Matrix, embedder_or_lexical
-from kgtable.index.generation_corpus import EarlierCorpus, GenerationCorpus, index_version, is_as_built
-from kgtable.index.name_inference import NAMED_BY, InferNames, infer_names, name_blocks
+from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, is_small
+from kgtable.index.inferred.joins import ComparedColumns, unchanged_places
+from kgtable.index.inferred.name_inference import NAMED_BY, InferNames, infer_names, name_blocks
+from kgtable.index.inferred.relations import FILE as RELATIONS
+from kgtable.index.inferred.relations import (
+    STATED_BY,
+    STATED_OF,
+    find_relations,
+    header_vectors,
+    relation_blocks,
+)
 from kgtable.index.passage_index import (
     IndexedPassage,
     PassageIndex,
@@ -41,10 +49,7 @@ from kgtable.index.passage_index import (
     write_passages,
 )
 from kgtable.index.postings import Integers
-from kgtable.index.relations import FILE as RELATIONS
-from kgtable.index.relations import STATED_BY, STATED_OF, find_relations, header_vectors, relation_blocks
 from kgtable.index.substring import LexicalIndex, folded, write_grams
-from kgtable.index.table_columns import TableColumns
 from kgtable.ontology.column_stats import Proposals, Summary, clean_text, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.storage import link_tree, storage_errors, whole_file

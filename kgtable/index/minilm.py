@@ -335,7 +335,7 @@ def _tensor(data: memoryview) -> tuple[str, Array]:
 
 @dataclass
 class ModelWriter:
-    """A model as it is put together: constants, nodes, inputs and outputs."""
+    """Builder of an ONNX model: constants, nodes, inputs and outputs."""
 
     _parts: list[bytes] = field(default_factory=list)
     _names: int = 0

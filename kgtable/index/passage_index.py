@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from kgtable.errors import VocabularyIndexError
 from kgtable.graph.document_statements import StoredDocument
 from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Floats, Integers
-from kgtable.index.words import terms, terms_asked
 from kgtable.text.passages import count_tokens, sentence_spans
+from kgtable.text.words import terms, terms_asked
 
 FILE = "passages.jsonl"
 PIECE = 110
@@ -59,8 +59,6 @@ class IndexedPassage:
 
 
 _PASSAGE, _PIECE = (tuple(item.name for item in fields(kind)) for kind in (IndexedPassage, Piece))
-
-Scores: TypeAlias = Floats
 
 
 def passages_of(documents: Iterable[StoredDocument]) -> tuple[list[IndexedPassage], list[Piece]]:
@@ -182,14 +180,14 @@ class PassageIndex:
         parts = [f"{self.passages[piece.passage].title} {piece.text}" for piece in self.pieces]
         return Okapi(whole), Okapi(parts)
 
-    def piece_scores(self, question: str, vector: Matrix | None) -> tuple[Scores, Scores]:
+    def piece_scores(self, question: str, vector: Matrix | None) -> tuple[Floats, Floats]:
         """Okapi score and cosine of every piece; the cosines are 0 without vectors."""
         words = self._words[1].scores(question)
         if vector is None or self.vectors is None or not len(self.pieces):
             return words, np.zeros(len(self.pieces), dtype=np.float32)
         return words, np.asarray(self.vectors @ vector.reshape(-1), dtype=np.float32)
 
-    def passage_scores(self, question: str) -> Scores:
+    def passage_scores(self, question: str) -> Floats:
         """The Okapi score of every passage as a whole."""
         return self._words[0].scores(question)
 
@@ -197,7 +195,7 @@ class PassageIndex:
         """How many passages have a term."""
         return self._words[0].having(term)
 
-    def best_of_pieces(self, scores: Scores) -> Scores:
+    def best_of_pieces(self, scores: Floats) -> Floats:
         """For each passage the best score of its pieces."""
         best = np.full(len(self.passages), -np.inf, dtype=np.float32)
         np.maximum.at(best, self.passage_of, scores)
@@ -238,7 +236,7 @@ class Okapi:
         number = self._numbers.get(term)
         return 0 if number is None else int(self._starts[number + 1] - self._starts[number])
 
-    def scores(self, question: str) -> Scores:
+    def scores(self, question: str) -> Floats:
         """The score of every text for the words of a question; words that only ask count a third."""
         scores = np.zeros(self.size, dtype=np.float32)
         for term, asks in dict(terms_asked(question)).items():

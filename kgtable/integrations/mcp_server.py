@@ -21,11 +21,11 @@ from pydantic import Field
 
 from kgtable.errors import MissingExtraError
 from kgtable.programs.syntax import program_schema
-from kgtable.server.messages import Head, Problem
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.running import address, bind, with_token
 from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
 from kgtable.server.state import GraphFolder, ServerState
+from kgtable.server.workers.messages import Head, Problem
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.version import __version__
 
@@ -61,10 +61,10 @@ _DETAILS = frozenset({"prompt", "triples", "trace", "tables", "reasoning", "usag
 """What the page is told beside an answer, and a model has no use for."""
 
 TableId = Annotated[str, Field(description="The id of a table, as `tables` lists it.")]
-Question = Annotated[
+AskedQuestion = Annotated[
     str, Field(min_length=1, max_length=LONGEST_QUESTION, description="A question in plain words.")
 ]
-Method = Annotated[
+ChosenMethod = Annotated[
     str, Field(pattern=r"^[a-z0-9-]+$", description="The retrieval method; the default is hybrid.")
 ]
 GridRow = Annotated[int, Field(ge=0, le=10**9, description="A row of the grid, from 0: the first line.")]
@@ -99,8 +99,8 @@ class GraphTools:
 
     async def ask(
         self,
-        question: Question,
-        method: Method | None = None,
+        question: AskedQuestion,
+        method: ChosenMethod | None = None,
         k: Annotated[int, Field(ge=1, le=MOST_TRIPLES, description="How many triples to retrieve.")]
         | None = None,
     ) -> CallToolResult:
@@ -112,9 +112,9 @@ class GraphTools:
 
     async def retrieve(
         self,
-        question: Question,
+        question: AskedQuestion,
         k: Annotated[int, Field(ge=1, le=MOST_TRIPLES, description="How many triples to give.")] = 20,
-        method: Method = "hybrid",
+        method: ChosenMethod = "hybrid",
     ) -> CallToolResult:
         """Find the cells and tables that a question is about, the best first, without answering it."""
         job: Head = {"op": "retrieve", "question": question.strip(), "k": k, "method": method}
@@ -308,8 +308,9 @@ async def serve_http(
 ) -> None:
     """Serve clients over streamable HTTP at ``/mcp`` until the process is told to stop.
 
-    Beyond loopback a bearer token is needed; one is generated where `token` is None. `allow_hosts` are further
-    names that the server answers to; `say` gets lines for the person who started it. Raises as `graph_server`.
+    Where other machines can connect, a bearer token is needed; one is generated where `token` is None. `allow_hosts`
+    are further names that the server answers to; `say` gets lines for the person who started it. Raises as
+    `graph_server`.
     """
     settings = with_token(ServerSettings(host=host, port=port, token=token, hosts=tuple(allow_hosts)))
     async with graph_server(directory, timeout=timeout) as server:

@@ -1,4 +1,4 @@
-"""The course of one request, free of input and output.
+"""One request from the first attempt to the completion, without input and output of its own.
 
 Retries, weaker forms of structured output and the second chance after an unusable reply are decided here, once, for
 the blocking client, the async client and the scripted model alike: `converse` yields what is to be done and is sent
@@ -53,7 +53,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently to try again: the n-th wait is `pause` · 2ⁿ seconds, or as the server asks.
+    """How often to try again, and after which waits: the n-th wait is `pause` · 2ⁿ seconds, or as the server asks.
 
     A server that asks for more than `longest_pause` is not waited for.
     """
@@ -79,7 +79,7 @@ class Speaker:
         self.policy, self.pricing = policy, pricing
 
     def converse(self, request: Request) -> Course:
-        """Lead one request to its completion. Raises a leaf of `LLMError` where there is none."""
+        """Carry one request through to its completion. Raises a leaf of `LLMError` where there is none."""
         said: tuple[Message, ...] = ()
         usage = Usage()
         try:

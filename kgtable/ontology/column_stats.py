@@ -1,4 +1,4 @@
-"""What is known of the columns of a dataset once its tables are converted, and how that sums up."""
+"""Statistics of the columns of a dataset, collected by conversion, by name and by predicate."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
-
-import Stemmer
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from kgtable.ontology.naming import base_name
 from kgtable.tables.model import Column
+from kgtable.text.words import stem
 from kgtable.values.periods import is_temporal
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def clean_text(text: str) -> str:
 class ColumnFact:
     """One column of one table after its conversion.
 
-    `name` is `display_name` of the column, `predicate` the local name or full IRI its cells hang on,
+    `name` is `display_name` of the column, `predicate` the local name or full IRI of its cells' predicate,
     `generated` the one the generator alone would have given (empty: the same). `ranges` counts its
     cells by the IRI of their class or datatype (`QUANTITY`, ``xsd:string``…, `MISSING`), `units` its
     quantities by QUDT unit name, `scales` by power of ten.
@@ -151,7 +150,7 @@ def _count(counts: dict[T, int], item: T, times: int = 1) -> None:
 
 
 def _sorted(counts: dict[T, int]) -> dict[T, int]:
-    """The most frequent first, equally frequent ones in their own order."""
+    """The most frequent first, equally frequent ones in alphabetical order."""
     if len(counts) < 2:
         return counts
     return dict(sorted(sorted(counts.items()), key=lambda item: -item[1]))
@@ -199,12 +198,7 @@ def propose(summaries: Mapping[str, Summary], embed: Embed | None = None) -> dic
 
     `summaries` are those of `facts.by_name`. Names that share a predicate already are not proposed.
     """
-    stemmer = Stemmer.Stemmer("english")
-    names = [
-        _name(text, summary, stemmer)
-        for text, summary in summaries.items()
-        if not text.startswith("[column ")
-    ]
+    names = [_name(text, summary) for text, summary in summaries.items() if not text.startswith("[column ")]
     likeness: dict[tuple[int, int], float] = {}
     for one, other in _of_equal_words(names):
         likeness[one, other] = 1.0
@@ -232,8 +226,8 @@ def between_predicates(proposals: Proposals, summaries: Mapping[str, Summary]) -
     return {predicate: tuple(sorted(others - {predicate})) for predicate, others in sorted(found.items())}
 
 
-def _name(text: str, summary: Summary, stemmer: Any) -> _Name:
-    words = stemmer.stemWords([word.casefold() for word in _WORD.findall(text)])
+def _name(text: str, summary: Summary) -> _Name:
+    words = [stem(word.casefold()) for word in _WORD.findall(text)]
     return _Name(
         text=text,
         predicate=next(iter(summary.predicates)),

@@ -80,16 +80,7 @@ def read_rows(path: Path) -> list[MappingRow]:
 
     Raises `MappingError` where the file cannot be read, lacks a column or names a column twice.
     """
-    try:
-        if path.suffix.lower() in (".xlsx", ".xlsm", ".ods"):
-            lines = list(_spreadsheet_lines(path))
-        else:
-            lines = list(_csv_lines(path.read_bytes()))
-    except (OSError, csv.Error, ValueError) as error:
-        raise MappingError(
-            f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
-        ) from error
-    return list(_rows(path.name, lines))
+    return list(_rows(path.name, _lines(path)))
 
 
 def read_table_rows(path: Path) -> list[MappingRow]:
@@ -97,15 +88,7 @@ def read_table_rows(path: Path) -> list[MappingRow]:
 
     Raises `MappingError` where the file cannot be read, or names one table or pattern twice.
     """
-    try:
-        if path.suffix.lower() in (".xlsx", ".xlsm", ".ods"):
-            lines = list(_spreadsheet_lines(path, TABLE_SHEET))
-        else:
-            lines = list(_csv_lines(path.read_bytes()))
-    except (OSError, csv.Error, ValueError) as error:
-        raise MappingError(
-            f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
-        ) from error
+    lines = _lines(path, TABLE_SHEET)
     return _table_rows(path.name, lines) if _is_about_tables(lines) else []
 
 
@@ -194,6 +177,18 @@ def _guard(text: str) -> str:
 
 def _unguard(text: str) -> str:
     return text[1:] if text[:1] == "'" and _GUARDED.match(text, 1) else text
+
+
+def _lines(path: Path, sheet: str | None = None) -> list[tuple[int, list[str]]]:
+    """The lines of a mapping file by number; of a workbook those of a sheet. Raises `MappingError`."""
+    try:
+        if path.suffix.lower() in (".xlsx", ".xlsm", ".ods"):
+            return list(_spreadsheet_lines(path, sheet))
+        return list(_csv_lines(path.read_bytes()))
+    except (OSError, csv.Error, ValueError) as error:
+        raise MappingError(
+            f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
+        ) from error
 
 
 def _csv_lines(data: bytes) -> Iterator[tuple[int, list[str]]]:
@@ -388,7 +383,7 @@ def _unit_hint(name: str) -> str:
     return "Use a QUDT unit name such as CCY_USD, PERCENT or KiloGM; https://qudt.org lists them all."
 
 
-Key: TypeAlias = tuple[str, str]
+MappingKey: TypeAlias = tuple[str, str]
 """What a row of a mapping is about: a column name and the tables it is restricted to, or ``""``."""
 
 
@@ -417,7 +412,7 @@ class UserMapping:
     over a shorter one. `places` says in which file and line each of these stands.
     """
 
-    edits: typing.Mapping[Key, typing.Mapping[str, str]] = field(default_factory=dict)
+    edits: typing.Mapping[MappingKey, typing.Mapping[str, str]] = field(default_factory=dict)
     tables: typing.Mapping[str, typing.Mapping[str, str]] = field(default_factory=dict)
     places: typing.Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -570,7 +565,7 @@ def checked(rows: Iterable[MappingRow]) -> list[MappingRow]:
 
     Raises `MappingError` for a cell that makes no sense, and for two rows about the same columns.
     """
-    seen: dict[Key, MappingRow] = {}
+    seen: dict[MappingKey, MappingRow] = {}
     for row in rows:
         if row.key in seen:
             raise MappingError(

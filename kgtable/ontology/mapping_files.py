@@ -29,7 +29,7 @@ from kgtable.ontology.mapping import (
     TABLE,
     TABLE_EDITABLE,
     TABLE_FIELDS,
-    Key,
+    MappingKey,
     MappingRow,
     UserMapping,
     checked,
@@ -61,14 +61,14 @@ def generated_rows(
     summaries: Mapping[str, Summary],
     mapping: UserMapping,
     proposals: Mapping[str, tuple[str, ...]],
-    inferred: Mapping[Key, InferredName] | None = None,
-) -> dict[Key, dict[str, str]]:
+    inferred: Mapping[MappingKey, InferredName] | None = None,
+) -> dict[MappingKey, dict[str, str]]:
     """One row a column name, and those the user added, sorted by name.
 
     Unit, scale and datatype are filled in where all of a name's columns agree, and left empty where
     they do not; ``units found`` tells the counts. A name `inferred` for a column of a table has a row of its own.
     """
-    rows: dict[Key, dict[str, str]] = {
+    rows: dict[MappingKey, dict[str, str]] = {
         (name, ""): {NAME: name, **_found(summary), "same as": "; ".join(proposals.get(name, ()))}
         for name, summary in summaries.items()
     }
@@ -84,7 +84,7 @@ def generated_rows(
 
 def real_decisions(mapping: UserMapping, summaries: Mapping[str, Summary]) -> UserMapping:
     """The mapping without the predicates that the generator gives anyway, as in a mapping it wrote."""
-    kept: dict[Key, dict[str, str]] = {}
+    kept: dict[MappingKey, dict[str, str]] = {}
     for (name, only_in), decisions in mapping.edits.items():
         summary = None if only_in else summaries.get(name)
         generated = _unanimous(list(summary.generated)) if summary else ""
@@ -133,7 +133,7 @@ class _State:
     """
 
     digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    shown: tuple[Mapping[Key, Mapping[str, str]], ...] = ()
+    shown: tuple[Mapping[MappingKey, Mapping[str, str]], ...] = ()
     edits: UserMapping = field(default_factory=UserMapping)
     generated: str = ""
 
@@ -219,7 +219,7 @@ def save_mapping(
     edited: EditedMapping,
     summaries: Mapping[str, Summary],
     proposals: Mapping[str, tuple[str, ...]] | None = None,
-    inferred: Mapping[Key, InferredName] | None = None,
+    inferred: Mapping[MappingKey, InferredName] | None = None,
 ) -> tuple[str, ...]:
     """Writes both files: what the generator found, under the user's decisions.
 
@@ -268,7 +268,7 @@ def save_mapping(
 
 
 def _edits(path: Path, state: _State) -> UserMapping:
-    edits: dict[Key, dict[str, str]] = {}
+    edits: dict[MappingKey, dict[str, str]] = {}
     for row in checked(read_rows(path)):
         decided = {name: text for name in EDITABLE if (text := _decision(name, row, state))}
         if decided:

@@ -13,8 +13,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import groupby
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import pyoxigraph
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
     import owlready2
 
 RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_PLAIN_LOCAL = re.compile(r"[^\W\d]\w*(?:-\w+)*")
+_PREFIX_LINES = re.compile(rb"(?:@prefix [^\n]*\n)+")
+_SUBJECT = re.compile(rb"^(?=[^\s@])", re.MULTILINE)
+_COMMA = re.compile(rb'"(?:[^"\\]|\\.)*"|<[^<>]*>| , ')
 _XMLNS = re.compile(rb'(<rdf:RDF)((?: xmlns:\w+="[^"]*")+)')
 
 
@@ -52,16 +52,13 @@ def in_order(triples: Iterable[Triple], rank: Callable[[str], int]) -> list[Trip
 
 def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
     """Turtle with one block a subject, in the order given; equal subjects have to stand together."""
-    lines = [f"@prefix {prefix}: <{iri}> ." for prefix, iri in prefixes.items()]
-    short = _shortener(prefixes)
-    for subject, block in groupby(triples, key=lambda triple: triple.subject):
-        lines.append("")
-        parts = []
-        for predicate, group in groupby(block, key=lambda triple: triple.predicate):
-            objects = ", ".join(short(triple.object) for triple in group)
-            parts.append(f"{'a' if predicate == RDF_TYPE else short(predicate)} {objects}")
-        lines.append(f"{short(subject)} " + " ;\n    ".join(parts) + " .")
-    return ("\n".join(lines) + "\n").encode()
+    written = pyoxigraph.serialize(triples, format=RdfFormat.TURTLE, prefixes=dict(prefixes)) or b""
+    # The prefixes come in any order. Line breaks and tabs of literals are escaped, so that all others are layout.
+    head = _PREFIX_LINES.sub(
+        lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), written, count=1
+    )
+    spaced = _SUBJECT.sub(b"\n", head).replace(b"\n\t", b"\n    ")
+    return _COMMA.sub(lambda found: b", " if found[0] == b" , " else found[0], spaced)
 
 
 def ntriples(triples: Iterable[Triple]) -> bytes:
@@ -73,25 +70,6 @@ def rdf_xml(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> bytes:
     """RDF/XML in the order given."""
     written = pyoxigraph.serialize(triples, format=RdfFormat.RDF_XML, prefixes=dict(prefixes)) or b""
     return _XMLNS.sub(lambda match: match[1] + b" " + b" ".join(sorted(match[2].split())), written, count=1)
-
-
-def _shortener(prefixes: Mapping[str, str]) -> Callable[[object], str]:
-    namespaces = {iri: prefix for prefix, iri in prefixes.items()}
-
-    @lru_cache(maxsize=1_000)
-    def shortened(iri: str) -> str:
-        cut = max(iri.rfind("#"), iri.rfind("/")) + 1
-        prefix, local = namespaces.get(iri[:cut]), iri[cut:]
-        return f"{prefix}:{local}" if prefix and _PLAIN_LOCAL.fullmatch(local) else str(NamedNode(iri))
-
-    def short(term: object) -> str:
-        if isinstance(term, NamedNode):
-            return shortened(term.value)
-        if isinstance(term, Literal) and term.datatype.value == f"{_XSD}integer":
-            return term.value
-        return str(term)
-
-    return short
 
 
 KGT: Final = "https://w3id.org/kgtable#"

@@ -185,6 +185,7 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
 
 
 def is_other_unit(phrase: UnitPhrase) -> bool:
+    """Whether a phrase names a unit other than a currency, a percentage or years."""
     return (
         phrase.unit is not None
         and phrase.unit not in {"PERCENT", "YR"}

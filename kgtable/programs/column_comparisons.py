@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations
 
-from kgtable.index.words import stem as stemmed
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,
@@ -39,6 +38,7 @@ from kgtable.programs.grammar import AGGREGATES, Candidate, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet
+from kgtable.text.words import stem as stemmed
 
 _YEAR = stemmed("year")
 _YEARS = re.compile(r"(?:19|20)\d\d")

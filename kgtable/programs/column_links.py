@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.english import synonyms
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView, TableIndex
+from kgtable.text.words import is_empty_word
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from kgtable.index.words import is_empty_word
-from kgtable.index.words import stem as stemmed
 from kgtable.resources import PACKAGE
+from kgtable.text.words import is_empty_word
+from kgtable.text.words import stem as stemmed
 from kgtable.values.unit_phrases import parse_unit_phrase
 from kgtable.values.units import find_unit
 

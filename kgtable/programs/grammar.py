@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from kgtable.index.words import stem as stemmed
 from kgtable.programs.algebra import (
     AggregateFunction,
     Convert,
@@ -25,6 +24,7 @@ from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView, name_stems
 from kgtable.programs.scalars import text_of
 from kgtable.programs.sources import ConditionSet, ProgramSource, condition_set
+from kgtable.text.words import stem as stemmed
 
 _PER = stemmed("per")
 

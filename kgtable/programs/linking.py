@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import (
     And,
     Apply,
@@ -45,6 +44,7 @@ from kgtable.programs.reading import (
 from kgtable.programs.relation import ColumnRole, MemberKind
 from kgtable.programs.relation_index import LONGEST_VALUE, ColumnView, TableIndex, stems_of
 from kgtable.programs.scalars import SCALES, duration_seconds, normal, text_of, time_in
+from kgtable.text.words import is_empty_word
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from decimal import Decimal
 from weakref import ref
 
 from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
-from kgtable.index.relations import TableRelations
-from kgtable.index.words import is_empty_word
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.column_comparisons import ColumnComparisons
@@ -32,6 +31,7 @@ from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.programs.selections import Selections
 from kgtable.programs.sources import ProgramSource, Rarity, joins_of, references_of
 from kgtable.programs.twin_tables import TwinTables, twins_of
+from kgtable.text.words import is_empty_word
 
 MOST_CANDIDATES = 420
 

@@ -14,7 +14,6 @@ from functools import cache, cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from kgtable.index.words import is_empty_word
 from kgtable.programs.algebra import Relator
 from kgtable.programs.english import (
     Adjective,
@@ -34,6 +33,7 @@ from kgtable.programs.english import (
     unit_named,
     word_stem,
 )
+from kgtable.text.words import is_empty_word
 from kgtable.values.currencies import SCALE_WORDS
 from kgtable.values.dates import parse_date
 from kgtable.values.periods import quarters_in

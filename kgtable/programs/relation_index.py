@@ -10,7 +10,6 @@ from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 
 from kgtable.errors import UnknownColumnError
-from kgtable.index.words import stem as stemmed
 from kgtable.programs.algebra import (
     ColumnRef,
     RowChoice,
@@ -21,6 +20,7 @@ from kgtable.programs.english import english, fold, months, unit_named, word_ste
 from kgtable.programs.relation import ColumnData, ColumnRole, MemberKind, Relation, RelationColumn
 from kgtable.programs.scalars import number_in, text_of
 from kgtable.tables.column_profile import CLOCK_NAME
+from kgtable.text.words import stem as stemmed
 from kgtable.values.periods import find_period
 
 LEAST_ABBREVIATIONS = 3

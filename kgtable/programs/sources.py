@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import combinations
 from weakref import WeakKeyDictionary
 
-from kgtable.index.relations import TableRelations
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import (
     And,
     ColumnRef,

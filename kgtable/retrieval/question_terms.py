@@ -15,9 +15,9 @@ from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Flags, Floats, Integers
 from kgtable.index.substring import folded
-from kgtable.index.words import is_empty_word, terms, terms_asked, words
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
+from kgtable.text.words import is_empty_word, terms, terms_asked, words
 
 MOST_LABELS = 16
 LONGEST_NAME = 6

@@ -146,7 +146,7 @@ def written_schema(table: Table, llm: LLM) -> str:
 
 
 def write_schemas(tables: Iterable[Table], llm: LLM) -> TableTexts:
-    """The schema of every table, one piece each, several requests under way at a time.
+    """The schema of every table, one piece each, with several requests in parallel.
 
     Where the model's reply is unusable the template stands in, and `TableTexts.substitutes` says why.
     Raises a leaf of `LLMError` where the model cannot be used; `LLMPendingError` where requests wait for

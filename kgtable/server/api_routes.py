@@ -15,12 +15,12 @@ from starlette.routing import Route
 from kgtable.building.generations import EVALUATION
 from kgtable.config import DEFAULT_K
 from kgtable.server import requests
-from kgtable.server.messages import Head, Problem
 from kgtable.server.openapi import document
 from kgtable.server.options import LIST_FACETS, LIST_SORTS
-from kgtable.server.process import WorkerFrame
 from kgtable.server.requests import not_modified, server_event
 from kgtable.server.state import ServerState
+from kgtable.server.workers.messages import Head, Problem
+from kgtable.server.workers.process import WorkerFrame
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 11_000
@@ -314,7 +314,7 @@ def _descending(found: Mapping[str, str]) -> bool:
 
 
 async def whole_csv(state: ServerState, id: str) -> Response:
-    """A whole table as a file of CSV whose name says the table. Raises `Problem` where there is none."""
+    """A whole table as a CSV file that is named after the table. Raises `Problem` where there is none."""
     named = json.loads(await state.explore({"op": "exists", "id": id}))
     body = await state.explore({"op": "csv", "id": id})
     headers = {"content-disposition": attachment(f"{named['name']}.csv"), "cache-control": "no-cache"}

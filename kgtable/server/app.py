@@ -21,11 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kgtable.server import security
 from kgtable.server.api_routes import Api
 from kgtable.server.editing import Editing
-from kgtable.server.messages import KINDS, Problem, busy
 from kgtable.server.pages import Pages, more_pages, problem_response
 from kgtable.server.requests import header_map, text
 from kgtable.server.sparql_protocol import Description, GraphStore, SparqlEndpoint
 from kgtable.server.state import CONTENT_TYPE, AccessLog, ServerState
+from kgtable.server.workers.messages import KINDS, Problem, busy
 
 _KIND_OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from kgtable.server.messages import Problem, busy
 from kgtable.server.options import ConnectionLimits
+from kgtable.server.workers.messages import Problem, busy
 
 LINGER_SECONDS = 2.0
 """How long the rest of a refused body is read and thrown away, so that the client sees the answer."""

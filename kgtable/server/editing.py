@@ -19,10 +19,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from kgtable.server import requests, security
-from kgtable.server.messages import Head, Problem, busy
 from kgtable.server.options import MEBIBYTE, UPLOADS
-from kgtable.server.process import WorkerFrame
 from kgtable.server.state import ServerState
+from kgtable.server.workers.messages import Head, Problem, busy
+from kgtable.server.workers.process import WorkerFrame
 from kgtable.tables.discovery import SUFFIXES
 
 MOST_WAITING = 50
@@ -39,7 +39,7 @@ def safe_name(name: str) -> str:
     >>> safe_name("../../etc/Sales 2024.CSV"), safe_name("C:\\\\x\\\\a?b.xlsx")
     ('Sales 2024.csv', 'a b.xlsx')
 
-    Raises `Problem` where its suffix is none of a table.
+    Raises `Problem` where the suffix is not that of a table.
     """
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     clean = "".join(char for char in last if unicodedata.category(char)[0] != "C")

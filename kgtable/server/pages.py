@@ -23,10 +23,10 @@ from kgtable.errors import KgtableError
 from kgtable.graph.terms import Namespaces
 from kgtable.server import negotiation, requests
 from kgtable.server.api_routes import attachment, whole_csv
-from kgtable.server.messages import KINDS, Problem
 from kgtable.server.negotiation import GRAPH, HTML, Offer
 from kgtable.server.security import COOKIE, same_secret
 from kgtable.server.state import ServerState
+from kgtable.server.workers.messages import KINDS, Problem
 
 FOLDER = Path(__file__).parent
 NAVIGATION = (

@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl
 from pyoxigraph import NamedNode
 from starlette.types import Message, Receive, Scope, Send
 
-from kgtable.server.messages import Problem
 from kgtable.server.negotiation import SHORT_NAMES, is_known, named_type
-from kgtable.server.process import ResultStream
 from kgtable.server.state import CachedResponse
+from kgtable.server.workers.messages import Problem
+from kgtable.server.workers.process import ResultStream
 
 Parameters: TypeAlias = dict[str, list[str]]
 Abandoned: TypeAlias = Callable[[], Awaitable[None]]

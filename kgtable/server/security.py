@@ -12,9 +12,9 @@ from urllib.parse import parse_qs
 
 from starlette.types import Scope
 
-from kgtable.server.messages import Problem
 from kgtable.server.options import ServerSettings
 from kgtable.server.requests import text
+from kgtable.server.workers.messages import Problem
 
 COOKIE = "kgtable-token"
 

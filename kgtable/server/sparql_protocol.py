@@ -19,13 +19,13 @@ from pyoxigraph import RdfFormat
 from starlette.types import Receive, Scope, Send
 
 from kgtable.server import negotiation, requests
-from kgtable.server.execution import without_unused_prefixes
-from kgtable.server.messages import Head, Problem
 from kgtable.server.negotiation import GRAPH, HTML, TABULAR, accepts_gzip
-from kgtable.server.pool import View
 from kgtable.server.requests import Abandoned, Parameters, not_modified, send_answer, send_empty
 from kgtable.server.security import require_write_token
 from kgtable.server.state import CachedResponse, ServerState
+from kgtable.server.workers.execution import without_unused_prefixes
+from kgtable.server.workers.messages import Head, Problem
+from kgtable.server.workers.pool import View
 
 METHODS = "GET, HEAD, POST, OPTIONS"
 QUERY_TYPE = "application/sparql-query"

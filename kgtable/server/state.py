@@ -29,10 +29,10 @@ from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphVersionError, KgtableError, ServerError
 from kgtable.graph.store import leased, number_of, pointer_of
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
-from kgtable.server.messages import Head, Problem, busy
 from kgtable.server.options import ServerSettings
-from kgtable.server.pool import Pool, View, serial_lanes
-from kgtable.server.process import ResultStream, WorkerDiedError, WorkerFrame
+from kgtable.server.workers.messages import Head, Problem, busy
+from kgtable.server.workers.pool import Pool, View, serial_lanes
+from kgtable.server.workers.process import ResultStream, WorkerDiedError, WorkerFrame
 
 
 class AccessLog:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kgtable.text.passages import sentence_spans
 from kgtable.values.currencies import currency_prefix
+from kgtable.values.dates import MONTH_NAMES
 from kgtable.values.numbers import Number, parse_number, scaled
 from kgtable.values.periods import find_period
 from kgtable.values.units import SCALE_LETTERS
@@ -32,10 +33,7 @@ _NO_QUANTITY_BEFORE = re.compile(
 _NEGATIVE = re.compile(r"\([^\d()\w]{0,3}\d[\d,.]*\)%?")
 _UNIT_DASH = re.compile(r"(\d)-([^\W\d_])")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
-_MONTHS = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
-    r"|Nov(?:ember)?|Dec(?:ember)?)\.?"
-)
+_MONTHS = rf"(?:{MONTH_NAMES})\.?"
 _YEAR = r"(?:19|20)\d\d"
 _PERIOD = re.compile(
     r"(?:(?:(?:three|six|nine|twelve|\d\d?)[ -](?:months?|weeks?)|(?:fiscal |financial )?years?|quarters?)"

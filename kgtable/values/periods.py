@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from kgtable.values.dates import MONTH, MONTHS, Date, full_year, month_of, parse_date
+from kgtable.values.dates import MONTH, MONTH_NAMES, MONTHS, Date, full_year, month_of, parse_date
 from kgtable.values.text import without_marks
 
 LONGEST = 300
@@ -209,10 +209,6 @@ def _span(match: re.Match[str]) -> Date | None:
     return Date(f"{first}/{last}", "", f"{first}-01-01", f"{last}-12-31") if last > first else None
 
 
-_MONTHS = (
-    "january|february|march|april|may|june|july|august|september|october|november|december"
-    "|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec"
-)
 _HEADER_ORDINALS = "(?:first|second|third|fourth|1st|2nd|3rd|4th)"
 _HEADER_YEAR = r"(?:1[6-9]|20|21)\d\d"
 
@@ -225,8 +221,8 @@ _SPECIFIC = re.compile(
     | (?<!\w)(?:fy|cy)\s*[’']?(?:{_HEADER_YEAR}|\d\d)[eafpb]?(?!\w)          # FY2019, FY19
     | (?<!\w)(?:[1-4]\s?[qh]|[qh]\s?[1-4])(?:\s*[/’'-]?\s*(?:{_HEADER_YEAR}|\d\d))?(?!\w)
     | (?<!\w)(?:{_HEADER_ORDINALS}\s+quarter|quarter\s+[1-4])(?!\w)
-    | (?<![^\W\d_])(?:{_MONTHS})\s*\.?\s*\d{{1,2}}{_HEADER_YEAR}(?!\d)  # december 312013, the comma lost
-    | (?<![^\W\d_])(?:{_MONTHS})(?![^\W_])
+    | (?<![^\W\d_])(?:{MONTH_NAMES})\s*\.?\s*\d{{1,2}}{_HEADER_YEAR}(?!\d)  # december 312013, the comma lost
+    | (?<![^\W\d_])(?:{MONTH_NAMES})(?![^\W_])
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
 import pytest
 
+import kgtable
 from kgtable.building.catalogue import TableRecord
 from kgtable.building.export import Tables, TableView
 from kgtable.errors import GraphNotFoundError
@@ -26,6 +31,23 @@ def test_a_frame_has_the_body_under_the_column_names() -> None:
     frame = view(grid(("Name", "Mass (kg)", ""), ("x", "1,200", "n"), ("y", "", ""), ("z",))).to_frame()
     assert list(frame.columns) == ["Name", "Mass (kg)", "[column 3]"]
     assert frame.to_numpy().tolist() == [["x", "1,200", "n"], ["y", "", ""], ["z", "", ""]]
+
+
+def test_a_typed_frame_has_numbers_and_dates(tmp_path: Path) -> None:
+    (tmp_path / "lifts.csv").write_text(
+        "Lift,Opened,Built,Rides (thousand),Open,Note\n"
+        'Summit,2019-12-06,1998,"1,204.5",yes,n/a\nMeadow,2021-01-15,2003,80,no,\nGlade,2022-11-30,2011,95,yes,new\n',
+        encoding="utf-8",
+    )
+    with kgtable.build(tmp_path / "lifts.csv", tmp_path / "kg", embedding="none") as kg:
+        frame = kg.tables["lifts"].to_frame(typed=True)
+        said = kg.sparql("SELECT ?day { ?row rdfs:label 'Summit' ; ex:hasOpened ?day }")
+    assert frame.to_numpy().tolist() == [
+        ["Summit", date(2019, 12, 6), 1998, Decimal(1204500), True, None],
+        ["Meadow", date(2021, 1, 15), 2003, Decimal(80000), False, None],
+        ["Glade", date(2022, 11, 30), 2011, Decimal(95000), True, "new"],
+    ]
+    assert said["day"].tolist() == [date(2019, 12, 6)]
 
 
 def test_columns_of_one_name_both_stay() -> None:

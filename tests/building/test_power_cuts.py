@@ -27,7 +27,7 @@ kgtable.build(sys.argv[1], sys.argv[2], embedding="none").close()
 UPDATES = """
 import os, sys
 from kgtable.building.generations import GraphDirectory
-from kgtable.server.writer import StoreWriter
+from kgtable.server.workers.writer import StoreWriter
 kg, root, writer = sys.argv[1], sys.argv[2], StoreWriter()
 base = str(GraphDirectory(kg).current().first_store_path)
 for number in range(1, 6):

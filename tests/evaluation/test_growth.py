@@ -13,8 +13,8 @@ import kgtable
 from kgtable.config import Settings
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, check_benchmark
+from kgtable.evaluation.benchmarks.grown_tables import KEY_COLUMNS, QUESTIONS, grown_table, growth_benchmark
 from kgtable.evaluation.evaluated_systems import systems
-from kgtable.evaluation.grown_tables import KEY_COLUMNS, QUESTIONS, grown_table, growth_benchmark
 from kgtable.evaluation.report import report_html, report_json
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan, shapes

@@ -13,7 +13,7 @@ import kgtable
 from kgtable.cli.main import main
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.hetero_questions import HeteroPlan, build_hetero_benchmark
+from kgtable.evaluation.benchmarks.hetero_questions import HeteroPlan, build_hetero_benchmark
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM

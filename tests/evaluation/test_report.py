@@ -11,10 +11,17 @@ import pytest
 
 from kgtable.errors import StorageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.charts import COLOURS, bar_chart, growth_chart, line_chart
 from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import Record
-from kgtable.evaluation.report import PROMPT_SHOWN, report_html, write_report
+from kgtable.evaluation.report import (
+    COLOURS,
+    PROMPT_SHOWN,
+    bar_chart,
+    growth_chart,
+    line_chart,
+    report_html,
+    write_report,
+)
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.scaling import Growth
 from tests.evaluation.test_summary import PLAN, RECORDS, SCHEMA

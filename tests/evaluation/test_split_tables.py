@@ -13,7 +13,14 @@ from click.testing import CliRunner
 from kgtable.cli.main import main
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkFolder
-from kgtable.evaluation.split_tables import SplitPlan, alike, other_titles, split_benchmark, standalone, vague
+from kgtable.evaluation.benchmarks.split_tables import (
+    SplitPlan,
+    alike,
+    other_titles,
+    split_benchmark,
+    standalone,
+    vague,
+)
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kgtable.errors import RetrievalError
-from kgtable.evaluation import target
-from kgtable.evaluation.target import TargetRetriever, as_target_class
+from kgtable.evaluation.benchmarks import target
+from kgtable.evaluation.benchmarks.target import TargetRetriever, as_target_class
 
 PORTS = [["Port", "Country"], ["Skarv", "Norway"]]
 CORPUS = [

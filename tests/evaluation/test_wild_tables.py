@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from kgtable.cli.main import main
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkFolder
-from kgtable.evaluation.split_tables import seeded
-from kgtable.evaluation.wild_tables import WildPlan, otherwise_spelt, wild_benchmark
+from kgtable.evaluation.benchmarks.split_tables import seeded
+from kgtable.evaluation.benchmarks.wild_tables import WildPlan, otherwise_spelt, wild_benchmark
 
 HEADER = ("player id", "player name", "goals", "team", "year", "country", "height")
 SQUAD = "league__players"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import date, datetime, time
 from decimal import Decimal
 
 import pyoxigraph as ox
@@ -44,6 +45,10 @@ def table(query: str) -> list[str]:
         ("1", "boolean", True),
         ("false", "boolean", False),
         ("2020", "gYear", "2020"),
+        ("2020-02-29", "date", date(2020, 2, 29)),
+        ("2020-02-29Z", "date", "2020-02-29Z"),
+        ("2020-02-29T06:30:00", "dateTime", datetime(2020, 2, 29, 6, 30)),
+        ("06:30:00", "time", time(6, 30)),
         ("9" * 5000, "integer", "9" * 5000),
         ("abc", "decimal", "abc"),
         ("", "integer", ""),

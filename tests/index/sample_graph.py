@@ -12,7 +12,7 @@ from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.pipeline import build_graph
 from kgtable.index.embedding import Embedder, Matrix, normalise
 from kgtable.index.graph_index import ensure_index, index_step
-from kgtable.index.words import terms
+from kgtable.text.words import terms
 
 TABLES = {
     "medals": "Rank,Nation,Gold,Silver\n1,Norway,12,8\n2,Kenya,7,9\n3,Peru,7,1\n",

@@ -16,12 +16,12 @@ from kgtable.graph.document_statements import StoredDocument
 from kgtable.graph.store import TripleStore, store_state
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.graph.terms import Namespaces
-from kgtable.index.column_profiles import ColumnProfile
 from kgtable.index.corpus import NONE, Corpus, CorpusParts
 from kgtable.index.corpus_assembly import TableText, assemble
 from kgtable.index.embedding import Embedder
 from kgtable.index.graph_index import VERSION, GraphIndex, ensure_index, index_step, read_about
-from kgtable.index.joins import JoinCandidate, JoinFinder
+from kgtable.index.inferred.column_profiles import ColumnProfile
+from kgtable.index.inferred.joins import JoinCandidate, JoinFinder
 from tests.index.sample_graph import WordEmbedder, build, load_words, write_tables
 
 
@@ -54,8 +54,8 @@ def test_an_index_made_in_small_steps_is_the_same(tmp_path: Path, monkeypatch: p
     for name, size in {
         "substring.PIECE": 20,
         "corpus.CELLS_COUNTED": 3,
-        "joins.VALUES_AT_ONCE": 5,
-        "joins.PAIRS_COMPARED": 2,
+        "inferred.joins.VALUES_AT_ONCE": 5,
+        "inferred.joins.PAIRS_COMPARED": 2,
         "vectors.ADDED_AT_ONCE": 2,
         "vectors.BATCH": 3,
     }.items():
@@ -122,16 +122,16 @@ def _teams(folder: Path, number: int, *, headers: str = "Nation,Code,Players", s
 def test_each_of_many_updates_makes_the_index_of_a_fresh_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgtable.index.generation_corpus.MOST_FRESH", 0.9)
+    monkeypatch.setattr("kgtable.index.corpus_update.MOST_FRESH", 0.9)
     monkeypatch.setattr("kgtable.index.substring.GRAMS_AT_ONCE", 7)
     tables = write_tables(tmp_path / "tables")
     for number in range(12):
         _teams(tables, number, headers=",,Players" if number == 4 else "Nation,Code,Players")
     (tables / "table_17.csv").write_text("Nation,Code,Players\nPeru,a1,7\nKenya,b2,12\n", encoding="utf-8")
     assembled: list[list[str]] = []
-    plain = kgtable.index.generation_corpus.read_contents
+    plain = kgtable.index.corpus_update.read_contents
     monkeypatch.setattr(
-        "kgtable.index.generation_corpus.read_contents",
+        "kgtable.index.corpus_update.read_contents",
         lambda generation, ids: assembled.append(list(ids)) or plain(generation, ids),
     )
 
@@ -183,11 +183,11 @@ def test_an_index_made_by_other_code_is_not_taken_over(
     tables = write_tables(tmp_path / "tables")
     build(tables, tmp_path / "kg")
     (tables / "lakes.csv").write_text("Lake,Depth\nBaikal,1642\n", encoding="utf-8")
-    monkeypatch.setattr("kgtable.index.generation_corpus.index_version", lambda: "another")
+    monkeypatch.setattr("kgtable.index.corpus_update.index_version", lambda: "another")
     asked: list[list[str]] = []
-    plain = kgtable.index.generation_corpus.read_contents
+    plain = kgtable.index.corpus_update.read_contents
     monkeypatch.setattr(
-        "kgtable.index.generation_corpus.read_contents",
+        "kgtable.index.corpus_update.read_contents",
         lambda generation, ids: asked.append(list(ids)) or plain(generation, ids),
     )
     build(tables, tmp_path / "kg")

@@ -13,7 +13,7 @@ from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.index.corpus import K1, NONE, B, Corpus, Places, Statistics
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.words import terms
+from kgtable.text.words import terms
 
 
 @pytest.fixture

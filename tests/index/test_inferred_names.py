@@ -17,8 +17,8 @@ from kgtable.building.generations import GraphDirectory
 from kgtable.cli.main import main
 from kgtable.errors import ConfigError, VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
-from kgtable.index.model_names import SampledTable, column_groups, propose_with_model
-from kgtable.index.name_inference import stated_names
+from kgtable.index.inferred.model_names import SampledTable, column_groups, propose_with_model
+from kgtable.index.inferred.name_inference import stated_names
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.ontology.inferred_names import FILE, InferredNames, is_missing_header, is_missing_title

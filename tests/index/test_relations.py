@@ -11,7 +11,8 @@ from kgtable.building.generations import Generation
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import EmbeddedStore
 from kgtable.graph.terms import Namespaces
-from kgtable.index.column_profiles import (
+from kgtable.index.graph_index import GraphIndex
+from kgtable.index.inferred.column_profiles import (
     ColumnProfile,
     TableHead,
     TableProfiles,
@@ -19,10 +20,9 @@ from kgtable.index.column_profiles import (
     header_words,
     key_of,
 )
-from kgtable.index.graph_index import GraphIndex
-from kgtable.index.joins import MOST_KIN_PAIRS, JoinFinder, fuzzy_pairs
-from kgtable.index.relations import FILE, TableRelations, stated_relations
-from kgtable.index.unions import _compared_places
+from kgtable.index.inferred.joins import MOST_KIN_PAIRS, JoinFinder, fuzzy_pairs
+from kgtable.index.inferred.relations import FILE, TableRelations, stated_relations
+from kgtable.index.inferred.unions import _compared_places
 from tests.index.sample_graph import build, load_words
 
 TABLES = {
@@ -225,7 +225,7 @@ def test_tables_of_very_many_columns_are_not_compared_column_by_column() -> None
 def test_wide_parts_of_one_table_are_found_by_their_headers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relations: TableRelations
 ) -> None:
-    monkeypatch.setattr("kgtable.index.unions.WIDEST", 1)
+    monkeypatch.setattr("kgtable.index.inferred.unions.WIDEST", 1)
     found = TableRelations.open(build(written(tmp_path / "tables"), tmp_path / "kg").index_path)
     assert found.unions == relations.unions
     one, other = wide(2, 3_000).of_table

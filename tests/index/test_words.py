@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.index.postings import Postings, ranges, runs
-from kgtable.index.words import asking_terms, is_empty_word, terms, words
+from kgtable.text.words import asking_terms, is_empty_word, terms, words
 
 
 @pytest.mark.parametrize(

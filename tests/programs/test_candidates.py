@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgtable.errors import KgtableError
-from kgtable.index.relations import JoinableColumns, RelatedColumn, TableRelations
+from kgtable.index.inferred.relations import JoinableColumns, RelatedColumn, TableRelations
 from kgtable.programs.batch_execution import Session, texts
 from kgtable.programs.ranker import MOST_CANDIDATES, candidates_of, sources_of
 from kgtable.programs.reading import Question

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from kgtable.server.messages import Problem
+from kgtable.server.workers.messages import Problem
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from kgtable.graph.sparql_text import DEEPEST, MOST_PARTS
 from kgtable.llm.client import MOST_RECEIVED
 from kgtable.llm.repair import LONGEST_REPAIRED
 from kgtable.server.options import MEBIBYTE, ConnectionLimits, Lanes, ServerLimits
-from kgtable.server.writer import BATCH
+from kgtable.server.workers.writer import BATCH
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.readers.json_records import MOST_LEVELS
 

@@ -15,11 +15,11 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import UsageError
 from kgtable.server.editing import safe_name
-from kgtable.server.messages import Problem
 from kgtable.server.options import ServerSettings
 from kgtable.server.security import may_edit, require_edit
 from kgtable.server.state import GraphFolder
-from kgtable.server.table_editor import check_decisions, source_paths
+from kgtable.server.workers.messages import Problem
+from kgtable.server.workers.table_editor import check_decisions, source_paths
 from tests.server.accessibility import violations
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser
 from tests.server.refusals import refused

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgtable.graph.sparql_text import AmbiguousTextError, tokens
-from kgtable.server.execution import (
+from kgtable.server.workers.execution import (
     Evaluator,
     file_iris,
     is_volatile,
@@ -23,7 +23,7 @@ from kgtable.server.execution import (
     syntax_problem,
     without_unused_prefixes,
 )
-from kgtable.server.messages import Problem
+from kgtable.server.workers.messages import Problem
 from tests.server.conftest import DATA
 from tests.server.refusals import refused
 from tests.server.serving import store_with
@@ -138,7 +138,7 @@ def test_single_graphs_and_the_whole_store(evaluator: Evaluator) -> None:
 
 
 def test_a_store_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtable.server.execution.OPENING_PAUSES", (0.0,))
+    monkeypatch.setattr("kgtable.server.workers.execution.OPENING_PAUSES", (0.0,))
     with refused("unavailable"):
         Evaluator(str(tmp_path), {})
 

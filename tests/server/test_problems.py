@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kgtable.server.messages import KINDS, PROBLEM_TYPE, Problem, busy
 from kgtable.server.pages import problem_response
+from kgtable.server.workers.messages import KINDS, PROBLEM_TYPE, Problem, busy
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

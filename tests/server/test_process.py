@@ -14,11 +14,11 @@ import uvloop
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.server import process
-from kgtable.server.messages import Decoder, encode
 from kgtable.server.options import Lanes
-from kgtable.server.pool import Pool
-from kgtable.server.process import WorkerDiedError
+from kgtable.server.workers import process
+from kgtable.server.workers.messages import Decoder, encode
+from kgtable.server.workers.pool import Pool
+from kgtable.server.workers.process import WorkerDiedError
 from tests.server.serving import store_with
 from tests.server.test_pool import BOMB
 

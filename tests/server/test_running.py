@@ -301,7 +301,7 @@ def test_a_port_that_is_taken() -> None:
     ("module", "unwanted"),
     [
         ("running", ("pandas", "numpy", "faiss", "kgtable.knowledge_graph", "kgtable.answering.answer")),
-        ("worker", ("starlette", "numpy", "kgtable.knowledge_graph")),
+        ("workers.worker", ("starlette", "numpy", "kgtable.knowledge_graph")),
         ("views.explorer", ("pandas", "faiss", "starlette", "bm25s")),
     ],
 )

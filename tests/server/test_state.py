@@ -15,7 +15,6 @@ from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphNotFoundError, GraphVersionError, ServerError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.terms import KGT
-from kgtable.server.messages import Problem
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import (
     ENTRY_LIMIT,
@@ -26,6 +25,7 @@ from kgtable.server.state import (
     ServerState,
     StoreFolder,
 )
+from kgtable.server.workers.messages import Problem
 from tests.server.conftest import DATA, LANES, SMALL
 from tests.server.refusals import refused
 from tests.server.serving import TOKEN, store_with

@@ -13,12 +13,12 @@ import httpx
 import pyoxigraph as ox
 import pytest
 
-from kgtable.server import execution
-from kgtable.server.constructing import triples_of
-from kgtable.server.execution import SHORTENED, STREAM_FROM, Evaluator
-from kgtable.server.messages import Head
 from kgtable.server.options import Lanes, ServerLimits, ServerSettings
-from kgtable.server.process import HELD_MOST, ResultStream
+from kgtable.server.workers import execution
+from kgtable.server.workers.constructing import triples_of
+from kgtable.server.workers.execution import SHORTENED, STREAM_FROM, Evaluator
+from kgtable.server.workers.messages import Head
+from kgtable.server.workers.process import HELD_MOST, ResultStream
 from tests.server.serving import Running, running, store_with
 
 NUMBERS = " ".join(f"VALUES ?v{n} {{ 0 1 2 3 4 5 6 7 8 9 }}" for n in range(4))

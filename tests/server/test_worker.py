@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kgtable.server.messages import Decoder, Head, Problem, encode
-from kgtable.server.worker import Emit, Reader, Worker, serve
+from kgtable.server.workers.messages import Decoder, Head, Problem, encode
+from kgtable.server.workers.worker import Emit, Reader, Worker, serve
 from tests.server.refusals import refused
 from tests.server.serving import store_with
 from tests.server.test_pool import BOMB
@@ -92,7 +92,14 @@ def started(role: str, *jobs: Any, memory: int = 0) -> tuple[int, list[tuple[Hea
     """A worker process's end and what it said."""
     ours, its = socket.socketpair()
     with ours:
-        command = [sys.executable, "-m", "kgtable.server.worker", role, str(its.fileno()), str(memory)]
+        command = [
+            sys.executable,
+            "-m",
+            "kgtable.server.workers.worker",
+            role,
+            str(its.fileno()),
+            str(memory),
+        ]
         with its:
             process = subprocess.Popen(command, pass_fds=[its.fileno()])
         with process:
@@ -144,7 +151,7 @@ def test_a_store_stays_open_until_another_is_named(tmp_path: Path) -> None:
 
 
 def test_a_store_that_cannot_be_opened_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtable.server.execution.OPENING_PAUSES", ())
+    monkeypatch.setattr("kgtable.server.workers.execution.OPENING_PAUSES", ())
     store_with(tmp_path / "one")
     reader = Reader()
     asked(reader, tmp_path / "one")

@@ -11,8 +11,8 @@ import pytest
 from kgtable.building.generations import LOCK
 from kgtable.building.pipeline import start_empty
 from kgtable.graph.store import newest
-from kgtable.server.execution import Evaluator
-from kgtable.server.writer import DatasetConflictError, StoreWriter, with_dataset
+from kgtable.server.workers.execution import Evaluator
+from kgtable.server.workers.writer import DatasetConflictError, StoreWriter, with_dataset
 from kgtable.storage import exclusive_lock
 from tests.server.conftest import DATA
 from tests.server.refusals import refused

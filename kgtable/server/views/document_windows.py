@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pyoxigraph as ox
@@ -12,9 +11,9 @@ from kgtable.graph.sparql_text import with_values
 from kgtable.graph.table_decoder import text_of
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.resources import read_shipped
-from kgtable.server.messages import Head
 from kgtable.server.views.answer_card import named_tables
 from kgtable.server.views.table_windows import ask
+from kgtable.server.workers.messages import Head, Tell
 
 LONGEST_PARAGRAPH = 20_000
 """Characters of a paragraph that a window shows."""
@@ -24,7 +23,7 @@ MOST_TABLES = 24
 """Tables named beside a window."""
 
 
-def document(graph: KnowledgeGraph, job: Head, tell: Callable[[str, Any], None]) -> dict[str, Any]:
+def document(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     """Some paragraphs of a document from `first` on, the headings they stand under and the tables beside them.
 
     Of a paragraph longer than `LONGEST_PARAGRAPH` a part is given that begins at `offset`, near the job's

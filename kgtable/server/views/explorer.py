@@ -20,8 +20,6 @@ from kgtable.errors import (
 )
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import stages_told
-from kgtable.server.execution import OPENING_PAUSES
-from kgtable.server.messages import Emit, Head, Problem
 from kgtable.server.views import (
     document_windows,
     neighbourhood,
@@ -32,8 +30,8 @@ from kgtable.server.views import (
 )
 from kgtable.server.views.answer_card import answer_card, found_tables, shortened
 from kgtable.server.views.suggested_questions import standalone
-
-Tell: TypeAlias = Callable[[str, Any], None]
+from kgtable.server.workers.execution import OPENING_PAUSES
+from kgtable.server.workers.messages import Emit, Head, Problem, Tell
 
 
 def retrieve(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
@@ -84,7 +82,7 @@ def _stage_text(stage: str, model: str) -> str:
     return _STAGES.get(stage, "Asking {model}: {stage}").format(model=model, stage=stage)
 
 
-ExplorerOperation: TypeAlias = Callable[[KnowledgeGraph, Head, Callable[[str, Any], None]], Any]
+ExplorerOperation: TypeAlias = Callable[[KnowledgeGraph, Head, Tell], Any]
 
 OPERATIONS: dict[str, ExplorerOperation] = {
     "info": overview.info,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -12,11 +12,9 @@ from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import ObjectTerm, text_of
 from kgtable.graph.terms import KGT, QUDT, RDF, RDFS, decode, is_valid_iri
 from kgtable.knowledge_graph import KnowledgeGraph
-from kgtable.server.messages import Head
 from kgtable.server.views.overview import column_names, unit_facts
 from kgtable.server.views.table_windows import ask, term_json
-
-Tell: TypeAlias = Callable[[str, Any], None]
+from kgtable.server.workers.messages import Head, Tell
 
 MOST_OUTGOING, MOST_INCOMING = 300, 100
 LONGEST_LABEL = 200

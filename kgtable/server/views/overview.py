@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -23,12 +23,10 @@ from kgtable.graph.terms import KGT, RDFS
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.resources import read_shipped
-from kgtable.server.messages import Head
 from kgtable.server.state import WIDELY_USED
 from kgtable.server.views.table_list import titled
+from kgtable.server.workers.messages import Head, Tell
 from kgtable.values.units import units
-
-Tell: TypeAlias = Callable[[str, Any], None]
 
 SHOWN_TABLES = 12
 """Tables listed beside a predicate."""
@@ -247,7 +245,7 @@ def _join_query(graph: KnowledgeGraph, join: Any) -> str:
 
 @lru_cache(maxsize=2)
 def column_names(graph: KnowledgeGraph) -> dict[str, str]:
-    """What columns are called whose cells hang on a predicate, by its IRI: the most frequent name."""
+    """The most frequent column name of each predicate, by its IRI."""
     names: dict[str, Counter[str]] = defaultdict(Counter)
     for fact in graph.catalogue.facts():
         if fact.name and not fact.name.startswith("["):

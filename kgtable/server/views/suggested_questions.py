@@ -18,8 +18,8 @@ from kgtable.graph.table_decoder import TableFrame, TableRow
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import QUANTITY, ColumnFact, clean_text
 from kgtable.programs.algebra import tables_of
-from kgtable.server.messages import Head
 from kgtable.server.views.table_list import titled
+from kgtable.server.workers.messages import Head
 from kgtable.values.periods import is_temporal
 
 AT_FRONT, AFTER = 4, 3

@@ -1,4 +1,4 @@
-"""The list of tables on the pages, and what each table is called there.
+"""The list of tables on the pages, and the display name of each table.
 
 The list is searched in titles, columns and cells, narrowed by unit, kind and folder, and sorted. A table without a
 title is called by what its context and its columns say.
@@ -20,7 +20,7 @@ from kgtable.index.graph_index import GraphIndex
 from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.column_stats import QUANTITY, clean_text
-from kgtable.server.messages import Head
+from kgtable.server.workers.messages import Head
 from kgtable.tables.model import Table
 from kgtable.values.spoken import unit_name, unit_symbol
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -28,8 +28,8 @@ from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.inferred_names import is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
-from kgtable.server.messages import Head
 from kgtable.server.views.table_list import graph_index, titled
+from kgtable.server.workers.messages import Head, Tell
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, scale_name
@@ -39,7 +39,7 @@ LARGEST_SORTED = 2_000_000
 
 _TEXTUAL = frozenset({f"{XSD}string", f"{XSD}boolean"})
 
-SortKey: TypeAlias = tuple[int, Decimal, str]
+CellKey: TypeAlias = tuple[int, Decimal, str]
 """Numbers before dates before texts."""
 
 
@@ -100,13 +100,13 @@ class StoredColumns:
             row for row, found in self._rows.items() if any(wanted in folded(cell) for cell in found.cells)
         )
 
-    def keys(self, column: int) -> dict[int, SortKey]:
+    def keys(self, column: int) -> dict[int, CellKey]:
         """By row, what a cell of the column is sorted by; blank cells have none."""
         keys = ((row, _stored_key(found, column)) for row, found in self._rows.items())
         return {row: key for row, key in keys if key is not None}
 
 
-def _stored_key(row: TableRow, column: int) -> SortKey | None:
+def _stored_key(row: TableRow, column: int) -> CellKey | None:
     found, literal = row.quantities.get(column), row.literals.get(column)
     text = row.cells[column].strip() if column < len(row.cells) else ""
     if found is not None:
@@ -118,7 +118,7 @@ def _stored_key(row: TableRow, column: int) -> SortKey | None:
     return _key(text, literal.value)
 
 
-def _key(text: str, value: str | None) -> SortKey:
+def _key(text: str, value: str | None) -> CellKey:
     """The key of a text, or of the typed value that it stands for."""
     if value is None:
         return 2, Decimal(0), text.strip().casefold()
@@ -155,10 +155,10 @@ class IndexedColumns:
         own = cells[(cells >= self._first) & (cells < self._end)] - self._first
         return iter(np.unique(self._rows[own]).tolist())
 
-    def keys(self, column: int) -> dict[int, SortKey]:
+    def keys(self, column: int) -> dict[int, CellKey]:
         """See `StoredColumns.keys`."""
         chosen = np.flatnonzero(self._columns == column)
-        keys: dict[int, SortKey] = {}
+        keys: dict[int, CellKey] = {}
         found = self._index.corpus.found(chosen + self._first)
         for row, cell in zip(self._rows[chosen].tolist(), found, strict=True):
             content = cell.content
@@ -174,8 +174,6 @@ def ask(graph: KnowledgeGraph, name: str, **bindings: ox.NamedNode | ox.Literal)
     assert isinstance(found, ox.QuerySolutions)
     return found
 
-
-Tell: TypeAlias = Callable[[str, Any], None]
 
 LONGEST_TEXT = 2_000
 """Characters of a cell that a window shows; the cell itself tells the rest."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgtable.index.relations import TableRelations
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.systems.dmral.needs import InformationNeed, NeedMatcher
 
 LARGEST_GROUP = 4

@@ -17,8 +17,7 @@ import numpy as np
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.relations import TableRelations
-from kgtable.index.words import is_empty_word
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
 from kgtable.retrieval.question_terms import Query
@@ -33,6 +32,7 @@ from kgtable.systems.dmral.decomposition import (
     worded,
 )
 from kgtable.systems.dmral.needs import NeedMatcher, information_needs
+from kgtable.text.words import is_empty_word
 
 FADES = 8.0
 """The difference of logits over which a table's fit falls from 1 to 0."""

@@ -142,7 +142,7 @@ def _grouped(mapped: Sequence[MappedNeed], graph: RelationGraph) -> tuple[SubQue
 
 
 def worded(question: str, decomposition: Decomposition, llm: LLM) -> Decomposition:
-    """The same decomposition with sub-questions in the model's words; as it is where the reply is of no use.
+    """The same decomposition with sub-questions in the model's words; unchanged where the reply cannot be used.
 
     Raises leaves of `LLMError` other than `LLMReplyError`.
     """

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from kgtable.index.column_profiles import KEY_WORDS, header_words
-from kgtable.index.relations import TableRelations
+from kgtable.index.inferred.column_profiles import KEY_WORDS, header_words
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import (
     Aggregate,
     AggregateFunction,

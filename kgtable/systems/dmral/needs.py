@@ -14,13 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from kgtable.index.column_profiles import KEY_WORDS, header_words
 from kgtable.index.corpus import NONE
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
+from kgtable.index.inferred.column_profiles import KEY_WORDS, header_words
 from kgtable.index.postings import Integers
 from kgtable.index.substring import folded
-from kgtable.index.words import is_empty_word, terms_asked
+from kgtable.text.words import is_empty_word, terms_asked
 
 MOST_NEEDS = 12
 LONGEST_RUN = 5

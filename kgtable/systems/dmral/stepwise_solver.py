@@ -24,7 +24,7 @@ from kgtable.answering.prompting import one_line
 from kgtable.answering.written_programs import read_program
 from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.relations import TableRelations
+from kgtable.index.inferred.relations import TableRelations
 from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.programs.batch_execution import Session, texts

@@ -259,7 +259,7 @@ class _Loop:
         return "\n\n".join([*parts, _passages(passages)])
 
     def _without_model(self, error: LLMReplyError) -> Answer:
-        """The answer without the model's help, where its replies were of no use."""
+        """The answer without the model's help, where its replies cannot be used."""
         answer = answer_by_text_and_tables(self._evidence, 3)
         return replace(
             answer, failure=str(error), reasons=(*answer.reasons, "The model's replies were of no use.")

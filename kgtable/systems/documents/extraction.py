@@ -1,4 +1,4 @@
-"""An answer's words out of passages, without a language model: the likely sentences, and the part that is asked.
+"""Extraction of an answer from passages without a language model: likely sentences, then likely spans in them.
 
 Sentences are ranked by `passage_sentences`. The parts of the likeliest ones, their quantities, their periods and what
 stands between joints, verbs and signs, are ranked by what they are and by what stands around them, by learned weights.
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import exp, log
 
-from kgtable.index.words import stem
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
 from kgtable.systems.documents.asked_kinds import question_kind, question_sort
 from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
+from kgtable.text.words import stem
 
 _PERCENT = re.compile(r"\b(?:percent|percentage|per cent|rate|%|proportion|share of)\b", re.IGNORECASE)
 _TIME_UNITS = frozenset(["YR", "MO", "WK", "DAY", "HR", "MIN", "SEC"])

@@ -1,4 +1,4 @@
-"""The sentences of passages by how likely each of them answers a question, by learned weights."""
+"""Ranking of sentences by how likely they answer a question, with learned weights."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import cached_property
 from itertools import pairwise
 from math import exp, log
 
-from kgtable.index.words import is_empty_word, stem, words
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
 from kgtable.systems.documents.asked_kinds import YEARS, question_kind, question_sort
 from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import find_period_mentions, find_quantities
+from kgtable.text.words import is_empty_word, stem, words
 
 Features = Iterator[tuple[str, float]]
 

@@ -83,7 +83,7 @@ class BoundedProcess:
         assert self._child.stdin is not None
         if self._rest:
             self.close()
-            raise ProcessEndedError("it said more than it was asked and was ended")
+            raise ProcessEndedError("it sent more than one reply and was stopped")
         line = json.dumps(request, ensure_ascii=True).encode("ascii") + b"\n"
         until = time.monotonic() + seconds
         writer = threading.Thread(target=self._send, args=(self._child.stdin, line), daemon=True)
@@ -96,12 +96,12 @@ class BoundedProcess:
             raise
         except (ValueError, RecursionError) as error:
             self.close()
-            raise ProcessEndedError("it sent what is no reply") from error
+            raise ProcessEndedError("its reply cannot be read") from error
         finally:
             writer.join(1.0)
         if not isinstance(found, dict):
             self.close()
-            raise ProcessEndedError("it sent what is no reply")
+            raise ProcessEndedError("its reply cannot be read")
         return found
 
     def complaint(self) -> str:
@@ -148,14 +148,14 @@ class BoundedProcess:
             while b"\n" not in self._rest:
                 left = until - time.monotonic()
                 if left <= 0 or not selector.select(left):
-                    raise ProcessEndedError("it took too long and was ended")
+                    raise ProcessEndedError("it took too long and was stopped")
                 piece = os.read(self._child.stdout.fileno(), 1 << 16)
                 if not piece:
                     self._child.wait()
-                    raise ProcessEndedError("it ended by itself, or for want of memory")
+                    raise ProcessEndedError("it ended by itself, or memory ran out")
                 self._rest += piece
                 if len(self._rest) > LONGEST_REPLY:
-                    raise ProcessEndedError("it said too much and was ended")
+                    raise ProcessEndedError("it wrote too much output and was stopped")
         line, _, self._rest = self._rest.partition(b"\n")
         return line
 

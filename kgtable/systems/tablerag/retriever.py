@@ -2,7 +2,7 @@
 
 On a corpus another method picks the tables first; where tables are named, those are taken. The question is expanded
 to queries for columns and queries for cells. With a language model two calls give them (paper, appendices D and E);
-without one, or where its reply is of no use, they are the labels that the rules find in the question. The question
+without one, or where its reply cannot be used, they are the labels that the rules find in the question. The question
 itself is always a query too: it finds the columns that it asks for without naming them.
 """
 
@@ -83,7 +83,7 @@ def expand_question(
 
 
 def _asked(question: str, title: str, prompt: str, llm: LLM) -> list[str]:
-    """What the model suggests. Raises `LLMReplyError` where its reply is of no use."""
+    """What the model suggests. Raises `LLMReplyError` where its reply cannot be used."""
     put = question[:READ_UP_TO]
     text = Template(_read(prompt)).substitute(
         question=put, title=title or "various subjects", fence=fence(put, title)

@@ -25,7 +25,7 @@ from kgtable.index.graph_index import GraphIndex
 from kgtable.index.postings import Floats, Integers
 from kgtable.resources import cache_folder
 from kgtable.storage import whole_file
-from kgtable.systems.trag.table_features import FeatureSpace, Rows, linearised, mean_of, similarities
+from kgtable.systems.trag.table_features import FeatureRows, FeatureSpace, linearised, mean_of, similarities
 from kgtable.systems.trag.table_graph import (
     nearest_tables,
     parts_of_one,
@@ -233,7 +233,7 @@ class Hypergraph:
         return cls(ids, digests, clusters, typical, made, moved, (), {}, saved["embedding"])
 
 
-def _hyperedge(feature: Feature, rows: Rows, labels: Integers, number: int, typical: int) -> Hyperedge:
+def _hyperedge(feature: Feature, rows: FeatureRows, labels: Integers, number: int, typical: int) -> Hyperedge:
     members = np.flatnonzero(labels == number)
     if not len(members):
         return Hyperedge(feature, number, members, members)
@@ -241,7 +241,7 @@ def _hyperedge(feature: Feature, rows: Rows, labels: Integers, number: int, typi
     return Hyperedge(feature, number, members, members[np.argsort(-near, kind="stable")[:typical]])
 
 
-def clustered(rows: Rows, clusters: int) -> Integers:
+def clustered(rows: FeatureRows, clusters: int) -> Integers:
     """The cluster of each row by KMeans, seeded; with fewer different rows there are fewer clusters."""
     try:
         from sklearn.cluster import KMeans, MiniBatchKMeans
@@ -260,7 +260,7 @@ def clustered(rows: Rows, clusters: int) -> Integers:
         return np.asarray(model.fit_predict(rows), dtype=np.int64)
 
 
-def _distinct(rows: Rows, enough: int) -> int:
+def _distinct(rows: FeatureRows, enough: int) -> int:
     """How many different rows there are; counted only up to `enough`."""
     seen: set[bytes] = set()
     for place in range(rows.shape[0]):
@@ -271,7 +271,7 @@ def _distinct(rows: Rows, enough: int) -> int:
     return len(seen)
 
 
-def assigned(rows: Rows, labels: Integers) -> Integers:
+def assigned(rows: FeatureRows, labels: Integers) -> Integers:
     """The labels with each -1 replaced by the cluster whose mean is nearest to the row."""
     made = np.array(labels)
     new = np.flatnonzero(labels < 0)
@@ -283,7 +283,7 @@ def assigned(rows: Rows, labels: Integers) -> Integers:
     return made
 
 
-def spread(rows: Rows, labels: Integers) -> float:
+def spread(rows: FeatureRows, labels: Integers) -> float:
     """The mean squared distance of the rows from the mean of their cluster."""
     if not rows.shape[0]:
         return 0.0

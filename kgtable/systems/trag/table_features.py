@@ -16,7 +16,7 @@ from kgtable.index.postings import Floats
 from kgtable.systems.trag.text_shapes import LexicalShape, TextShape, without_markers
 from kgtable.systems.trag.trag_options import Feature
 
-Rows: TypeAlias = "Matrix | sp.csr_matrix"
+FeatureRows: TypeAlias = "Matrix | sp.csr_matrix"
 """One row for each table, of length 1 or 0: dense, or sparse for words."""
 
 
@@ -42,7 +42,7 @@ class FeatureSpace:
     Without vectors of tables there is no semantic feature.
     """
 
-    rows: Mapping[Feature, Rows]
+    rows: Mapping[Feature, FeatureRows]
     _mean: Floats
     _deviation: Floats
     _words: Any
@@ -74,7 +74,7 @@ class FeatureSpace:
         words.fit([*plain, "table"])
         width = len(words.vocabulary_)
         counted = sp.csr_matrix(words.transform(plain) if plain else np.zeros((0, width), dtype=np.float32))
-        rows: dict[Feature, Rows] = {} if vectors is None else {Feature.SEMANTIC: np.asarray(vectors)}
+        rows: dict[Feature, FeatureRows] = {} if vectors is None else {Feature.SEMANTIC: np.asarray(vectors)}
         rows[Feature.STRUCTURAL] = _of_length_one((shapes - mean) / deviation)
         rows[Feature.HEURISTIC] = counted
         return cls(rows, mean, deviation, words, shape)
@@ -101,12 +101,12 @@ def _of_length_one(rows: Floats) -> Floats:
     return np.asarray(rows / np.maximum(lengths, 1e-9), dtype=np.float32)
 
 
-def mean_of(rows: Rows, chosen: Iterable[int]) -> Floats:
+def mean_of(rows: FeatureRows, chosen: Iterable[int]) -> Floats:
     """The mean of some rows as a dense vector."""
     return np.asarray(rows[list(chosen)].mean(axis=0), dtype=np.float32).ravel()
 
 
-def similarities(rows: Rows, vector: Floats) -> Floats:
+def similarities(rows: FeatureRows, vector: Floats) -> Floats:
     """The dot product of each row with a dense vector, shape (tables,)."""
     if isinstance(rows, np.ndarray):
         # Without the threads of BLAS, which cost more than they save on one vector.

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from kgtable.index.corpus import NONE, Places
 from kgtable.index.postings import Floats, Integers
 from kgtable.index.vectors import one_thread
-from kgtable.systems.trag.table_features import Rows
+from kgtable.systems.trag.table_features import FeatureRows
 from kgtable.systems.trag.trag_options import DAMPING, NEIGHBOURS
 
 ROWS_AT_ONCE = 1_000
@@ -22,7 +22,7 @@ COMMONEST = 100
 """Tables that share a subject or predicate beyond which it tells nothing."""
 
 
-def nearest_tables(rows: Rows, threshold: float, neighbours: int = NEIGHBOURS) -> sp.csr_matrix:
+def nearest_tables(rows: FeatureRows, threshold: float, neighbours: int = NEIGHBOURS) -> sp.csr_matrix:
     """Each table with those whose rows have the largest cosine with its own, from `threshold` on.
 
     Symmetric, weighted by the cosine. Stands for the dense matrix of the paper (equation 8), of which a walk

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kgtable
-from kgtable.systems.documents.passage_retrieval import DocumentRetriever, merge
-from kgtable.systems.documents.place_ranking import FEATURES
+from kgtable.systems.documents.passage_retrieval import FEATURES, DocumentRetriever, merge
 
 TABLE = "\n| Item | 2019 | 2018 |\n|---|---|---|\n| {} | 12 | 11 |\n| Total | 24 | 22 |\n"
 

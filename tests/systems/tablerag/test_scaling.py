@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kgtable.answering.prompting import estimate_tokens
-from kgtable.evaluation.grown_tables import QUESTIONS, grown_table
+from kgtable.evaluation.benchmarks.grown_tables import QUESTIONS, grown_table
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.question_terms import plain_labels

@@ -28,9 +28,9 @@ import pyoxigraph as ox
 from kgtable.graph.results import well_formed_xml
 from kgtable.graph.sparql_text import AmbiguousTextError, DeepTextError, check_depth, spelt_out, tokens
 from kgtable.server import negotiation
-from kgtable.server.constructing import triples_of
-from kgtable.server.messages import Emit, Head, Problem
 from kgtable.server.negotiation import Offer, is_known
+from kgtable.server.workers.constructing import triples_of
+from kgtable.server.workers.messages import Emit, Head, Problem
 
 # Keywords need no space around them: "1SERVICE", "SERVICESILENT" and "SERVICEex:a" are all legal.
 _REMOTE = re.compile(r"(?i)(?:(?:[0-9]\w*?|true|false)?service|load)")

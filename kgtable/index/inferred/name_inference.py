@@ -23,7 +23,8 @@ import pyoxigraph as ox
 
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, XSD, Block, Namespaces, text_literal, typed
-from kgtable.index.column_profiles import (
+from kgtable.index.embedding import Matrix
+from kgtable.index.inferred.column_profiles import (
     KEY_WORDS,
     ColumnProfile,
     TableHead,
@@ -31,9 +32,9 @@ from kgtable.index.column_profiles import (
     ValueForm,
     header_words,
 )
-from kgtable.index.embedding import Matrix
 from kgtable.index.postings import Postings
 from kgtable.index.substring import folded
+from kgtable.ontology.column_stats import Embed
 from kgtable.ontology.inferred_names import (
     USED_FROM,
     InferredName,
@@ -43,9 +44,7 @@ from kgtable.ontology.inferred_names import (
 )
 from kgtable.resources import PACKAGE, read_shipped
 
-Embed: TypeAlias = Callable[[Sequence[str]], Matrix]
-
-InferNames: TypeAlias = Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]
+InferNames: TypeAlias = "Callable[[TableProfiles, Sequence[str], Embed | None], list[InferredName]]"
 """`infer_names`, or what stands in for it."""
 
 HEADERS_BESIDE = 40
@@ -84,7 +83,7 @@ are (``Shop_ID``), and of several, whose words the search has already."""
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+Doubles: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,9 @@ class NameGuess:
 def common_headers() -> Mapping[str, frozenset[str]]:
     """Headers that people give columns, and the forms of their values."""
     found: dict[str, set[str]] = defaultdict(set)
-    for line in (PACKAGE / "index" / "common_headers.txt").read_text(encoding="utf-8").splitlines():
+    for line in (
+        (PACKAGE / "index" / "inferred" / "common_headers.txt").read_text(encoding="utf-8").splitlines()
+    ):
         if line and not line.startswith("#"):
             name, _, form = line.rpartition(" ")
             found[name].add(form)
@@ -294,7 +295,7 @@ class NameFinder:
     def _at_table(self, table: int) -> Sequence[tuple[int, ColumnProfile]]:
         return self._known_of_table.get(table, ())
 
-    def _by_group(self, likeness: Floats) -> Floats:
+    def _by_group(self, likeness: Doubles) -> Doubles:
         """How much the most alike columns of each header speak for it."""
         order, starts = self._by_header
         groups = self._group_of[order[starts]]
@@ -319,11 +320,11 @@ class NameFinder:
         return order, np.flatnonzero(new)
 
     @cached_property
-    def _commonness(self) -> Floats:
+    def _commonness(self) -> Doubles:
         return np.asarray(np.log1p(np.array(self._counts, dtype=np.float64)))
 
     @cached_property
-    def _of_form(self) -> Mapping[ValueForm, Floats]:
+    def _of_form(self) -> Mapping[ValueForm, Doubles]:
         """For each form the share of each header's columns that have it."""
         groups = range(len(self._names))
         return {form: np.array([self._share_of_form(group, form) for group in groups]) for form in ValueForm}
@@ -397,7 +398,7 @@ class _Block:
         squares = np.bincount(self._postings.items, weights=self._weight[owners] ** 2, minlength=count)
         self._length = np.sqrt(np.maximum(squares, 1e-9))
 
-    def likeness(self, features: Sequence[str]) -> Floats:
+    def likeness(self, features: Sequence[str]) -> Doubles:
         """The cosine of these features with each list."""
         found = np.zeros(self._count)
         total = 0.0

@@ -57,7 +57,7 @@ pewter quartz russet sienna topaz umber violet walnut xenon yarrow zinc
 MOST_COLUMNS = 3 * 30 * 28 + len(KEY_COLUMNS)
 """Columns of the largest table: there are no more names."""
 
-Order = Mapping[str, str]
+OrderRow = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,19 @@ class GrowthQuestion:
     text: str
     columns: tuple[str, ...]
     values: Mapping[str, str]
-    answers: Callable[[Sequence[Order]], list[str]]
+    answers: Callable[[Sequence[OrderRow]], list[str]]
 
 
-def _mean_price(orders: Sequence[Order]) -> list[str]:
+def _mean_price(orders: Sequence[OrderRow]) -> list[str]:
     prices = [Decimal(order["Item price (USD)"]) for order in orders]
     return [str(round(sum(prices) / len(prices), 6))] if prices else ["none"]
 
 
-def _count(orders: Sequence[Order]) -> list[str]:
+def _count(orders: Sequence[OrderRow]) -> list[str]:
     return [str(len(orders))]
 
 
-def _most_frequent_city(orders: Sequence[Order]) -> list[str]:
+def _most_frequent_city(orders: Sequence[OrderRow]) -> list[str]:
     counts = Counter(order["Customer city"] for order in orders)
     most = max(counts.values(), default=0)
     return sorted(city for city, count in counts.items() if count == most)

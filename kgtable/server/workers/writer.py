@@ -21,11 +21,11 @@ from kgtable.building.generations import LOCK, GraphDirectory
 from kgtable.errors import GraphLockedError, KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.graph.store import WorkingStore
-from kgtable.server.execution import refuse_remote, remote_iris, service_problem, syntax_problem
-from kgtable.server.messages import Emit, Head, Problem
+from kgtable.server.workers.execution import refuse_remote, remote_iris, service_problem, syntax_problem
+from kgtable.server.workers.messages import Emit, Head, Problem
 from kgtable.storage import exclusive_lock
 
-Content: TypeAlias = bytes | Path
+SentContent: TypeAlias = bytes | Path
 """What a write brings: a short body, or the file a longer one was saved to."""
 
 
@@ -154,7 +154,7 @@ def _locked(directory: str | None, base: str) -> Iterator[Path]:
         yield place.current().first_store_path
 
 
-def _apply(store: ox.Store, job: Head, content: Content) -> int:
+def _apply(store: ox.Store, job: Head, content: SentContent) -> int:
     if job["op"] == "update":
         _update(store, job, content)
         return 204
@@ -164,7 +164,7 @@ def _apply(store: ox.Store, job: Head, content: Content) -> int:
     return _change_graph(store, job, content)
 
 
-def _update(store: ox.Store, job: Head, content: Content) -> None:
+def _update(store: ox.Store, job: Head, content: SentContent) -> None:
     text = job["update"] if isinstance(content, bytes) else _text(content)
     refuse_remote(text, job.get("allowed", ()))
     try:
@@ -194,7 +194,7 @@ def _text(path: Path) -> str:
         raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None
 
 
-def _change_graph(store: ox.Store, job: Head, content: Content) -> int:
+def _change_graph(store: ox.Store, job: Head, content: SentContent) -> int:
     """PUT, POST or DELETE of one graph; the HTTP status depends on what existed before."""
     name = job["graph"]
     graph = ox.DefaultGraph() if name is None else ox.NamedNode(name)
@@ -230,7 +230,7 @@ def _insert(store: ox.Store, quads: Iterator[ox.Quad]) -> None:
         batch = list(islice(quads, BATCH))
 
 
-def _quads(job: Head, content: Content, *, dataset: bool = False) -> Iterator[ox.Quad]:
+def _quads(job: Head, content: SentContent, *, dataset: bool = False) -> Iterator[ox.Quad]:
     """The quads of a request body, or of each part of a multipart body."""
     for media_type, part in _parts(job["type"], content):
         form = ox.RdfFormat.from_media_type(media_type)
@@ -245,7 +245,7 @@ def _quads(job: Head, content: Content, *, dataset: bool = False) -> Iterator[ox
             raise Problem("bad-data", str(error)) from None
 
 
-def _parts(content_type: str, content: Content) -> Iterator[tuple[str, IO[bytes]]]:
+def _parts(content_type: str, content: SentContent) -> Iterator[tuple[str, IO[bytes]]]:
     """Media type and content of the body, or of each part of a form (RFC 7578), without reading it whole."""
     with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
         if not content_type.lower().startswith("multipart/form-data"):

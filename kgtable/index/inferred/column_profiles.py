@@ -1,8 +1,7 @@
 """Profiles of the columns of all tables: the distinct values, what they are like, and the words of the header.
 
-They are what relations between tables are found from (`kgtable.index.joins`, `kgtable.index.unions`). Values
-are compared as keys: case, blanks, footnote marks and the printing of numbers (``1,000``, ``1000.0``) make no
-difference.
+`joins` and `unions` find the relations between tables from them. Values are compared as keys: case, blanks, footnote
+marks and the printing of numbers (``1,000``, ``1000.0``) make no difference.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from kgtable.graph.table_content import TableContent
 from kgtable.index.corpus import Corpus
 from kgtable.index.postings import Integers, Postings
-from kgtable.index.words import is_empty_word, stem
+from kgtable.text.words import is_empty_word, stem
 
 KEY_WORDS = frozenset({"id", "code", "key", "no", "nr", "number", "num", "sku", "#"})
 """Words that make a header that of a key, and say nothing about what it is a key of."""

@@ -16,7 +16,15 @@ from typing import Any
 
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder, BenchmarkQuestion, read_json
-from kgtable.evaluation.split_tables import SEED, TITLES, BuiltCounts, Rows, TablePart, read_grid, seeded
+from kgtable.evaluation.benchmarks.split_tables import (
+    SEED,
+    TITLES,
+    BuiltCounts,
+    GridRows,
+    TablePart,
+    read_grid,
+    seeded,
+)
 
 MOST_COLUMNS = 5
 """Columns up to which a table is not cut by columns."""
@@ -103,7 +111,7 @@ def _sidecar(path: Path) -> Mapping[str, Any]:
     return found
 
 
-def wild_parts(id: str, rows: Rows, about: Mapping[str, Any], plan: WildPlan) -> list[WildPart]:
+def wild_parts(id: str, rows: GridRows, about: Mapping[str, Any], plan: WildPlan) -> list[WildPart]:
     """The parts of a table: of one with more than `MOST_COLUMNS`, groups of columns each with one of its keys, and
     one with all keys where no group has them; each with more than `MOST_ROWS` cut by the values of a column."""
     chance = seeded(f"{plan.seed}:{id}")
@@ -126,7 +134,7 @@ def wild_parts(id: str, rows: Rows, about: Mapping[str, Any], plan: WildPlan) ->
     return parts
 
 
-def key_columns(header: Sequence[str], body: Rows, about: Mapping[str, Any]) -> list[int]:
+def key_columns(header: Sequence[str], body: GridRows, about: Mapping[str, Any]) -> list[int]:
     """The columns whose values are all there and distinct: the primary key first, then names, not measures."""
     named = [str(name).casefold() for name in about.get("primary_key") or ()]
     found = []
@@ -144,7 +152,7 @@ def _is_figure(text: str) -> bool:
 
 
 def _row_parts(
-    body: Rows, group: Sequence[int], keys: Sequence[int], chance: Random, plan: WildPlan
+    body: GridRows, group: Sequence[int], keys: Sequence[int], chance: Random, plan: WildPlan
 ) -> list[tuple[int, ...]]:
     """The rows by ranges of a measure, or by groups of categories, of a column that is no key."""
     everything = tuple(range(len(body)))
@@ -173,7 +181,7 @@ def _masked_id(part: WildPart, anonymous: str, plan: WildPlan) -> WildPart:
 
 
 def _write(
-    folder: BenchmarkFolder, rows: Rows, about: Mapping[str, Any], part: WildPart, plan: WildPlan
+    folder: BenchmarkFolder, rows: GridRows, about: Mapping[str, Any], part: WildPart, plan: WildPlan
 ) -> dict[str, Any]:
     """Write a part, and give what is true of it."""
     at, body = part.part, rows[FIRST_LINE:]

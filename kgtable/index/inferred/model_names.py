@@ -128,7 +128,7 @@ def column_groups(table: SampledTable, embed: Callable[[Sequence[str]], Matrix] 
 def model_names(
     table: SampledTable, llm: LLM, embed: Callable[[Sequence[str]], Matrix] | None = None
 ) -> Iterator[InferredName]:
-    """The names that a model proposes for what a table lacks; nothing where a reply is of no use.
+    """The names that a model proposes for what a table lacks; nothing for a reply that cannot be used.
 
     Raises leaves of `LLMError` other than `LLMReplyError`.
     """
@@ -166,7 +166,7 @@ def _shown(table: SampledTable, group: Sequence[int], asked: Sequence[int], *, u
 
 
 def _reply(said: str, llm: LLM) -> dict[str, Any]:
-    system = (PACKAGE / "index" / "prompts" / "infer_names.txt").read_text(encoding="utf-8")
+    system = (PACKAGE / "index" / "inferred" / "prompts" / "infer_names.txt").read_text(encoding="utf-8")
     messages = (Message(role="system", content=system), Message(role="user", content=said))
     try:
         request = Request(messages, schema=_SCHEMA, stage="infer_names", max_tokens=600)

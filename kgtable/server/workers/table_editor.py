@@ -33,7 +33,7 @@ from kgtable.ontology.mapping import (
 )
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
-from kgtable.server.messages import Emit, Head, Problem
+from kgtable.server.workers.messages import Emit, Head, Problem
 from kgtable.storage import storage_errors
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.discovery import TableFile, find_files

@@ -91,5 +91,5 @@ def stem(word: str) -> str:
 
 @cache
 def _word_list(name: str) -> frozenset[str]:
-    text = (PACKAGE / "index" / "english" / f"{name}.txt").read_text(encoding="utf-8")
+    text = (PACKAGE / "text" / "english" / f"{name}.txt").read_text(encoding="utf-8")
     return frozenset(text.split())

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Head: TypeAlias = dict[str, Any]
 Emit: TypeAlias = Callable[[Head, bytes], None]
 """How a worker sends an event ahead of its answer."""
+Tell: TypeAlias = Callable[[str, Any], None]
+"""How an operation sends an event by its name."""
 
 _LENGTHS = struct.Struct(">II")
 _write = json.JSONEncoder(separators=(",", ":")).encode

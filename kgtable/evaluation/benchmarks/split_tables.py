@@ -16,11 +16,11 @@ from typing import Any
 
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder, BenchmarkQuestion, read_json
-from kgtable.index.words import is_empty_word
 from kgtable.llm.protocol import LLM, Message, Request
 from kgtable.resources import PACKAGE
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
+from kgtable.text.words import is_empty_word
 
 SEED = 7
 SMALLEST = 3
@@ -36,7 +36,7 @@ CONNECTIVES = ("Also,", "Furthermore,", "In addition,")
 TITLES = ("{}", "Data on {}", "{}: details", "Records: {}", "Overview of {}")
 """How titles are varied without a model."""
 
-Rows = Sequence[Sequence[str]]
+GridRows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def seeded(seed: int | str) -> random.Random:
     return random.Random(seed)  # noqa: S311 -- choices that can be made again, no secrets
 
 
-def read_grid(path: Path) -> Rows:
+def read_grid(path: Path) -> GridRows:
     """The cells of a CSV file, every row as wide as the widest."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
@@ -142,7 +142,7 @@ class BoundRows:
     ordered: bool = False
 
 
-def bound_rows(id: str, rows: Rows) -> BoundRows:
+def bound_rows(id: str, rows: GridRows) -> BoundRows:
     """What of the rows cannot be moved, as kgtable reads the table."""
     grid = Grid(id, Source(id), tuple(map(tuple, rows)), len(rows[0]) if rows else 0)
     found = make_table(grid).structure
@@ -152,7 +152,7 @@ def bound_rows(id: str, rows: Rows) -> BoundRows:
 
 
 def split_table(
-    id: str, rows: Rows, mode: str, plan: SplitPlan, bound: BoundRows | None = None
+    id: str, rows: GridRows, mode: str, plan: SplitPlan, bound: BoundRows | None = None
 ) -> list[TablePart]:
     """The parts of a table; one where it is too small. In a split by columns each part has the first one.
 
@@ -185,7 +185,7 @@ def split_table(
 
 def _write(
     folder: BenchmarkFolder,
-    rows: Rows,
+    rows: GridRows,
     parts: Sequence[TablePart],
     sidecar: Mapping[str, Any],
     plan: SplitPlan,

@@ -1,6 +1,6 @@
 """Worker process: reads jobs from a socket, one at a time, and answers each with one message.
 
-Started as ``python -m kgtable.server.worker ROLE DESCRIPTOR``. Besides the limits set from outside, an alarm
+Started as ``python -m kgtable.server.workers.worker ROLE DESCRIPTOR``. Besides the limits set from outside, an alarm
 ends the process when a job overruns, even inside native code, and it ends when its server does.
 """
 
@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any, Protocol
 
-from kgtable.server import messages
-from kgtable.server.execution import Evaluator
-from kgtable.server.messages import Decoder, Emit, Head, Problem
 from kgtable.server.options import STREAM_TIMES
+from kgtable.server.workers import messages
+from kgtable.server.workers.execution import Evaluator
+from kgtable.server.workers.messages import Decoder, Emit, Head, Problem
 from kgtable.storage import Lease
 
 
@@ -117,10 +117,10 @@ def _role(name: str) -> Any:
 
         return Explorer()
     if name == "edit":
-        from kgtable.server.table_editor import TableEditor
+        from kgtable.server.workers.table_editor import TableEditor
 
         return TableEditor()
-    from kgtable.server.writer import StoreWriter
+    from kgtable.server.workers.writer import StoreWriter
 
     return StoreWriter()
 

@@ -12,17 +12,18 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from kgtable.index.column_profiles import ColumnProfile, TableProfiles, ValueForm
-from kgtable.index.compared_columns import ComparedColumns
+from kgtable.index.corpus import NONE, Places
 from kgtable.index.embedding import Matrix
-from kgtable.index.postings import Flags, Integers, Postings, ranges
+from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles, ValueForm
+from kgtable.index.postings import Flags, Integers, Postings, mapped, ranges
 from kgtable.ontology.inferred_names import is_missing_header, is_missing_title
 from kgtable.resources import read_packaged_json
 
@@ -84,7 +85,7 @@ class JoinCandidate:
 
 def join_weights() -> Mapping[str, float]:
     """The learned weights by feature."""
-    weights: dict[str, float] = read_packaged_json("index/join_weights.json")["weights"]
+    weights: dict[str, float] = read_packaged_json("index/inferred/join_weights.json")["weights"]
     return weights
 
 
@@ -485,3 +486,64 @@ def _telling(right: ColumnProfile, matched: int) -> float:
     if right.form in (ValueForm.WHOLE, ValueForm.NUMBER):
         return 1 - max(right.density, 0.01 if right.form is ValueForm.NUMBER else 0.0) ** min(matched, 20)
     return 1 - 0.6 ** min(matched, 20)
+
+
+_PAIRS, _RELATED = "joins.rejected.npy", "joins.related.npy"
+
+
+def _empty() -> Integers:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class ComparedColumns:
+    """What a search for joins found out beside them.
+
+    `rejected` are the pairs of columns that were compared and are no join, each as one number (the referring column
+    times the number of columns, plus the other), rising. `related` tells of each table whether another one has a
+    heading, or the beginning of its id, in common with it; this bears on how a pair is judged.
+    """
+
+    columns: int
+    rejected: Integers = field(default_factory=_empty)
+    related: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    def save(self, folder: Path) -> None:
+        """Write them into an index folder."""
+        pairs = np.stack(np.divmod(self.rejected, max(self.columns, 1)), axis=1).astype(np.int32)
+        np.save(folder / _PAIRS, pairs, allow_pickle=False)
+        np.save(folder / _RELATED, self.related, allow_pickle=False)
+
+    @classmethod
+    def open(cls, folder: Path, columns: int) -> ComparedColumns:
+        """What `save` wrote of so many columns; nothing where it is missing or damaged."""
+        try:
+            pairs = mapped(folder / _PAIRS).astype(np.int64)
+            return cls(columns, pairs[:, 0] * columns + pairs[:, 1], mapped(folder / _RELATED))
+        except (OSError, ValueError, IndexError):
+            return cls(columns)
+
+    def moved(self, tables: Mapping[int, int], before: Places, now: Places) -> ComparedColumns:
+        """The same for another index that has some of the tables as they were, by their numbers before and now."""
+        columns = len(now.column_table)
+        if not len(self.related) or not tables:
+            return ComparedColumns(columns)
+        old, new = (np.fromiter(of, np.int64, len(tables)) for of in (tables.keys(), tables.values()))
+        related = np.zeros(now.tables, dtype=np.bool_)
+        related[new] = self.related[old]
+        place = np.full(len(before.column_table), NONE, dtype=np.int64)
+        of_old, of_new = (
+            ranges(places.table_column_start[some], places.table_column_start[some + 1])
+            for places, some in ((before, old), (now, new))
+        )
+        place[of_old] = of_new
+        left, right = np.divmod(self.rejected, max(self.columns, 1))
+        left, right = place[left], place[right]
+        kept = (left != NONE) & (right != NONE)
+        return ComparedColumns(columns, np.sort(left[kept] * columns + right[kept]), related)
+
+
+def unchanged_places(before: Sequence[str], now: Sequence[str], unchanged: Collection[str]) -> dict[int, int]:
+    """The number of each unchanged table before and now."""
+    place = {id: at for at, id in enumerate(now)}
+    return {at: place[id] for at, id in enumerate(before) if id in unchanged and id in place}

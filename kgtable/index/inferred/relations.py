@@ -20,13 +20,12 @@ import pyoxigraph as ox
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, Pair, integer, typed
-from kgtable.index.column_profiles import ColumnProfile, TableProfiles
-from kgtable.index.compared_columns import ComparedColumns
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
-from kgtable.index.joins import KEPT_FROM, JoinCandidate, JoinFinder
+from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles
+from kgtable.index.inferred.joins import KEPT_FROM, ComparedColumns, JoinCandidate, JoinFinder
+from kgtable.index.inferred.unions import UnionFinder, UnionPair, clusters_of
 from kgtable.index.postings import mapped
-from kgtable.index.unions import UnionFinder, UnionPair, clusters_of
 from kgtable.resources import read_shipped
 
 FILE = "relations.json"

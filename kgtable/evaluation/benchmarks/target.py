@@ -33,7 +33,7 @@ class TargetRetriever:
 
     Raises `RetrievalError` for another method, an unknown format, or embedding `none`.
 
-    Raises `RetrievalError` for another method, an unknown format, and an embedding that is none.
+    Raises `RetrievalError` for another method, an unknown format, and an unknown embedding.
     """
 
     def __init__(self, method: str = "bm25", format: str | None = None, embedding: str = "minilm") -> None:

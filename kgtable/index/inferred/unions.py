@@ -16,8 +16,8 @@ from itertools import combinations, product
 import numpy as np
 from rapidfuzz import fuzz
 
-from kgtable.index.column_profiles import ColumnProfile, TableProfiles, ValueForm
 from kgtable.index.embedding import Matrix
+from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles, ValueForm
 from kgtable.ontology.inferred_names import is_missing_header, is_missing_title
 
 LIKE_HEADERS = 0.8
@@ -55,7 +55,7 @@ class UnionPair:
 
 
 class UnionFinder:
-    """Finds tables that are parts of one; for `vectors` see `kgtable.index.joins.JoinFinder`."""
+    """Finds tables that are parts of one; for `vectors` see `kgtable.index.inferred.joins.JoinFinder`."""
 
     def __init__(
         self, profiles: TableProfiles, vectors: Matrix | None = None, vector_of: Sequence[int] = ()

@@ -16,9 +16,15 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from kgtable.server.messages import Head, Problem, busy
 from kgtable.server.options import STREAM_TIMES, Lanes
-from kgtable.server.process import ResultStream, WorkerDiedError, WorkerFrame, WorkerJob, WorkerProcess
+from kgtable.server.workers.messages import Head, Problem, busy
+from kgtable.server.workers.process import (
+    ResultStream,
+    WorkerDiedError,
+    WorkerFrame,
+    WorkerJob,
+    WorkerProcess,
+)
 from kgtable.storage import Lease
 
 _LOG = logging.getLogger(__name__)
@@ -180,7 +186,7 @@ class Pool:
         self._dispatch()
 
     def unwanted(self, worker: WorkerProcess) -> None:
-        """End a process that sends what nobody takes."""
+        """End a process whose result no client receives any more."""
         self._stop(worker, Problem("timeout", "The client went away."))
 
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from kgtable.server.messages import Decoder, Head, Problem, encode
+from kgtable.server.workers.messages import Decoder, Head, Problem, encode
 
 WorkerFrame: TypeAlias = tuple[Head, bytes]
 
-_STARTER = "kgtable.server.worker"
+_STARTER = "kgtable.server.workers.worker"
 
 
 class WorkerDiedError(Exception):
@@ -38,7 +38,7 @@ class WorkerDiedError(Exception):
     def out_of_stack(self) -> bool:
         """Whether the process ended as one does that overflows its stack.
 
-        Workers read what nobody writes to, so that a fault of the memory has no other usual cause.
+        Workers read files that do not change, so that a memory fault has no other usual cause.
         """
         return self.code == -signal.SIGSEGV
 
@@ -94,7 +94,7 @@ class ResultStream:
             self._tell()
 
     def close(self) -> None:
-        """Stop a result that nobody takes any more."""
+        """Stop a result that no client receives any more."""
         if not self._ended and self._stop is not None:
             self._stop()
 
@@ -160,7 +160,7 @@ class ProcessObserver(Protocol):
         ...
 
     def unwanted(self, worker: WorkerProcess) -> None:
-        """Nobody takes the result that the process sends."""
+        """No client receives the result that the process sends."""
         ...
 
     def died(self, worker: WorkerProcess, error: WorkerDiedError) -> None:
@@ -192,7 +192,7 @@ class WorkerProcess(asyncio.Protocol):
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._socket, theirs = socket.socketpair()
         environment = dict(os.environ)
-        package_root = str(Path(__file__).parents[2])
+        package_root = str(Path(__file__).parents[3])
         paths = filter(None, (package_root, environment.get("PYTHONPATH")))
         environment["PYTHONPATH"] = os.pathsep.join(paths)
         with theirs:

@@ -1,0 +1,1 @@
+"""Benchmark folders made from official distributions, other benchmarks, or documents."""

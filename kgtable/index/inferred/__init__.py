@@ -1,0 +1,1 @@
+"""What the index infers of tables: profiles of columns, joins, unions, and names that are missing."""
