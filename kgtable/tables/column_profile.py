@@ -68,7 +68,8 @@ class ColumnStyle:
     zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
     `is_month`: ``2011-12`` is a month, not a span of years. `is_compact_date`: ``20111231`` is a day.
     `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``;
-    with `hours_first`, ``1:37`` is one of hours and minutes.
+    with `hours_first`, ``1:37`` is one of hours and minutes. `is_of_words`: no cell is a figure, so that a
+    percent sign alone is a word like the others.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -82,6 +83,7 @@ class ColumnStyle:
     is_duration: bool = False
     bare_seconds: bool = False
     hours_first: bool = False
+    is_of_words: bool = False
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -136,6 +138,8 @@ _COMMA_DECIMAL = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|
 _POINT_DECIMAL = re.compile(
     r"(?<![\d.,])(?:\d+|\d{1,3}(?:,\d{3})+)\.(?:\d{1,2}|\d{4,})(?![\d,.])|\d,\d{3}(?:,\d{3}|\.\d)"
 )
+_POINT_GROUPS = re.compile(r"[-−(]?[€$£]? ?[1-9]\d{0,2}(?:\.\d{3})+\)? ?[€$£]?")
+_WHOLE = re.compile(r"[-−(]?[€$£]? ?([1-9]\d*|0)\)? ?[€$£]?")
 _LISTED = re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{1,2}){2,}(?![\d,.])")
 _ZERO_PADDED = re.compile(r"0\d+")
 _NUMBERED_MARK = re.compile(r"[($€£-]*\d[\d,.]*[)%]* ?\(\d{1,2}\)")
@@ -239,6 +243,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         is_duration=not CLOCK_NAME.search(name) and _has_durations(name, texts),
         bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
         hours_first=_HOURS_FIRST.search(name) is not None,
+        is_of_words=bool(texts) and not any(map(_NUMERIC.fullmatch, texts)),
     )
 
 
@@ -412,7 +417,26 @@ def _decimal_comma(texts: Iterable[str]) -> bool | None:
         if len(text) <= 30:
             commas += _COMMA_DECIMAL.search(text) is not None and not text[:1].isalpha()
             points += _POINT_DECIMAL.search(text) is not None or _LISTED.search(text) is not None
-    return commas > points if commas or points else None
+    if commas or points:
+        return commas > points
+    return True if _groups_with_points(texts) else None
+
+
+def _groups_with_points(texts: Iterable[str]) -> bool:
+    """Whether points part thousands: ``1.200`` beside ``900``, where a number of three decimals is ``900.000``.
+
+    Some number must end in a zero that no decimal needs, and none may be a whole one from a thousand on.
+    """
+    grouped = [text for text in texts if _POINT_GROUPS.fullmatch(text)]
+    whole = [text for text in texts if _WHOLE.fullmatch(text)]
+    others = any(
+        "." in text for text in texts if not _POINT_GROUPS.fullmatch(text) and _NUMERIC.fullmatch(text)
+    )
+    if not grouped or not whole or others:
+        return False
+    return any(text.rstrip(" €$£%").endswith("0") for text in grouped) and all(
+        len(match[1]) <= 3 for text in whole if (match := _WHOLE.fullmatch(text))
+    )
 
 
 def _date_order(texts: Iterable[str]) -> Order | None:
@@ -516,7 +540,7 @@ def _type_other(
         stripped = text.strip()
         if (
             not stripped
-            or stripped in MISSING_MARKERS
+            or (stripped in MISSING_MARKERS and not (stripped == "%" and style.is_of_words))
             or (style.numbers.letter_marks and _FLAG_ALONE.fullmatch(stripped))
         ):
             return _MISSING
