@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
 from kgtable.tables.model import LayoutDecision
-from kgtable.values.text import delimited_text
+from kgtable.values.text import delimited_text, workbook_text
 from kgtable.values.units import SCALE_POWERS, find_unit, units
 
 NAME: Final = "column name"
@@ -51,8 +51,6 @@ TABLE_SHEET: Final = "tables"
 """The sheet of a mapping workbook that holds what is decided about tables."""
 
 _GUARDED = re.compile(r"[=+\-@\t\r']")
-_ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
-_NOT_IN_XML = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 """What XML cannot hold, and the carriage return, which it takes for a line end."""
 _SPREADSHEET_LIMIT: Final = 32_000
 
@@ -176,8 +174,7 @@ def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = 
 
 
 def _spreadsheet_cell(sheet: Any, text: str) -> Any:
-    text = _ESCAPE_LIKE.sub("_x005F_", text[:_SPREADSHEET_LIMIT])
-    text = _NOT_IN_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
+    text = workbook_text(text[:_SPREADSHEET_LIMIT])
     if _GUARDED.match(text) is None:
         return text
     from openpyxl.cell import WriteOnlyCell
