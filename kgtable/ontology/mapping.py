@@ -53,6 +53,8 @@ TABLE_SHEET: Final = "tables"
 _GUARDED = re.compile(r"[=+\-@\t\r']")
 """What XML cannot hold, and the carriage return, which it takes for a line end."""
 _SPREADSHEET_LIMIT: Final = 32_000
+NEARLY: Final = 0.65
+"""How much alike a misspelt name of a mapping's column and the right one are at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +106,30 @@ def read_table_rows(path: Path) -> list[MappingRow]:
         raise MappingError(
             f"{path.name}: the mapping cannot be read: {error}", hint="Save it as CSV or XLSX again."
         ) from error
-    return _table_rows(path.name, lines) if _is_about_tables(lines) else []
+    if not _is_about_tables(lines):
+        return []
+    in_sheet = path.suffix.lower() in (".xlsx", ".xlsm", ".ods")
+    return _table_rows(f"{path.name}, sheet '{TABLE_SHEET}'" if in_sheet else path.name, lines)
 
 
 def _is_about_tables(lines: Sequence[tuple[int, list[str]]]) -> bool:
     return bool(lines) and [cell.strip().casefold() for cell in lines[0][1]][:1] == [TABLE]
 
 
+def _check_fields(name: str, header: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a name of the first line that is nearly one of the mapping's; columns of one's own may be added."""
+    for cell in header:
+        missing = [field for field in known if field not in header]
+        near = difflib.get_close_matches(cell, missing, n=1, cutoff=NEARLY) if cell not in known else []
+        if near:
+            raise MappingError(
+                f"{name}, line 1: a mapping has no column {cell!r}.", hint=f"Did you mean '{near[0]}'?"
+            )
+
+
 def _table_rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> list[MappingRow]:
     header = [cell.strip().casefold() for cell in lines[0][1]]
+    _check_fields(name, header, TABLE_FIELDS)
     found: dict[str, MappingRow] = {}
     for line, cells in lines[1:]:
         values = {f: cell.strip() for f, cell in zip(header, cells, strict=False) if f in TABLE_FIELDS}
@@ -229,6 +246,7 @@ def _spreadsheet_lines(path: Path, name: str | None = None) -> Iterator[tuple[in
 
 def _rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> Iterator[MappingRow]:
     header = [cell.strip().casefold() for cell in lines[0][1]] if lines else []
+    _check_fields(name, header, (TABLE, *FIELDS))
     for needed in (NAME, "predicate"):
         if header.count(needed) != 1:
             fault = "has no" if needed not in header else "has more than one"
@@ -484,6 +502,7 @@ class UserMapping:
             (*row_indexes(decided.get("skip rows", "")), *row_indexes(decided.get("note rows", ""))),
             decided.get("title"),
             self.places.get(pattern, "the mapping"),
+            row_indexes(decided.get("note rows", "")),
         )
 
     def stated_unit(self, table_id: str) -> tuple[str | None, int | None]:
