@@ -20,7 +20,6 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
 from kgtable.building.export import Tables, to_dataset, write_csv_folder, write_rdf
 from kgtable.building.generations import GraphDirectory, catalogue_info
-from kgtable.building.workbook_export import write_workbook
 from kgtable.config import DEFAULT_K, AskOptions, check_arguments, load_settings
 from kgtable.config import Settings as AskSettings
 from kgtable.errors import (
@@ -506,6 +505,8 @@ class KnowledgeGraph:
         out = Path(out)
         ids = self._ids(table)
         if (format or out.suffix.lstrip(".")).lower() == "xlsx":
+            from kgtable.building.workbook_export import write_workbook  # brings the reader of workbooks
+
             with whole_file(out) as handle:
                 write_workbook((self.tables[id].table for id in ids), handle)
             return [out]

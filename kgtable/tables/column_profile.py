@@ -225,9 +225,10 @@ def _body_rows(table: Table) -> Iterator[Row]:
 
 def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: bool) -> ColumnStyle:
     name = " ".join((column.path[-1] if column.path else "").split())
+    has_brackets = any("(" in text for text in texts)
     numbers = NumberStyle(
         ranges=not is_label and not _has_scores(name, texts),
-        numbered_marks=_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts),
+        numbered_marks=has_brackets and (_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts)),
         letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
         long_integers=_has_long_integers(texts),
     )
@@ -275,6 +276,9 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
 
     Figures with a single colon are so only in a column called by a word for time: they may be scores.
     """
+    together = "\n".join(texts)
+    if ":" not in together and _TIME_WORD.search(together) is None:
+        return False
     plain = [_MARKS.sub("", text) for text in texts if ":" in text or _TIME_WORD.search(text)]
     if not plain or _SCORE_NAME.search(name):
         return False
@@ -383,7 +387,7 @@ def _zero_padded(texts: Iterable[str]) -> bool:
     """Digits alone, all of one length, some beginning with zero."""
     texts = list(texts)
     return (
-        any(_ZERO_PADDED.fullmatch(text) for text in texts)
+        any(text[0] == "0" and _ZERO_PADDED.fullmatch(text) for text in texts)
         and len({len(text) for text in texts}) == 1
         and all(text.isdecimal() for text in texts)
     )
@@ -391,9 +395,11 @@ def _zero_padded(texts: Iterable[str]) -> bool:
 
 def _mostly_plain(texts: Iterable[str], marked: re.Pattern[str]) -> bool:
     texts = list(texts)
-    plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
     count = sum(1 for text in texts if marked.fullmatch(text))
-    return 0 < count <= 0.35 * (plain + count)
+    if not count:
+        return False
+    plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
+    return count <= 0.35 * (plain + count)
 
 
 def _marks_large_numbers(texts: Iterable[str]) -> bool:
@@ -406,15 +412,17 @@ def _has_letter_marks(texts: Iterable[str]) -> bool:
     """Few letters after numbers, where most are bare and have decimals (``12.3E`` among ``10.1``)."""
     texts = list(texts)
     letters = {match[1] for match in map(_LETTER_MARK.fullmatch, texts) if match}
+    if not 0 < len(letters) <= 3:
+        return False
     decimals = sum(1 for text in texts if _NUMERIC.fullmatch(text) and ("." in text or "," in text))
-    return 0 < len(letters) <= 3 and _mostly_plain(texts, _LETTER_MARK) and decimals > 0.4 * len(texts)
+    return _mostly_plain(texts, _LETTER_MARK) and decimals > 0.4 * len(texts)
 
 
 def _decimal_comma(texts: Iterable[str]) -> bool | None:
     """Whether the comma is the decimal sign; None where no cell tells."""
     commas = points = 0
     for text in texts:
-        if len(text) <= 30:
+        if len(text) <= 30 and ("," in text or "." in text):
             commas += _COMMA_DECIMAL.search(text) is not None and not text[:1].isalpha()
             points += _POINT_DECIMAL.search(text) is not None or _LISTED.search(text) is not None
     if commas or points:
@@ -427,12 +435,14 @@ def _groups_with_points(texts: Iterable[str]) -> bool:
 
     Some number must end in a zero that no decimal needs, and none may be a whole one from a thousand on.
     """
-    grouped = [text for text in texts if _POINT_GROUPS.fullmatch(text)]
+    grouped = [text for text in texts if "." in text and _POINT_GROUPS.fullmatch(text)]
+    if not grouped:
+        return False
     whole = [text for text in texts if _WHOLE.fullmatch(text)]
     others = any(
         "." in text for text in texts if not _POINT_GROUPS.fullmatch(text) and _NUMERIC.fullmatch(text)
     )
-    if not grouped or not whole or others:
+    if not whole or others:
         return False
     return any(text.rstrip(" €$£%").endswith("0") for text in grouped) and all(
         len(match[1]) <= 3 for text in whole if (match := _WHOLE.fullmatch(text))
@@ -441,7 +451,8 @@ def _groups_with_points(texts: Iterable[str]) -> bool:
 
 def _date_order(texts: Iterable[str]) -> Order | None:
     """Which of day and month stands first; None where no cell tells."""
-    pairs = [pair for pair in map(figures_of, texts) if pair]
+    short = (text for text in texts if 5 < len(text) < 11 and text[0].isdigit())
+    pairs = [pair for pair in map(figures_of, short) if pair]
     if any(first > 12 for first, _ in pairs):
         return Order.DAY_FIRST
     return Order.MONTH_FIRST if any(second > 12 for _, second in pairs) else None

@@ -63,6 +63,8 @@ def find_footnotes(body: Mapping[int, Row], width: int) -> frozenset[int]:
     if width < 2:
         return frozenset()
     single = {index: text for index, row in body.items() if (text := _only_text(row)) is not None}
+    if not single:
+        return frozenset()
     indexes = [index for index, row in body.items() if filled(row)]
     below_blank = _below_last_blank(body, single)
     for index in reversed(indexes[1:]):
