@@ -161,6 +161,8 @@ _HOURS_FIRST = re.compile(r"\bh(?:h|rs?|ours?)? ?: ?m(?:m|ins?|inutes?)?\b(?! ?:
 """The form of spans that a header gives: *h:min*, *hh:mm*."""
 _TIME_UNIT = re.compile(r"\d ?(d(?:ays?)?|h(?:rs?|ours?)?|min(?:ute)?s?|sec(?:ond)?s?)\b", re.IGNORECASE)
 _FLAG_ALONE = re.compile(r"[:–-] ?[a-z]{1,2}")
+MOST_SPELLINGS = 48
+"""In how many ways, small and capital letters mixed, the words of a truth value can be written."""
 _BOOLEANS = ({"yes", "no"}, {"true", "false"})
 
 
@@ -237,7 +239,9 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         numbers=numbers,
         is_identifier=identifier,
         is_year=not identifier and _has_years(name, texts, is_label),
-        is_boolean=sum(texts.values()) > 1 and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
+        is_boolean=len(texts) <= MOST_SPELLINGS
+        and sum(texts.values()) > 1
+        and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
         is_month=_has_months(texts),
         is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
         is_clock=are_named_clocks(name, texts),
@@ -345,6 +349,8 @@ def _prints_flags_alone(texts: Iterable[str]) -> bool:
 
 def _has_long_integers(texts: Iterable[str]) -> bool:
     """Whether runs of many digits are numbers: keys are all of one length."""
+    if max(map(len, texts), default=0) <= MOST_PLAIN_DIGITS:
+        return False
     lengths = {len(text) for text in texts if text.isdecimal()}
     return max(lengths, default=0) > MOST_PLAIN_DIGITS and len(lengths) > 1
 

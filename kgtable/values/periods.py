@@ -259,6 +259,11 @@ def is_temporal(path: Sequence[str]) -> bool:
     >>> is_temporal(["2019", "£m"]), is_temporal(["2019", "Revenue"]), is_temporal(["Year"])
     (True, False, False)
     """
+    return _is_temporal(tuple(path))
+
+
+@lru_cache(maxsize=8_192)
+def _is_temporal(path: tuple[str, ...]) -> bool:
     parts = [without_marks(part) for part in path if part.strip() and not _is_unit(part)]
     text = " ".join(parts)
     if len(text) > 200:
