@@ -494,15 +494,22 @@ class KnowledgeGraph:
     ) -> list[Path]:
         """Write the graph, or one table of it, to `out`; gives the files written.
 
-        `format` is csv or an RDF format; None goes by the suffix of `out`. As CSV each table is a file of
-        its own: `out` names a folder for them, or with the suffix ``.csv`` the file of the one table there
-        is; with `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe. Raises
+        `format` is csv, xlsx or an RDF format; None goes by the suffix of `out`. As CSV each table is a
+        file of its own: `out` names a folder for them, or with the suffix ``.csv`` the file of the one
+        table there is; with `defuse`, what a spreadsheet would run as a formula stands behind an
+        apostrophe. As XLSX each table is a sheet, with the number formats it was read with. Raises
         `GraphNotFoundError` for a table that is not there, `UsageError` where several tables would have to
-        share a CSV file, `StorageError`.
+        share a CSV file or a table does not fit a sheet, `StorageError`.
         """
         check_arguments("export", {"path": out, "table": table, "format": format, "defuse": defuse})
         out = Path(out)
         ids = self._ids(table)
+        if (format or out.suffix.lstrip(".")).lower() == "xlsx":
+            from kgtable.building.workbook_export import write_workbook  # brings the reader of workbooks
+
+            with whole_file(out) as handle:
+                write_workbook((self.tables[id].table for id in ids), handle)
+            return [out]
         if (format or out.suffix.lstrip(".") or "csv").lower() in ("csv", "text/csv"):
             as_file = out.exists() or out.suffix.lower() == ".csv" or (table is not None and bool(out.suffix))
             if not as_file or out.is_dir():

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Measure how often the inferred scale of a gold cell agrees with TAT-QA's annotation.
+"""Measure how often the inferred scale of gold cells agrees with TAT-QA's annotation.
 
     python scripts/eval_scale.py [BENCHMARK_FOLDER] [--split dev] [--failures]
 
-Counts questions of type span with one gold cell in the body that contains a number (gold cells in the header,
-mostly years, have no scale). The classes are those of the field `scale`: none, thousand, million, billion,
-percent. The field is empty if the answer is printed with its percent sign ("36%"); the class is then percent.
-Prints the agreement and the confusion table.
+First the questions of type span with one gold cell in the body that contains a number (gold cells in the header,
+mostly years, have no scale). Then lists, sums, differences and averages of cells, which have the scale of the
+answer: all cells of such a question must agree. The classes are those of the field `scale`: none, thousand,
+million, billion, percent. The field is empty if the answer is printed with its percent sign ("36%"); the class is
+then percent. A cell is annotated two ways if two questions give it different scales.
+Prints the agreement and, for the single cells, the confusion table.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,13 +79,69 @@ def gold_class(question: dict[str, Any]) -> str:
     return question["scale"] or "none"
 
 
-def spans(path: Path) -> Iterator[dict[str, Any]]:
-    """The questions answered by a single cell."""
+Cell = tuple[str, int, int]
+_AVERAGED = re.compile(r"/\s*\d{1,2}\s*$")
+_ADDED = re.compile(r"[-+]?[\d.]+(?:[-+]+[\d.]+)+")
+_FIGURE = re.compile(r"\d[\d.,]*")
+
+
+def questions(path: Path) -> Iterator[tuple[dict[str, Any], Sequence[Cell]]]:
+    """The questions whose answer has the scale of its cells, with these cells."""
     with path.open(encoding="utf-8") as file:
         for line in file:
             question = json.loads(line)
-            if question["answer_type"] == "span" and len(question["cells"]) == 1:
-                yield question
+            cells = [(table, row, column) for table, row, column in question["cells"] or ()]
+            if cells and question["answer_type"] in {"span", "multi-span"}:
+                yield question, cells
+            elif cells and question["answer_type"] == "arithmetic" and question["scale"] != "percent":
+                if not operands(question["derivation"]):
+                    continue
+                yield question, cells
+
+
+def operands(derivation: str) -> set[str]:
+    """The figures that a sum, a difference or an average adds up; none for any other derivation."""
+    added = _AVERAGED.sub("", derivation)
+    if not _ADDED.fullmatch(re.sub(r"[\s$%,()\[\]]", "", added)):
+        return set()
+    return {match[0].rstrip(".,") for match in _FIGURE.finditer(added)}
+
+
+@dataclass(slots=True)
+class Judged:
+    """A question's annotated scale beside the scales inferred for its cells."""
+
+    question: dict[str, Any]
+    gold: str
+    cells: list[tuple[Cell, str, Quantity]]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all cells have the annotated scale; lists of percentages may be printed with their sign."""
+        found = {scale_class(quantity) for *_, quantity in self.cells}
+        listed = self.question["answer_type"] != "span" and self.gold == "none"
+        return found == {self.gold} or (listed and found == {"percent"})
+
+
+def judge(path: Path, tables: dict[str, Prepared], left_out: Counter[str]) -> Iterator[Judged]:
+    """Every question whose gold cells are numbers of the body; a divisor taken for a cell is left out."""
+    for question, cells in questions(path):
+        single = question["answer_type"] == "span"
+        if single and len(cells) != 1:
+            continue
+        if any(row + 1 < tables[table].table.structure.body_start for table, row, _ in cells):
+            left_out["with gold cells in headers"] += single
+            continue
+        read = [(cell, tables[cell[0]].quantity(cell[1] + 1, cell[2])) for cell in cells]
+        found = [(cell, *quantity) for cell, quantity in read if quantity is not None]
+        if len(found) < len(read):
+            left_out["with gold cells that are no numbers"] += single
+            continue
+        if question["answer_type"] == "arithmetic":
+            added = operands(question["derivation"])
+            found = [one for one in found if (figure := _FIGURE.search(one[1])) and figure[0] in added]
+        if found:
+            yield Judged(question, gold_class(question), found)
 
 
 def main(arguments: list[str]) -> int:
@@ -94,33 +153,52 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--failures", action="store_true", help="list every disagreement")
     options = parser.parse_args(arguments)
     folder = options.benchmarks / "tatqa"
-    tables = prepare(folder / "tables")
-    confusion: Counter[tuple[str, str]] = Counter()
-    not_numbers = in_header = 0
-    for question in spans(folder / f"questions.{options.split}.jsonl"):
-        ((table_id, row, column),) = question["cells"]
-        if row + 1 < tables[table_id].table.structure.body_start:
-            in_header += 1
-            continue
-        found = tables[table_id].quantity(row + 1, column)
-        if found is None:
-            not_numbers += 1
-            continue
-        text, quantity = found
-        gold = gold_class(question)
-        inferred = scale_class(quantity)
-        confusion[gold, inferred] += 1
-        if options.failures and gold != inferred:
-            place = f"{table_id} r{row + 1} c{column}"
-            print(f"{gold} / {inferred}: {text!r} {quantity.unit} {place}: {question['question']}")
-    total = sum(confusion.values())
-    right = sum(count for (gold, inferred), count in confusion.items() if gold == inferred)
-    print(f"{right} of {total} agree: {right / max(1, total):.4f}")
-    print(f"not counted: {in_header} gold cells in headers, {not_numbers} that are no numbers")
+    left_out: Counter[str] = Counter()
+    judged = list(judge(folder / f"questions.{options.split}.jsonl", prepare(folder / "tables"), left_out))
+    annotated: defaultdict[Cell, set[str]] = defaultdict(set)
+    for one in judged:
+        for cell, *_ in one.cells:
+            annotated[cell].add(one.gold)
+    if options.failures:
+        for one in judged:
+            if not one.agrees:
+                describe(one, annotated)
+    single = [one for one in judged if one.question["answer_type"] == "span"]
+    report("single cells", single, annotated)
+    print(f"  not counted: {', '.join(f'{count} {what}' for what, count in sorted(left_out.items()))}")
+    report("lists, sums, differences, averages", [one for one in judged if one not in single], annotated)
+    report("all", judged, annotated)
+    confusion = Counter((one.gold, scale_class(one.cells[0][2])) for one in single)
     print("gold \\ inferred".ljust(16) + "".join(name.rjust(10) for name in CLASSES))
     for gold in CLASSES:
         print(gold.ljust(16) + "".join(str(confusion[gold, inferred]).rjust(10) for inferred in CLASSES))
     return 0
+
+
+def describe(one: Judged, annotated: dict[Cell, set[str]]) -> None:
+    """Print a disagreement."""
+    cells = "; ".join(
+        f"{text!r} {scale_class(quantity)} {quantity.unit} {table} r{row + 1} c{column}"
+        for (table, row, column), text, quantity in one.cells
+    )
+    both = " (annotated two ways)" if is_contradicted(one, annotated) else ""
+    print(f"{one.gold}{both} / {cells}: {one.question['question']}")
+
+
+def is_contradicted(one: Judged, annotated: dict[Cell, set[str]]) -> bool:
+    """Whether other questions give one of the cells another scale."""
+    return any(len(annotated[cell]) > 1 for cell, *_ in one.cells)
+
+
+def report(what: str, judged: Sequence[Judged], annotated: dict[Cell, set[str]]) -> None:
+    """Print how many agree, and how many of those whose cells are annotated one way."""
+    right = sum(one.agrees for one in judged)
+    clear = [one for one in judged if not is_contradicted(one, annotated)]
+    clear_right = sum(one.agrees for one in clear)
+    print(
+        f"{what}: {right} of {len(judged)} agree: {right / max(1, len(judged)):.4f};"
+        f" of those annotated one way {clear_right} of {len(clear)}: {clear_right / max(1, len(clear)):.4f}"
+    )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from kgtable.errors import AnswerError, ConfigError
 from kgtable.llm.protocol import Message, fence
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
+from kgtable.tables.linearize import decoded
 from kgtable.tables.model import Table
 from kgtable.values.text import single_line
 from kgtable.values.units import scale_name, units
@@ -49,18 +50,20 @@ def _cost(piece: str) -> int:
 
 
 LONGEST_TEXT = 1_000
+LONGEST_BESIDE = 300
+"""How much of the text right above and right below a table is shown with it."""
 _UNNAMED = frozenset({"", "UNITLESS", "NUM"})
 _SYMBOLS = {"PERCENT": "%", "YR": "years", "MO": "months", "WK": "weeks", "DAY": "days", "HR": "hours"}
 """Units whose symbol in QUDT says little to a reader: a year is ``a`` there."""
 
 
 def one_line(text: str) -> str:
-    r"""The text without line breaks and control characters, bars escaped, cut at `LONGEST_TEXT` visibly.
+    r"""The text on one line, entities decoded and bars escaped, cut at `LONGEST_TEXT` visibly.
 
     >>> one_line("a\n=== END ===| b")
     'a === END ===\\| b'
     """
-    plain = single_line(text)
+    plain = single_line(decoded(text))
     if len(plain) > LONGEST_TEXT:
         plain = f"{plain[:LONGEST_TEXT]}… ({len(plain)} characters)"
     return plain.replace("|", r"\|")
@@ -88,12 +91,14 @@ def measure(unit: str | None, scale: str | None) -> str:
 
 
 def table_line(table: str, evidence: Evidence) -> str:
-    """The line that introduces a table: short name, title, headings, file."""
+    """The line that introduces a table: short name, title, headings, the text beside it, file."""
     found = evidence.source.frame(table).table
     context = found.context
     parts = dict.fromkeys(filter(None, (context.title, *context.heading, context.caption, *titles(found))))
     name = " › ".join(one_line(part) for part in parts) or one_line(table)
-    return f"{evidence.alias(table)}: {name} (file {one_line(found.grid.source.path)})"
+    beside = (*(context.before[-1:] or context.paragraphs[-1:]), *context.after[:1])
+    text = "".join(f"; text: {one_line(part[:LONGEST_BESIDE])}" for part in beside if part.strip())
+    return f"{evidence.alias(table)}: {name}{text} (file {one_line(found.grid.source.path)})"
 
 
 def titles(table: Table) -> tuple[str, ...]:

@@ -220,13 +220,18 @@ def sparql(query: str | None, file: IO[str] | None, kg: Path, format: str | None
 @click.option("-o", "--output", required=True, help="The file or folder to write; - for standard output.")
 @table_option
 @click.option(
-    "-f", "--format", "--as", "format", help=f"csv, {FORMATS}; by default the suffix of the output tells."
+    "-f",
+    "--format",
+    "--as",
+    "format",
+    help=f"csv, xlsx, {FORMATS}; by default the suffix of the output tells.",
 )
 @defuse_option
 def export(kg: Path, output: str, table: str | None, format: str | None, defuse: bool) -> None:
-    """Write a graph, or one table, as RDF or CSV.
+    """Write a graph, or one table, as RDF, CSV or XLSX.
 
-    As CSV each table is a file: the output is a folder for all, or a file for one.
+    As CSV each table is a file: the output is a folder for all, or a file for one. As XLSX each table is a
+    sheet, with the number formats it was read with.
     """
     with kgtable.open(kg) as graph:
         if output != "-":

@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 from kgtable.errors import MappingError
 from kgtable.ontology.naming import is_local_name, predicate_name
 from kgtable.tables.model import LayoutDecision
-from kgtable.values.text import delimited_text
+from kgtable.values.text import delimited_text, workbook_text
 from kgtable.values.units import SCALE_POWERS, find_unit, units
 
 NAME: Final = "column name"
@@ -51,10 +51,10 @@ TABLE_SHEET: Final = "tables"
 """The sheet of a mapping workbook that holds what is decided about tables."""
 
 _GUARDED = re.compile(r"[=+\-@\t\r']")
-_ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
-_NOT_IN_XML = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 """What XML cannot hold, and the carriage return, which it takes for a line end."""
 _SPREADSHEET_LIMIT: Final = 32_000
+NEARLY: Final = 0.65
+"""How much alike a misspelt name of a mapping's column and the right one are at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +89,30 @@ def read_table_rows(path: Path) -> list[MappingRow]:
     Raises `MappingError` where the file cannot be read, or names one table or pattern twice.
     """
     lines = _lines(path, TABLE_SHEET)
-    return _table_rows(path.name, lines) if _is_about_tables(lines) else []
+    if not _is_about_tables(lines):
+        return []
+    in_sheet = path.suffix.lower() in (".xlsx", ".xlsm", ".ods")
+    return _table_rows(f"{path.name}, sheet '{TABLE_SHEET}'" if in_sheet else path.name, lines)
 
 
 def _is_about_tables(lines: Sequence[tuple[int, list[str]]]) -> bool:
     return bool(lines) and [cell.strip().casefold() for cell in lines[0][1]][:1] == [TABLE]
 
 
+def _check_fields(name: str, header: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a name of the first line that is nearly one of the mapping's; columns of one's own may be added."""
+    for cell in header:
+        missing = [field for field in known if field not in header]
+        near = difflib.get_close_matches(cell, missing, n=1, cutoff=NEARLY) if cell not in known else []
+        if near:
+            raise MappingError(
+                f"{name}, line 1: a mapping has no column {cell!r}.", hint=f"Did you mean '{near[0]}'?"
+            )
+
+
 def _table_rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> list[MappingRow]:
     header = [cell.strip().casefold() for cell in lines[0][1]]
+    _check_fields(name, header, TABLE_FIELDS)
     found: dict[str, MappingRow] = {}
     for line, cells in lines[1:]:
         values = {f: cell.strip() for f, cell in zip(header, cells, strict=False) if f in TABLE_FIELDS}
@@ -159,8 +174,7 @@ def xlsx_bytes(rows: Iterable[Sequence[str]], tables: Iterable[Sequence[str]] = 
 
 
 def _spreadsheet_cell(sheet: Any, text: str) -> Any:
-    text = _ESCAPE_LIKE.sub("_x005F_", text[:_SPREADSHEET_LIMIT])
-    text = _NOT_IN_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
+    text = workbook_text(text[:_SPREADSHEET_LIMIT])
     if _GUARDED.match(text) is None:
         return text
     from openpyxl.cell import WriteOnlyCell
@@ -227,6 +241,7 @@ def _spreadsheet_lines(path: Path, name: str | None = None) -> Iterator[tuple[in
 
 def _rows(name: str, lines: Sequence[tuple[int, list[str]]]) -> Iterator[MappingRow]:
     header = [cell.strip().casefold() for cell in lines[0][1]] if lines else []
+    _check_fields(name, header, (TABLE, *FIELDS))
     for needed in (NAME, "predicate"):
         if header.count(needed) != 1:
             fault = "has no" if needed not in header else "has more than one"
@@ -482,6 +497,7 @@ class UserMapping:
             (*row_indexes(decided.get("skip rows", "")), *row_indexes(decided.get("note rows", ""))),
             decided.get("title"),
             self.places.get(pattern, "the mapping"),
+            row_indexes(decided.get("note rows", "")),
         )
 
     def stated_unit(self, table_id: str) -> tuple[str | None, int | None]:

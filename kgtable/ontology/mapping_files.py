@@ -189,7 +189,7 @@ def _edited_tables(
     if not changed:
         return dict(state.edits.tables), {}
     name = min(changed)
-    return dict(changed[name]), {row.values[TABLE]: f"{name}, line {row.line}" for row in rows[name]}
+    return dict(changed[name]), {row.values[TABLE]: f"{row.path}, line {row.line}" for row in rows[name]}
 
 
 def is_saved(directory: Path, edited: EditedMapping, summaries: Mapping[str, Summary]) -> bool:

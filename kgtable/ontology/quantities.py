@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
+from kgtable.ontology.parts_of_counts import parts_of_counts
 from kgtable.ontology.stated_units import AMOUNTS, StatedUnit
 from kgtable.ontology.unit_evidence import Clue, TableClues
 from kgtable.tables.model import Row, Table
@@ -262,16 +263,23 @@ class QuantityResolver:
         self._clues = TableClues(table, UnitPhrase(stated.unit, stated.scale) if stated else None)
         self._contexts: dict[tuple[int, Clue | None, int | None, Clue | None], CellContext] = {}
         self._group_periods: dict[int, str | None] = {}
+        self._parts = parts_of_counts(table)
 
     def row_context(self, row: int, label: str = "", cells: Row | None = None) -> RowContext:
         """What the row labelled `label` says of its numbers; rows of equal contexts are read alike.
 
         `cells` are its cells; a row of the table's head needs none.
         """
-        clue = self._clues.of_row(_ALIKE.sub(_sevens, label)) if label else None
         return RowContext(
-            clue, self._parents.get(row), self._period_of_row(row, label), self._unit_of_row(row, cells)
+            self._clue_of_row(row, label),
+            self._parents.get(row),
+            self._period_of_row(row, label),
+            self._unit_of_row(row, cells),
         )
+
+    def _clue_of_row(self, row: int, label: str) -> Clue | None:
+        clue = self._clues.of_row(_ALIKE.sub(_sevens, label)) if label else None
+        return self._parts.get(row) if clue is None else clue
 
     def _unit_of_row(self, row: int, cells: Row | None) -> Clue | None:
         if self._clues.unit_column is None:
@@ -301,7 +309,7 @@ class QuantityResolver:
 
         `cells` are the row's cells; a row of the table's head needs none.
         """
-        of_row = self._clues.of_row(_ALIKE.sub(_sevens, label)) if label else None
+        of_row = self._clue_of_row(row, label)
         context = self._context(row, column, of_row, self._unit_of_row(row, cells))
         code = self._formats.get((row, column)) if self._formats else None
         shown = read_number_format(code) if code else None

@@ -154,6 +154,13 @@ def currency_of_texts(context: Context) -> str | None:
 
 
 _OPENS_FOR_ALL = re.compile(r"[(\[]|\bin ", re.IGNORECASE)
+_ENDS_FOR_ALL = re.compile(
+    r".*\(\s*(?P<all>(?:all |the )?(?:numbers?|figures?|amounts|values|data) )?(?:are )?in (?P<unit>[^()]{1,40}?)"
+    r"\s*\)[\s.:]*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How a sentence right above a table ends that gives its unit: "… by segment (numbers in years):"."""
+_LONGEST_CAPTION = 60
 _FOR_ALL = re.compile(r"(?:.*\bin |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
 
 
@@ -161,7 +168,7 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
     """The unit, other than money and percent, that a text gives for the whole table: "Output in GWh".
 
     It stands alone, in brackets or behind "in" at the end of a title row, the caption, title or a heading,
-    or makes the whole corner.
+    or makes the whole corner; or it ends the text right above the table.
     """
     sources = (
         *((text, "corner") for text in titles),
@@ -179,9 +186,28 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
             continue
         match = _FOR_ALL.fullmatch(text)
         phrase = parse_unit_text(f"({match['unit']})") if match else None
+        if match and phrase is None:
+            phrase = parse_unit_phrase(match["unit"], text[: match.start("unit")])
         if match and phrase is not None and is_other_unit(phrase) and match["unit"].strip() != text.strip():
             return phrase, source
-    return None
+    above = context.before or context.paragraphs
+    found = _unit_at_end(above[-1][-300:]) if above else None
+    return (found, "text before") if found else None
+
+
+def _unit_at_end(text: str) -> UnitPhrase | None:
+    """The unit that the text right above a table ends with, in brackets, or in a line that is like a caption."""
+    text = text.strip(" *_")
+    match = _ENDS_FOR_ALL.fullmatch(text)
+    if match is None and len(text) <= _LONGEST_CAPTION and " in " in text and not text.rstrip().endswith("."):
+        match = _FOR_ALL.fullmatch(text.rstrip(" :"))
+    phrase = parse_unit_text(f"({match['unit']})") if match else None
+    if match and phrase is None and match["unit"].strip().lower() == "years":
+        phrase = UnitPhrase("YR")
+    if match is None or phrase is None:
+        return None
+    of_all = phrase.unit == "YR" and bool(match.groupdict().get("all"))
+    return phrase if of_all or is_other_unit(phrase) else None
 
 
 def is_other_unit(phrase: UnitPhrase) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kgtable.ontology.stated_units import (
@@ -21,6 +21,7 @@ from kgtable.ontology.stated_units import (
     unit_for_all,
 )
 from kgtable.tables.model import Row, Table
+from kgtable.values.currencies import PLAIN_SCALES
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
 from kgtable.values.text import without_marks
@@ -83,7 +84,8 @@ def _is_bare_word(label: str, phrase: UnitPhrase) -> bool:
 
 
 _UNIT_COLUMN = re.compile(
-    r"(?:units?|unit of measure(?:ment)?|measure(?:ment)? units?|uom|einheit(?:en)?|ma(?:ß|ss)einheit|unit[ée]s?|unidad"
+    r"(?:(?:.*[._])?units?|unit of measure(?:ment)?|measure(?:ment)? units?|uom|einheit(?:en)?|ma(?:ß|ss)einheit"
+    r"|unit[ée]s?|unidad"
     r"|(?:.*[._ ])?(?:currency|currencies|ccy|währung|devise|valuta))",
     re.IGNORECASE,
 )
@@ -103,6 +105,7 @@ _SUMMARY_NAME = re.compile(
     r"(?:grand |sub-?)?totals?|sum|average|mean|median|gesamt|summe|all", re.IGNORECASE
 )
 _FIGURE = re.compile(r"[-–—(~<>≈+]*\s?\d[\d.,'’ ]*\)?")
+_THOUSAND = re.compile(r"1[,.’']?000|['’]000")
 LEAST_READ = 0.7
 """A column of units has a unit in at least this share of its cells."""
 
@@ -170,6 +173,11 @@ def read_unit_cell(text: str) -> Clue | None:
     text = " ".join(html.unescape(text).split())
     if _COUNTED_NOUN.fullmatch(text):
         return Clue(UNIT_COLUMN, measure=Measure.COUNT)
+    scale, _, rest = text.partition(" ")
+    power = 3 if _THOUSAND.fullmatch(scale) else PLAIN_SCALES.get(scale.lower())
+    of = read_unit_cell(rest) if rest and power else None
+    if of is not None and of.phrase.scale is None:
+        return replace(of, phrase=replace(of.phrase, scale=power))
     unit = find_header_unit(text)
     phrase = UnitPhrase(unit) if unit else parse_unit_phrase(text.strip("()[]"), text)
     if phrase is None and is_bare_scale(text):

@@ -68,7 +68,8 @@ class ColumnStyle:
     zero-padded keys). `is_boolean`: yes and no, true and false. `is_clock`: ``10:30`` is a time of day.
     `is_month`: ``2011-12`` is a month, not a span of years. `is_compact_date`: ``20111231`` is a day.
     `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``;
-    with `hours_first`, ``1:37`` is one of hours and minutes.
+    with `hours_first`, ``1:37`` is one of hours and minutes. `is_of_words`: no cell is a figure, so that a
+    percent sign alone is a word like the others.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -82,6 +83,7 @@ class ColumnStyle:
     is_duration: bool = False
     bare_seconds: bool = False
     hours_first: bool = False
+    is_of_words: bool = False
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -136,6 +138,8 @@ _COMMA_DECIMAL = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|
 _POINT_DECIMAL = re.compile(
     r"(?<![\d.,])(?:\d+|\d{1,3}(?:,\d{3})+)\.(?:\d{1,2}|\d{4,})(?![\d,.])|\d,\d{3}(?:,\d{3}|\.\d)"
 )
+_POINT_GROUPS = re.compile(r"[-−(]?[€$£]? ?[1-9]\d{0,2}(?:\.\d{3})+\)? ?[€$£]?")
+_WHOLE = re.compile(r"[-−(]?[€$£]? ?([1-9]\d*|0)\)? ?[€$£]?")
 _LISTED = re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{1,2}){2,}(?![\d,.])")
 _ZERO_PADDED = re.compile(r"0\d+")
 _NUMBERED_MARK = re.compile(r"[($€£-]*\d[\d,.]*[)%]* ?\(\d{1,2}\)")
@@ -160,6 +164,8 @@ _HOURS_FIRST = re.compile(
 """The form of spans that a header gives: *h:min*, *hh:mm*, or *hours* for what is counted in them."""
 _TIME_UNIT = re.compile(r"\d ?(d(?:ays?)?|h(?:rs?|ours?)?|min(?:ute)?s?|sec(?:ond)?s?)\b", re.IGNORECASE)
 _FLAG_ALONE = re.compile(r"[:–-] ?[a-z]{1,2}")
+MOST_SPELLINGS = 48
+"""In how many ways, small and capital letters mixed, the words of a truth value can be written."""
 _BOOLEANS = ({"yes", "no"}, {"true", "false"})
 
 
@@ -224,9 +230,10 @@ def _body_rows(table: Table) -> Iterator[Row]:
 
 def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: bool) -> ColumnStyle:
     name = " ".join((column.path[-1] if column.path else "").split())
+    has_brackets = any("(" in text for text in texts)
     numbers = NumberStyle(
         ranges=not is_label and not _has_scores(name, texts),
-        numbered_marks=_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts),
+        numbered_marks=has_brackets and (_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts)),
         letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
         long_integers=_has_long_integers(texts),
     )
@@ -235,13 +242,16 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         numbers=numbers,
         is_identifier=identifier,
         is_year=not identifier and _has_years(name, texts, is_label),
-        is_boolean=sum(texts.values()) > 1 and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
+        is_boolean=len(texts) <= MOST_SPELLINGS
+        and sum(texts.values()) > 1
+        and any({t.lower() for t in texts} <= pair for pair in _BOOLEANS),
         is_month=_has_months(texts),
         is_compact_date=bool(texts) and bool(_DATE_NAME.search(name)) and all(map(parse_compact_date, texts)),
         is_clock=are_named_clocks(name, texts),
         is_duration=not CLOCK_NAME.search(name) and _has_durations(name, texts),
         bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
         hours_first=_HOURS_FIRST.search(name) is not None,
+        is_of_words=bool(texts) and not any(map(_NUMERIC.fullmatch, texts)),
     )
 
 
@@ -273,6 +283,9 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
 
     Figures with a single colon are so only in a column called by a word for time: they may be scores.
     """
+    together = "\n".join(texts)
+    if ":" not in together and _TIME_WORD.search(together) is None:
+        return False
     plain = [_MARKS.sub("", text) for text in texts if ":" in text or _TIME_WORD.search(text)]
     if not plain or _SCORE_NAME.search(name):
         return False
@@ -339,6 +352,8 @@ def _prints_flags_alone(texts: Iterable[str]) -> bool:
 
 def _has_long_integers(texts: Iterable[str]) -> bool:
     """Whether runs of many digits are numbers: keys are all of one length."""
+    if max(map(len, texts), default=0) <= MOST_PLAIN_DIGITS:
+        return False
     lengths = {len(text) for text in texts if text.isdecimal()}
     return max(lengths, default=0) > MOST_PLAIN_DIGITS and len(lengths) > 1
 
@@ -381,7 +396,7 @@ def _zero_padded(texts: Iterable[str]) -> bool:
     """Digits alone, all of one length, some beginning with zero."""
     texts = list(texts)
     return (
-        any(_ZERO_PADDED.fullmatch(text) for text in texts)
+        any(text[0] == "0" and _ZERO_PADDED.fullmatch(text) for text in texts)
         and len({len(text) for text in texts}) == 1
         and all(text.isdecimal() for text in texts)
     )
@@ -389,9 +404,11 @@ def _zero_padded(texts: Iterable[str]) -> bool:
 
 def _mostly_plain(texts: Iterable[str], marked: re.Pattern[str]) -> bool:
     texts = list(texts)
-    plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
     count = sum(1 for text in texts if marked.fullmatch(text))
-    return 0 < count <= 0.35 * (plain + count)
+    if not count:
+        return False
+    plain = sum(1 for text in texts if _NUMERIC.fullmatch(text))
+    return count <= 0.35 * (plain + count)
 
 
 def _marks_large_numbers(texts: Iterable[str]) -> bool:
@@ -404,23 +421,47 @@ def _has_letter_marks(texts: Iterable[str]) -> bool:
     """Few letters after numbers, where most are bare and have decimals (``12.3E`` among ``10.1``)."""
     texts = list(texts)
     letters = {match[1] for match in map(_LETTER_MARK.fullmatch, texts) if match}
+    if not 0 < len(letters) <= 3:
+        return False
     decimals = sum(1 for text in texts if _NUMERIC.fullmatch(text) and ("." in text or "," in text))
-    return 0 < len(letters) <= 3 and _mostly_plain(texts, _LETTER_MARK) and decimals > 0.4 * len(texts)
+    return _mostly_plain(texts, _LETTER_MARK) and decimals > 0.4 * len(texts)
 
 
 def _decimal_comma(texts: Iterable[str]) -> bool | None:
     """Whether the comma is the decimal sign; None where no cell tells."""
     commas = points = 0
     for text in texts:
-        if len(text) <= 30:
+        if len(text) <= 30 and ("," in text or "." in text):
             commas += _COMMA_DECIMAL.search(text) is not None and not text[:1].isalpha()
             points += _POINT_DECIMAL.search(text) is not None or _LISTED.search(text) is not None
-    return commas > points if commas or points else None
+    if commas or points:
+        return commas > points
+    return True if _groups_with_points(texts) else None
+
+
+def _groups_with_points(texts: Iterable[str]) -> bool:
+    """Whether points part thousands: ``1.200`` beside ``900``, where a number of three decimals is ``900.000``.
+
+    Some number must end in a zero that no decimal needs, and none may be a whole one from a thousand on.
+    """
+    grouped = [text for text in texts if "." in text and _POINT_GROUPS.fullmatch(text)]
+    if not grouped:
+        return False
+    whole = [text for text in texts if _WHOLE.fullmatch(text)]
+    others = any(
+        "." in text for text in texts if not _POINT_GROUPS.fullmatch(text) and _NUMERIC.fullmatch(text)
+    )
+    if not whole or others:
+        return False
+    return any(text.rstrip(" €$£%").endswith("0") for text in grouped) and all(
+        len(match[1]) <= 3 for text in whole if (match := _WHOLE.fullmatch(text))
+    )
 
 
 def _date_order(texts: Iterable[str]) -> Order | None:
     """Which of day and month stands first; None where no cell tells."""
-    pairs = [pair for pair in map(figures_of, texts) if pair]
+    short = (text for text in texts if 5 < len(text) < 11 and text[0].isdigit())
+    pairs = [pair for pair in map(figures_of, short) if pair]
     if any(first > 12 for first, _ in pairs):
         return Order.DAY_FIRST
     return Order.MONTH_FIRST if any(second > 12 for _, second in pairs) else None
@@ -519,7 +560,7 @@ def _type_other(
         stripped = text.strip()
         if (
             not stripped
-            or stripped in MISSING_MARKERS
+            or (stripped in MISSING_MARKERS and not (stripped == "%" and style.is_of_words))
             or (style.numbers.letter_marks and _FLAG_ALONE.fullmatch(stripped))
         ):
             return _MISSING

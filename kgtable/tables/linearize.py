@@ -17,6 +17,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from kgtable.tables.model import Context, Row, Table
+from kgtable.values.unit_phrases import parse_unit_text
 
 
 def headings(table: Table) -> Row:
@@ -127,9 +128,11 @@ def as_text(table: Table, unit_of: UnitOf = no_unit) -> str:
     """Each row as its label with one ``- has heading: value`` line a cell, under its group.
 
     A group row that carries values of its own is written under its parent's heading first; a group
-    without values appears as heading only. Nested groups are named by their whole path.
+    without values appears as heading only. Nested groups are named by their whole path. A corner
+    that states a unit stands in the first line, unless units follow the values.
     """
-    lines: list[str] = []
+    corner = decoded(table.structure.corner.strip())
+    lines = [f"{corner}:"] if unit_of is no_unit and parse_unit_text(corner) else []
     current: str | None = None
     for index, row in body_rows(table):
         facts = list(_facts(table, index, row, unit_of))

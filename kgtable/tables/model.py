@@ -169,7 +169,7 @@ class LayoutDecision:
 
     `header` are the header rows (empty: there are none), `label_column` a column by its letters or its
     name, `aside` the rows that are no data, `title` the table's title. `place` says where the decision
-    stands, for messages.
+    stands, for messages; `notes` are those of `aside` that are decided as notes.
     """
 
     header: tuple[int, ...] | None = None
@@ -177,6 +177,7 @@ class LayoutDecision:
     aside: tuple[int, ...] = ()
     title: str | None = None
     place: str = "the mapping"
+    notes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

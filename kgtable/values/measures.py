@@ -58,7 +58,7 @@ _PER_SHARE = re.compile(
     re.IGNORECASE,
 )
 _NO_PER_SHARE = re.compile(
-    r"\b(?:total|aggregate|intrinsic|proceeds|expense|number of|shares used|denominator|computing"
+    r"\b(?:total|aggregate|intrinsic|proceeds|expense|number of|shares used|numerator|denominator|computing"
     r"|calculation)\b",
     re.IGNORECASE,
 )
@@ -69,8 +69,10 @@ _SHARES = re.compile(
     r"|options)\b(?!.*(?:price|value)).*"
     r"|(?:\w+[ ,-]+){0,6}?shares (?:outstanding|used|authori[sz]ed|issued|in issue|granted"
     r"|repurchased|purchased|vested|forfeited|held|available|underlying)\b(?!.*(?:price|value|cost)).*"
-    r"|(?:(?:common|ordinary|preferred|treasury|diluted|basic|restricted|class [abc]|of) )*(?:shares"
+    r"|(?:(?:common|ordinary|preferred|treasury|diluted|dilutive|basic|restricted|participating|vested"
+    r"|unvested|class [abc]|of) )*(?:shares"
     r"|stock options|options|rsus|psus|restricted stock units|stock awards|share awards)(?: data)?"
+    r"(?:,? (?:at|as of) (?:the )?(?:beginning|start|end|close|year|period|\d).*)?"
     r"|denominator.*",
     re.IGNORECASE,
 )
@@ -109,7 +111,7 @@ _ORDINAL = re.compile(r"#|№|rank(?:ing)?|rk\.?|seed", re.IGNORECASE)
 _YEAR = re.compile(r"(?:fiscal |financial |calendar |tax )?year(?: of expiry)?", re.IGNORECASE)
 _LIKELY = re.compile(
     r"%|cent|pct|#|№|\brank|\brk|\bseed|\brat|year|yield|volatil|return|\bper\b|\beps\b|price|fair value|share|option|unit|award"  # noqa: E501
-    r"|warrant|[rp]su|\bads|denominator|number|\bnos?\b|\bcount|quantity|qty|multiple|times|\(x\)|book|cover"
+    r"|warrant|weighted|[rp]su|\bads|denominator|number|\bnos?\b|\bcount|quantity|qty|multiple|times|\(x\)|book|cover"
     r"|month|days|hours|weeks|\blife|lives|\bterm|maturity|duration",
     re.IGNORECASE,
 )
@@ -124,7 +126,7 @@ _UNITS_OF_TIME = (
     ("hour", "HR"),
 )
 _DENOMINATOR = re.compile(
-    r"\bper[ -](?:(?:common|ordinary|diluted|basic|adjusted|equity|preferred) )*([a-z]+(?: foot"
+    r"\bper[ -](?:(?:common|ordinary|diluted|basic|adjusted|equity|preferred) )*([a-z]+[²³]?(?: foot"
     r"| metre| meter| mile| ton| ounce)?)",
     re.IGNORECASE,
 )
@@ -204,6 +206,7 @@ def denominator(name: str) -> str | None:
     >>> denominator("Earnings per common share"), denominator("EPS"), denominator("Revenue")
     ('share', 'share', None)
     """
+    name = name if " " in name else name.replace("_", " ")
     if "per" in name.lower() and (match := _DENOMINATOR.search(name)):
         word = match[1].lower()
         return None if word in _NO_DENOMINATOR else word.removesuffix("s") if word == "shares" else word

@@ -52,6 +52,8 @@ _MONTH_SHORT = re.compile(
 )
 _ISO_MONTH = re.compile(r"(?<![\w./-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w./-])")
 _YEAR_FOUND = re.compile(rf"(?<![\w.,$€£/–-])(?P<year>{_YEAR})(?![\w,%]|[./–-]\d)")
+_MARKED_YEAR = re.compile(rf"(?P<year>{_YEAR}) ?[AEFBPaefbp](?![\w.,/-])")
+"""A year that is actual, estimated, a forecast, a budget or a plan, at the start of a header: ``2024E``."""
 _LENGTH = re.compile(
     r"(?<!\w)(?P<length>years?|(?:three|six|nine|twelve|3|6|9|12)[ -]months?|quarters?|(?:thirteen"
     r"|twenty-six|thirty-nine|fifty-two|13|26|39|52|53)[ -]weeks?)(?: period)?s? end(?:ed|ing)",
@@ -98,8 +100,8 @@ def find_period(text: str) -> str | None:
     ('P1Y/2019-09-30', '2019-12-31')
     >>> find_period("2019 (restated)"), find_period("Q3 2020 revenue"), find_period("Revenue")
     ('2019', '2020-Q3', None)
-    >>> find_period("units_2023")
-    '2023'
+    >>> find_period("units_2023"), find_period("2024E")
+    ('2023', '2024')
     """
     if len(text) > LONGEST or not _LIKELY.search(text):
         return None
@@ -122,6 +124,8 @@ def find_period(text: str) -> str | None:
             return span.lexical
     if match := _ISO_MONTH.search(plain):
         return match[0]
+    if match := _MARKED_YEAR.match(plain):
+        return match["year"]
     years = [match["year"] for match in _YEAR_FOUND.finditer(plain)]
     return years[0] if len(set(years)) == 1 else None
 
@@ -251,6 +255,11 @@ def is_temporal(path: Sequence[str]) -> bool:
     >>> is_temporal(["2019", "£m"]), is_temporal(["2019", "Revenue"]), is_temporal(["Year"])
     (True, False, False)
     """
+    return _is_temporal(tuple(path))
+
+
+@lru_cache(maxsize=8_192)
+def _is_temporal(path: tuple[str, ...]) -> bool:
     parts = [without_marks(part) for part in path if part.strip() and not _is_unit(part)]
     text = " ".join(parts)
     if len(text) > 200:

@@ -165,6 +165,20 @@ def _jsonable(value: object) -> object:
     return value_text(value)
 
 
+_ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+_NOT_IN_XML = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def workbook_text(text: str) -> str:
+    """The text as a cell of an .xlsx holds it: what XML cannot hold is written as its code.
+
+    >>> workbook_text("a\x07b"), workbook_text("_x0041_")
+    ('a_x0007_b', '_x005F_x0041_')
+    """
+    text = _ESCAPE_LIKE.sub("_x005F_", text)
+    return _NOT_IN_XML.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
+
+
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"[-+]?(?:[0-9][0-9,. ]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?\s?%?")
 

@@ -23,15 +23,17 @@ _LENGTHS = (
     "height|length|width|depth|distance|elevation|altitude|diameter|radius|draft|beam|prominence|thickness|peak|mark"
     "|throw|jump|reach|span|size|relief|sea level|long|tall|high|wide|deep|level|result|best|position"
 )
-_VOLUMES = "volume|capacity|engine|displacement|tank|consumption|luggage|boot"
-_MASSES = "weight|mass|tonnage|production|displacement|load|capacity|output|emissions|catch|yield|harvest|co2"
+_VOLUMES = r"volume|\bvol\b|capacity|engine|displacement|tank|consumption|luggage|boot"
+_MASSES = (
+    "weight|mass|tonnage|production|displacement|load|capacity|output|emissions|catch|yield|harvest|co[2₂]"
+)
 _LOADS = "cargo|freight|waste|recycl|crop|haul|ore\\b|grain|coal|shipped|handled|sold|stock|quantity"
 _BORNE_OUT_BY = {
     "m": _LENGTHS,
     "g": "weight|mass|protein|fat|sugar|carb|fib|sodium|salt|serving|amount",
     "t": f"{_MASSES}|{_LOADS}",
-    "s": r"time|duration|period|interval|latency|delay|half-life|lap|\d ?[-–] ?\d+ ?(?:km/h|kph|mph)|\d k?m\s*$",
-    "h": "time|duration|hours|half-life|endurance|worked|overtime|charging",
+    "s": r"time|dur(?:ation)?\b|period|interval|latency|delay|half-life|lap|\d ?[-–] ?\d+ ?(?:km/h|kph|mph)|\d k?m\s*$",
+    "h": r"time|dur(?:ation)?\b|hours|half-life|endurance|worked|overtime|charging",
     "l": _VOLUMES,
     "L": _VOLUMES,
     "W": "power|output|tdp|watt|erp|consumption",
@@ -41,7 +43,7 @@ _BORNE_OUT_BY = {
     "N": "force|thrust|load",
     "J": "energy|heat|work",
     "in": "height|length|width|depth|diameter|rain|snow|precipitation|size|thickness|wheel|calib|bore|stroke",
-    "min": r"time|duration|length|minutes|interval|played|running"
+    "min": r"time|dur(?:ation)?\b|length|minutes|interval|played|running"
     r"|\b(?:break|delay|wait|walk|drive|ride|journey|trip|commut|pause)",
     "nm": "wavelength|process|node|size|length|range|distance",
 }
@@ -78,6 +80,7 @@ def _unit_words() -> frozenset[str]:
         *CENTS,
         *BASIS_POINTS,
         *_BORNE_OUT_BY,
+        *(f"{scale}{unit}" for scale in _ROMAN_SCALES for unit in _FUELS),
     ]
     texts += [unit.label for unit in units().values()]
     words = {word for text in texts for word in _WORD.findall(text.lower())}
@@ -136,6 +139,12 @@ _PEOPLE_OR_MONEY = re.compile(
     re.IGNORECASE,
 )
 _NEED_MORE_LETTERS = frozenset({"mil", "mm", "cr"})
+
+
+_FUEL = re.compile(r"(?P<scale>mm|[mbt])(?P<unit>boe|cfe?|btu|bbls?)")
+_FUELS = {"boe": "NUM", "cfe": "NUM", "cf": "FT3", "btu": "BTU_IT", "bbl": "BBL", "bbls": "BBL"}
+_ROMAN_SCALES = {"m": 3, "mm": 6, "b": 9, "t": 12}
+"""In units of oil and gas an m is the Roman thousand: ``MMbbl`` are million barrels, ``Mcf`` thousand cubic feet."""
 
 
 class Clause(NamedTuple):
@@ -222,6 +231,8 @@ class _Reader:
             self.scale = _LETTERS_OF_MONEY[(prefixed["before"] or prefixed["after"]).lower()]
         elif lowered.startswith("in") and lowered[2:] in PLAIN_SCALES:  # "inmillions", where a space was lost
             self.scale = PLAIN_SCALES[lowered[2:]]
+        elif match := _FUEL.fullmatch(lowered):
+            self.unit, self.scale = _FUELS[match["unit"]], _ROMAN_SCALES[match["scale"]]
         elif lowered not in _GLUE:
             self.rest.append(word)
 

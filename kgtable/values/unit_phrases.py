@@ -23,7 +23,7 @@ from kgtable.values.unit_clauses import (
     parse_clause,
     unit_of_symbol,
 )
-from kgtable.values.units import find_header_unit, printed_spellings, units
+from kgtable.values.units import find_header_unit, find_unit, printed_spellings, units
 
 LONGEST_PHRASE = 160
 
@@ -57,7 +57,7 @@ _EXCEPTION = re.compile(
 )
 _PER_SHARE = re.compile(r"\bper[ -](?:\w+ ){0,2}?(?:shares?|units?|ads|item)\b|per-share", re.IGNORECASE)
 _SEGMENTS = re.compile(r"\(([^()]{1,120})\)|\[([^\[\]]{1,120})\]")
-_TRAILING_SIGN = re.compile(r"(?<=[\d)] )(?:(?:US|A|C|HK|S|NZ)?[$€£¥]|%)$")
+_TRAILING_SIGN = re.compile(r"(?<=[\w).] )(?:US|A|C|HK|S|NZ)?[$€£¥]$|(?<=[\d)] )%$")
 _ABOUT_SHARES = re.compile(
     r"\W*(?:number of )?(?:shares?|units|options)\b(?: amounts?| data| counts?| numbers)?", re.IGNORECASE
 )
@@ -106,6 +106,11 @@ _HUNDREDTHS_INSIDE = re.compile(r"\b(?:cents|pence)(?= per\b)", re.IGNORECASE)
 _UNIT_OF_ACTION = re.compile(r"([A-Za-z]?[a-z]{3,}s) (?:(?!ended)[a-z]{2,}ed|sold|flown|driven|burnt)\b")
 """A header that counts units of measure: "Gallons hedged", "Hours worked"."""
 _AFTER = re.compile(r"(?:,| in| -| –| —|:)\s+([^,:()]{1,60})$")
+
+_UNITS_WITHOUT_A_NAME = frozenset(["mpg", "mpge", "mi/gal"])
+"""Units that QUDT has none for; what stands behind them in brackets says of which kind they are."""
+_LOWER_INSIDE = re.compile(r" in ([a-z]{3,6})(?= (?:for|during|at|as of|by|per) |$)")
+"""A symbol in a text without capitals: "generation in gwh for the year"."""
 
 
 @lru_cache(maxsize=16_384)
@@ -167,6 +172,8 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     if "(" in text and (unit := converted_unit(text)):
         return UnitPhrase(unit)
     outside = _SEGMENTS.sub(" ", text)
+    if outside.strip().lower() in _UNITS_WITHOUT_A_NAME:
+        return None
     for match in reversed(list(_SEGMENTS.finditer(text))):
         if phrase := parse_unit_phrase(match[1] or match[2], outside):
             return phrase
@@ -183,6 +190,8 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     if phrase := _trailing_unit(outside):
         return phrase
     if (leading_noun := _UNIT_OF_ACTION.match(outside)) and (unit := find_header_unit(leading_noun[1])):
+        return UnitPhrase(unit)
+    if (lower := _LOWER_INSIDE.search(outside)) and (unit := _symbols_in_lower_case().get(lower[1])):
         return UnitPhrase(unit)
     after = _AFTER.search(outside.strip())
     if after is None or (" in" not in after[0] and is_bare_scale(after[1])):
@@ -276,10 +285,29 @@ def _snake_case(text: str) -> UnitPhrase | None:
     return None
 
 
+_CLEAR_NAMES = {"ft": "depth|height|length|width|elevation|altitude|distance", "hr": "time|duration"}
+"""Names beside which a symbol is a unit that elsewhere is likelier something else."""
+
+
+_SCALES_OF_CODES = frozenset(["k", "m", "mn", "mm", "mio", "bn"])
+
+
+def _is_plain_symbol(word: str) -> bool:
+    return word.lower() == "g" or (len(word) > 1 and word.lower() in _symbols_in_lower_case())
+
+
 def _snake_unit(words: Sequence[str], name: str) -> UnitPhrase | None:
     if len(words) == 1:
         word = words[0]
         lowered = word.lower()
+        if name.lower().endswith((" per", " p")):  # "price_per_kg" names what a value is per
+            return None
+        if (
+            (before := name.rsplit(" ", 1)[-1]) != name
+            and _is_plain_symbol(before)
+            and _is_plain_symbol(word)
+        ):
+            return None  # a compound unit that is not known, rather than its last part
         if lowered in _TEMPERATURES and re.search(r"temp|therm", name, re.IGNORECASE):
             return UnitPhrase(_TEMPERATURES[lowered])
         if word.upper() in COMMON_CODES:
@@ -287,7 +315,8 @@ def _snake_unit(words: Sequence[str], name: str) -> UnitPhrase | None:
         if lowered in BASIS_POINTS or lowered in {"pct", "percent", "perc"}:
             return parse_unit_phrase(lowered)
         if word in NO_TRAILING_UNITS:
-            return None
+            clear = re.search(_CLEAR_NAMES.get(word, r"(?!)"), name, re.IGNORECASE)
+            return UnitPhrase(find_header_unit(word)) if clear and find_header_unit(word) else None
         if needs_support(word) or len(word) == 1:
             unit = unit_of_symbol(word, name) or (
                 unit_of_symbol(word.upper(), name) if len(word) == 1 else None
@@ -299,8 +328,16 @@ def _snake_unit(words: Sequence[str], name: str) -> UnitPhrase | None:
         return parse_unit_phrase(" ".join(words), name)
     if words[0].upper() in COMMON_CODES:
         return parse_unit_phrase(" ".join((words[0].upper(), *words[1:])), name)
-    joined = "/".join(word for word in words if word != "per")
+    if words[-1].upper() in COMMON_CODES and words[0].lower() in _SCALES_OF_CODES and len(words) == 2:
+        return parse_unit_phrase(f"{words[-1].upper()} {words[0].lower()}", name)
+    if words[0] == "per":
+        return None
+    parts = [word for word in words if word != "per"]
+    joined = "/".join(parts)
     unit = find_header_unit(joined) if len(words) == 2 or "per" in words else None
+    if unit is None and len(parts) == 2 and all(map(_is_plain_symbol, parts)):
+        found = find_unit(joined)
+        unit = found.name if found else None
     return UnitPhrase(unit) if unit else None
 
 

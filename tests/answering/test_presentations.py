@@ -10,8 +10,11 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS, SubTable, presentation
 from kgtable.answering.prompting import PromptSetting, estimate_tokens, make_context
+from kgtable.answering.table_sources import MemoryTables
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.retrieval.result import Retrieval, ScoredTable
+from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
+from kgtable.tables.layout.detect import make_table
+from kgtable.tables.model import Context, Grid, Source
 from tests.answering.sample import SOURCE, evidence, retrieval, triple
 
 FOUND = Retrieval("How many ships?", (), (ScoredTable("ports", 2.0), ScoredTable("accounts", 1.0)))
@@ -204,3 +207,21 @@ def test_no_cell_can_break_out_of_its_line() -> None:
 
 def test_nothing_retrieved_shows_nothing() -> None:
     assert SubTable().render((), evidence()) == ""
+
+
+@pytest.mark.parametrize("name", list(PRESENTATIONS))
+def test_every_presentation_holds_the_corner_and_what_stands_around_the_table(name: str) -> None:
+    rows = (("&euro; thousands", "2022", "2023"), ("R&amp;D", "12", "13"), ("Sales", "120", "130"))
+    context = Context("A title", ("A heading",), "A caption", ("A text before.",), ("A text after.",))
+    whole = make_table(Grid("income", Source("income.csv"), rows, 3, context))
+    source = MemoryTables([whole], {"income": {}})
+    cell = ScoredTriple(
+        table="income", row=2, column=2, subject="Sales", predicate="in2023", object="130", value="130000",
+        unit="CCY_EUR", scale="T", group=None, cell=source.cell_iri("income", 2, 2), score=1.0,
+    )  # fmt: skip
+    found = Retrieval("Sales?", (cell,), (ScoredTable("income", 1.0),))
+    text = make_context(Evidence(found, source), presentation(name), 10_000).text
+    for told in ("A heading", "A caption", "A text before.", "A text after.", "Sales", "130"):
+        assert told in text, told
+    assert "€ thousands" in text or "130 (EUR thousand)" in text
+    assert "&euro;" not in text

@@ -82,8 +82,17 @@ def test_an_id_wins_over_a_pattern() -> None:
             "decisions.csv, line 2, column 'header rows': 'one' are no rows",
         ),
         (("sales", "", "", "", "", "", "quux", ""), "column 'unit': 'quux' is not a unit"),
-        (("sales", "99", "", "", "", "", "", ""), "decisions.csv, line 2: table 'sales' has no row 99"),
+        (
+            ("sales", "99", "", "", "", "", "", ""),
+            "decisions.csv, line 2, column 'header rows': table 'sales' has no row 99",
+        ),
         (("sales", "2", "regon", "", "", "", "", ""), "has no column 'regon'. Did you mean region?"),
+        (
+            ("sales", "2", "regon", "", "", "", "", ""),
+            "decisions.csv, line 2, column 'label column': table 'sales' has no column",
+        ),
+        (("sales", "2", "", "9", "", "", "", ""), "line 2, column 'skip rows': table 'sales' has no row 9"),
+        (("sales", "2", "", "", "7", "", "", ""), "line 2, column 'note rows': table 'sales' has no row 7"),
         (("", "2", "", "", "", "", "", ""), "there is no table"),
     ],
 )
@@ -106,4 +115,46 @@ def test_names_that_match_nothing_are_told_with_the_nearest(tmp_path: Path) -> N
         "The mapping names a table 'sale' that is not there. Did you mean 'sales'?",
         "The mapping names a column 'Revenu' that no table has. Did you mean 'Revenue'?",
         "The mapping names a table 'stok*' that is not there. Did you mean 'stock'?",
+    )
+
+
+@pytest.mark.parametrize(
+    ("first_line", "message"),
+    [
+        (
+            "table,header rows,label colum",
+            "a mapping has no column 'label colum'. Did you mean 'label column'?",
+        ),
+        ("table,heder rows", "a mapping has no column 'heder rows'. Did you mean 'header rows'?"),
+        ("tabel,header rows", "a mapping has no column 'tabel'. Did you mean 'table'?"),
+        ("column name,predicate,units", "a mapping has no column 'units'. Did you mean 'unit'?"),
+    ],
+)
+def test_a_misspelt_column_of_the_mapping_is_refused(tmp_path: Path, first_line: str, message: str) -> None:
+    folder = folder_of(tmp_path, sales=SALES)
+    mapping = tmp_path / "decisions.csv"
+    mapping.write_text(f"{first_line}\nsales,2,A\n")
+    with pytest.raises(MappingError) as raised:
+        kgtable.build(folder, tmp_path / "kg", embedding="none", mapping=mapping)
+    assert message in str(raised.value)
+
+
+def test_columns_of_ones_own_may_stand_in_a_mapping(tmp_path: Path) -> None:
+    mapping = tmp_path / "decisions.csv"
+    mapping.write_text("table,header rows,decided by\nsales,2,Mira\n")
+    kg = kgtable.build(folder_of(tmp_path, sales=SALES), tmp_path / "kg", embedding="none", mapping=mapping)
+    assert kg.tables["sales"].table.structure.header == (1,)
+
+
+def test_the_sheet_of_tables_is_named_where_a_decision_in_it_is_wrong(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, sales=SALES)
+    kgtable.build(folder, tmp_path / "kg", embedding="none").close()
+    path = tmp_path / "kg" / "ontology.xlsx"
+    book = openpyxl.load_workbook(path)
+    book["tables"].append(["sales", "9"])
+    book.save(path)
+    with pytest.raises(MappingError) as raised:
+        kgtable.build(folder, tmp_path / "kg", embedding="none")
+    assert "ontology.xlsx, sheet 'tables', line 2, column 'header rows': table 'sales' has no row 9" in str(
+        raised.value
     )

@@ -155,6 +155,7 @@ def _cases() -> Iterator[Case]:
     yield from _formats()
     yield from _values()
     yield from _known_misses()
+    yield from _nasty()
 
 
 def _scale_words() -> Iterator[Case]:
@@ -875,6 +876,186 @@ def _known_misses() -> Iterator[Case]:
         "Event,Time\n200 m,39.998\n500 m,1:47.066\n1000 m,4:11.388 WR\n5000 m,22:19.816\n",
         B2="PT39.998S",
         B4="PT4M11.388S",
+    )
+    yield _case(
+        "scale: what adds up to a number of shares",
+        "a.csv",
+        "Item,2022,2023\nNet income,$ 1887.8,$ 1236.4\nBasic shares outstanding,442319,439606\n"
+        "Dilutive securities,3201,3354\nDiluted shares outstanding,445520,442960\n",
+        '{"pre_text": ["(amounts in millions, shares in thousands)"]}',
+        B2="1887800000 CCY_USD M @2022",
+        B4="3201000 NUM T @2022",
+        C5="442960000 NUM T @2023",
+    )
+    yield _case(
+        "unit: what adds up to a number of staff",
+        "a.csv",
+        "EUR,2022,2023\nNumber of employees on 1 January,1612,1655\nHired,143,60\nLeft,(100),(65)\n"
+        "Number of employees on 31 December,1655,1650\nWages,51000,52000\n",
+        B2="1612 NUM @2022",
+        B4="-100 NUM @2022",
+        B6="51000 CCY_EUR @2022",
+    )
+    yield _case(
+        "unit: what does not add up is no count",
+        "a.csv",
+        "EUR,2022,2023\nNumber of employees on 1 January,1612,1655\nBonuses,1434,6023\nFines,1100,6512\n"
+        "Number of employees on 31 December,1655,1650\n",
+        B3="1434 CCY_EUR @2022",
+    )
+    yield _case(
+        "scale: the numerator of what is per share, and shares that take part",
+        "a.csv",
+        "Item,2022,2023\nNumerator of earnings per share:,,\nIncome,$ 31.5,$ 155.6\n"
+        "Participating shares at end of year:,,\nCommon stock,44.8,44.3\nPreferred stock,2.1,4.9\n",
+        '{"pre_text": ["(in millions, except per share amounts):"]}',
+        B3="31500000 CCY_USD M @2022",
+        B5="44800000 NUM M @2022",
+    )
+
+
+def _nasty() -> Iterator[Case]:
+    """Variants that came up when each kind was tried in other formats and spellings."""
+    yield _case(
+        "format: points of thousands beside whole numbers",
+        "a.csv",
+        "Ort;2023 T€;2024 T€\nUlm;1.200;1.300\nKiel;900;1.000\n",
+        B2="1200000 CCY_EUR T @2023",
+        C3="1000000 CCY_EUR T @2024",
+    )
+    yield _case(
+        "format: points of decimals beside whole numbers",
+        "a.csv",
+        "Item,Weight (kg)\nPlum,1.234\nPear,900\nFig,0.250\n",
+        B2="1.234 KiloGM",
+    )
+    yield _case(
+        "header: years that are estimates",
+        "a.csv",
+        "Item,2023A,2024e,2025F in EUR\nSales,12,13,14\nCosts,8,9,10\n",
+        B2="12 CCY_EUR @2023",
+        C2="13 CCY_EUR @2024",
+        D3="10 CCY_EUR @2025",
+    )
+    yield _case(
+        "header: above few small numbers and many notes",
+        "a.csv",
+        "Item,2022,2023\nA,1,2\nB†,2,3\n† restated\n\nSource: us\nLast updated: 2024-01-01\nContact: a@b.c\n",
+        header=1,
+        members="A | B†",
+        C3="3 UNITLESS @2023",
+    )
+    yield _case(
+        "notes: plain marks that cells have",
+        "a.csv",
+        "Energy,2022,2023\nWind¹,12,14\nSun (2),8,9*\nHydro a),5,6\nGas [3],7,8\n¹ onshore only\n(2) rooftop\n"
+        "a) without pumped storage\n[3] with biogas\n* estimate\n",
+        members="Wind¹ | Sun (2) | Hydro a) | Gas [3]",
+        C3="9 UNITLESS @2023",
+    )
+    yield _case(
+        "notes: a letter that no cell has is a label",
+        "a.csv",
+        "Course,2022,2023\nFirst,12,14\nSecond,8,9\na) written,,\nb) spoken,,\nThird,1,2\n",
+        members="First | Second | Third",
+        header=1,
+    )
+    yield _case(
+        "notes: raised marks in HTML join no number",
+        "a.html",
+        "<table><tr><th>Peak</th><th>Height (m)</th><th>Area (10<sup>3</sup> m<sup>2</sup>)</th></tr>"
+        "<tr><td>Eiger<sup>a</sup></td><td>3967</td><td>5</td></tr>"
+        "<tr><td>Mönch</td><td>4110<sup><a href='#n1'>1</a></sup></td><td>6</td></tr></table>",
+        B3="4110 M",
+        C2="5000 M2 T",
+    )
+    yield _case(
+        "number: fractions and ordinals in HTML",
+        "a.html",
+        "<table><tr><th>Place</th><th>Miles</th></tr><tr><td>1<sup>st</sup></td><td>3<sup>1</sup>/<sub>2</sub></td></tr>"
+        "<tr><td>2<sup>nd</sup></td><td>4</td></tr></table>",
+        members="1st | 2nd",
+        B2="3.5 MI",
+    )
+    yield _case(
+        "unit: snake_case of compounds and denominators",
+        "a.csv",
+        "item,price_per_kg,co2_g_km,rev_m_usd,depth_ft,speed_m_s,vol_l,dur_min\nA,1,2,3,4,5,6,7\nB,2,3,4,5,6,7,8\n",
+        B2="1 UNITLESS",
+        C2="2 GM-PER-KiloM",
+        D2="3000000 CCY_USD M",
+        E2="4 FT",
+        F2="5 M-PER-SEC",
+        G2="6 L",
+        H2="7 MIN",
+    )
+    yield _case(
+        "unit: a sign behind a word",
+        "a.csv",
+        "Artikel,Preis €,Price per m² (€)\nA,3.5,12\nB,4,13\n",
+        B2="3.5 CCY_EUR",
+        C2="12 CCY_EUR /m²",
+    )
+    yield _case(
+        "unit: a column of units with scales",
+        "a.csv",
+        "Indicator,Value,Unit\nGDP,500,USD billion\nPeople,83,million persons\nArea,357,1000 km²\nShare,8,%\n",
+        B2="500000000000 CCY_USD B",
+        B3="83000000 NUM M",
+        B4="357000 KiloM2 T",
+        B5="8 PERCENT",
+        C5="'%'",
+    )
+    yield _case(
+        "unit: a unit beside the value within a record",
+        "a.json",
+        '[{"name": "A", "weight": {"value": 5, "unit": "kg"}}, {"name": "B", "weight": {"value": 6, "unit": "g"}}]',
+        B2="5 KiloGM",
+        B3="6 GM",
+    )
+    yield _case(
+        "unit: a title that bears out its letter",
+        "a.csv",
+        "Harvest (t),\nFruit,2022\nPlum,5\nPear,6\n",
+        B3="5 TONNE @2022",
+    )
+    yield _case(
+        "unit: a line above the table",
+        "a.md",
+        "**Output in GWh**\n\n| Plant | 2022 |\n|---|---|\n| A | 12 |\n| B | 13 |\n",
+        B2="12 GigaW-HR @2022",
+    )
+    yield _case(
+        "unit: the end of the text above the table",
+        "a.csv",
+        "Segment,Buildings,Machines\nPlates,31,21\nParts,29,17\n",
+        '{"pre_text": ["Lives of assets are as follows (numbers in years):"]}',
+        B2="31 YR",
+    )
+    yield _case(
+        "unit: oil and gas count in Roman thousands",
+        "a.csv",
+        "Place,Oil (MMbbl),Gas (Mcf),Total (MBOE)\nShore,12,626,140\nSea,8,68,20\n",
+        B2="12000000 BBL M",
+        C2="626000 FT3 T",
+        D2="140000 NUM T",
+    )
+    yield _case(
+        "tables: the caption of one is not the other's",
+        "a.csv",
+        "Budget (EUR thousand),,\nItem,Plan,Actual\nRent,12,13\nPay,50,52\n,,\nHeadcount,,\nTeam,Plan,Actual\n"
+        "Shop,3,4\nOffice,5,5\n",
+        tables=2,
+        B3="12000 CCY_EUR T",
+        **{"1!B8": "3 UNITLESS"},
+    )
+    yield _case(
+        "tables: a title set off holds for all",
+        "a.csv",
+        "Budget (EUR thousand),,\n,,\nNorth,,\nItem,Plan,Actual\nRent,12,13\nPay,50,52\n,,\nSouth,,\n"
+        "Item,Plan,Actual\nRent,3,4\nPay,5,5\n",
+        tables=2,
+        **{"1!B10": "3000 CCY_EUR T"},
     )
 
 

@@ -30,7 +30,7 @@ from kgtable.tables.linearize import (
     label,
     unnamed,
 )
-from kgtable.tables.model import Column, Context, Structure, Table
+from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table
 from tests.graph.support import grid
 from tests.tables.figures import hierarchical, normal, with_header
 
@@ -292,3 +292,16 @@ def test_a_piece_names_the_group_its_rows_belong_to() -> None:
 
 def test_a_table_without_body_is_one_piece() -> None:
     assert len(list(chunks(with_header((("a",),))))) == 1
+
+
+@pytest.mark.parametrize("name", [*TABLE_FORMATS, "heading-table", "heading-pretext-table", "context-table"])
+def test_every_form_of_a_table_holds_the_unit_in_its_corner(name: str) -> None:
+    rows = (("&euro; thousands", "2022", "2023"), ("R&amp;D", "12", "13"), ("Sales", "120", "130"))
+    context = Context(title="Title", heading=("Heading",), caption="Caption", before=("Before",))
+    text = format_table(make_table(Grid("t", Source("t.csv"), rows, 3, context)), name)
+    assert "€ thousands" in text
+    assert ("R&amp;D" if name == "html" else "R&D") in text
+    if "heading" in name or "context" in name:
+        assert "Caption" in text
+    if "pretext" in name or "context" in name:
+        assert "Before" in text

@@ -241,9 +241,10 @@ class Profile:
 def profile_rows(rows: Sequence[Row], width: int) -> Profile:
     """The profile of a table's columns, from the rows that are surely below its header.
 
-    Small tables are judged by their lower half, others by up to 100 rows below the deepest header.
+    Small tables are judged by their lower half, others by up to 100 rows below the deepest header; notes
+    at the end, rows of one text each, are no part of that half.
     """
-    start = min(DEEPEST_HEADER, len(rows) // 2)
+    start = min(DEEPEST_HEADER, _height(rows) // 2)
     numbers, years, others = [0] * width, [0] * width, [0] * width
     for row in rows[start : start + SAMPLE_ROWS]:
         for column, text in enumerate(row):
@@ -258,6 +259,19 @@ def profile_rows(rows: Sequence[Row], width: int) -> Profile:
         column for column in range(width) if 0 < numbers[column] + years[column] >= others[column]
     )
     return Profile(numeric, frozenset(column for column in numeric if years[column] > numbers[column]))
+
+
+def _height(rows: Sequence[Row]) -> int:
+    """How many rows there are without those at the end that are blank or hold one text with letters."""
+    last = len(rows)
+    while last > 2 and _is_aside(rows[last - 1]):
+        last -= 1
+    return last if last > 2 else len(rows)
+
+
+def _is_aside(row: Row) -> bool:
+    texts = [text for text in row if not blank(text)]
+    return not texts or (len(texts) == 1 and any(map(str.isalpha, texts[0])))
 
 
 SHAPE_ROWS = 60

@@ -158,11 +158,15 @@ def make_table(grid: Grid, decision: LayoutDecision | None = None) -> Table:
 def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
     """The structure that a user decided on; what is left open is found below and beside it."""
     rows = len(grid.head)
-    for row in (*(decision.header or ()), *decision.aside):
-        if row >= rows and not grid.streamed:
-            raise MappingError(
-                f"{decision.place}: table {grid.id!r} has no row {row + 1}.", hint=f"Its last row is {rows}."
-            )
+    skipped = tuple(row for row in decision.aside if row not in decision.notes)
+    decided = {"header rows": decision.header or (), "skip rows": skipped, "note rows": decision.notes}
+    for field, indexes in decided.items():
+        for row in indexes:
+            if row >= rows and not grid.streamed:
+                raise MappingError(
+                    f"{decision.place}, column '{field}': table {grid.id!r} has no row {row + 1}.",
+                    hint=f"Its last row is {rows}.",
+                )
     structure = detect_structure(grid)
     if decision.header is None and decision.label_column is None and not decision.aside:
         return structure
@@ -198,6 +202,6 @@ def _decided_column(grid: Grid, structure: Structure, decision: LayoutDecision) 
             return column - 1
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
     raise MappingError(
-        f"{decision.place}: table {grid.id!r} has no column {wanted!r}.",
+        f"{decision.place}, column 'label column': table {grid.id!r} has no column {wanted!r}.",
         hint=f"Did you mean {' or '.join(near)}?" if near else "Give its letter, such as B, or its name.",
     )

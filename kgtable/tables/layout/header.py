@@ -84,7 +84,7 @@ def _blank_lines(rows: Sequence[Row]) -> int:
 
 def filled(row: Row) -> list[int]:
     """The columns of a row that are not blank."""
-    return [column for column, text in enumerate(row) if not blank(text)]
+    return [column for column, text in enumerate(row) if text and not text.isspace()]
 
 
 def is_unit_row(row: Row) -> bool:

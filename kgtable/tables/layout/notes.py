@@ -37,7 +37,14 @@ _OF_WHICH = re.compile(
     r"\W*(?:of which|of that|thereof|hereof|included above|davon|darunter|dont|di cui|waarvan|de los cuales|heraf)\b",
     re.IGNORECASE,
 )
-_MARK = re.compile(rf"{_ROUND}|{_SQUARE}|{_RAISED}$|(?<=[^\W\d_])\d{{1,2}}$")
+_MARK = re.compile(
+    rf"{_ROUND}|{_SQUARE}|{_RAISED}$|(?<=[^\W\d_])\d{{1,2}}$|(?<=[\w)] )(?:\d{{1,2}}|[a-z])\)$"
+)
+_CLOSING_WORD = re.compile(
+    r"\s*(?:contact|e-?mail|url|licen[cs]e|retrieved|accessed|downloaded|published|prepared by|compiled by|author)s?:",
+    re.IGNORECASE,
+)
+"""What a text at the end of a table begins with that says where the table is from."""
 
 
 def _is_sentence(text: str) -> bool:
@@ -56,16 +63,38 @@ def find_footnotes(body: Mapping[int, Row], width: int) -> frozenset[int]:
     if width < 2:
         return frozenset()
     single = {index: text for index, row in body.items() if (text := _only_text(row)) is not None}
+    if not single:
+        return frozenset()
     indexes = [index for index, row in body.items() if filled(row)]
     below_blank = _below_last_blank(body, single)
     for index in reversed(indexes[1:]):
-        if index not in single or not (_is_note(single[index]) or index in below_blank):
+        text = single.get(index)
+        if text is None or not (
+            _is_note(text) or index in below_blank or _explains(text, body, single, bool(found))
+        ):
             break
         found.add(index)
     for index, text in single.items():
         if index not in found and _is_surely_note(text):
             found.add(index)
     return frozenset(found) if len(found) < len(indexes) else frozenset()
+
+
+def _explains(text: str, body: Mapping[int, Row], single: Mapping[int, str], among_notes: bool) -> bool:
+    """Whether a text that begins with a plain mark, "a) onshore", explains one of a cell, or stands above notes."""
+    match = _NOTE_START.match(text)
+    if match is None or not match["plain"]:
+        return False
+    if among_notes and not match["plain"][-1:].isalnum():
+        return True
+    wanted = _plain(match["mark"])
+    return any(
+        _plain(mark[0]) == wanted
+        for index, row in body.items()
+        if index not in single
+        for cell in row
+        for mark in _MARK.finditer(cell[-LONGEST_LABEL:].strip())
+    )
 
 
 def find_parts(body: Mapping[int, Row], label_column: int) -> frozenset[int]:
@@ -144,7 +173,7 @@ def find_marks(
 
 
 def _is_note(text: str) -> bool:
-    if _NOTE_WORD.match(text) or _DEFINITION.fullmatch(text):
+    if _NOTE_WORD.match(text) or _CLOSING_WORD.match(text) or _DEFINITION.fullmatch(text):
         return True
     match = _NOTE_START.match(text)
     if match and not match["plain"]:

@@ -222,7 +222,7 @@ def _part(grid: Grid, area: Area, number: int, areas: Sequence[Area]) -> Grid:
     first = areas[0]
     context = grid.context
     if number and _same_header(grid.head, first, area):
-        above = _texts_above(grid.head, first)
+        above = _shared_texts(grid.head, first, area)
         context = replace(context, heading=(*context.heading, *above))
     return replace(
         grid,
@@ -249,15 +249,22 @@ def _header_of(rows: Sequence[Row], area: Area) -> tuple[str, ...]:
     return next((_stripped(row) for row in _cells(rows, area) if len(filled(row)) > 1), ())
 
 
-def _texts_above(rows: Sequence[Row], area: Area) -> tuple[str, ...]:
-    """The texts that stand alone above the first row of several cells."""
-    found: list[str] = []
-    for row in _cells(rows, area):
-        texts = _stripped(row)
-        if len(texts) > 1:
-            break
-        found.extend(texts)
-    return tuple(found)
+def _shared_texts(rows: Sequence[Row], first: Area, area: Area) -> tuple[str, ...]:
+    """The texts above the first table that hold for another one as well.
+
+    These are all of them where the other has no caption of its own; else those that a blank row sets off.
+    """
+    above = _rows_above(rows, first)
+    if any(map(_stripped, _rows_above(rows, area))):
+        last_blank = max((index for index, row in enumerate(above) if not _stripped(row)), default=0)
+        above = above[:last_blank]
+    return tuple(text for row in above for text in _stripped(row))
+
+
+def _rows_above(rows: Sequence[Row], area: Area) -> list[Row]:
+    """The rows of an area above its first row of several cells."""
+    cells = _cells(rows, area)
+    return cells[: next((index for index, row in enumerate(cells) if len(filled(row)) > 1), 0)]
 
 
 def _within(items: Mapping[Position, _Item], area: Area) -> Mapping[Position, _Item]:

@@ -265,13 +265,22 @@ def adds_up_below(
 ) -> int:
     """How many of the rows right below a row its numbers are the sum of; 0 where they are not."""
     columns = _summed(profile, label_column)
-    here = [_amount(cell_of(rows[index], column)) for column in columns]
+    return count_added(rows[index], (rows[row] for row in below[:LONGEST_SUM]), columns)
+
+
+def count_added(total: Row, rows: Iterable[Row], columns: Sequence[int]) -> int:
+    """How many of `rows`, from the first on and two at least, add up to `total`; 0 where they do not.
+
+    >>> count_added(("All", "30,500"), [("Some", "20,000"), ("More", "10,500"), ("Rest", "7")], [1])
+    2
+    """
+    here = [_amount(cell_of(total, column)) for column in columns]
     if _digits(here) < FEWEST_DIGITS:
         return 0
     running = [Decimal(0)] * len(columns)
-    for count, row in enumerate(below[:LONGEST_SUM], 1):
+    for count, row in enumerate(rows, 1):
         for place, column in enumerate(columns):
-            running[place] += _amount(cell_of(rows[row], column)) or 0
+            running[place] += _amount(cell_of(row, column)) or 0
         if count > 1 and _agree(here, running):
             return count
     return 0

@@ -195,11 +195,33 @@ def _pieces(root: etree._Element) -> Iterator[str]:
             yield _collapsed(child.tail)
         elif child.tag == "br":
             yield "\n" + _collapsed(child.tail)
+        elif child.tag == "sup" and (raised := _raised(child)):
+            yield raised + _collapsed(child.tail)
         else:
             if child.tag in BLOCKS:
                 yield _BLOCK_EDGE
             yield _collapsed(child.text)
             open_elements.append((child, iter(child)))
+
+
+_RAISED = re.compile(r"[-+−]?[0-9]{1,3}|[a-f]")
+_AS_RAISED = str.maketrans("0123456789+-−abcdef", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ᵃᵇᶜᵈᵉᶠ")
+_INSIDE_RAISED = frozenset(["a", "b", "em", "i", "small", "span", "strong"])
+
+
+def _raised(element: etree._Element) -> str:
+    """The raised figures or the letter of a ``<sup>``, so that no mark or exponent joins a number; else nothing.
+
+    The upper figure of a fraction ("1<sup>1</sup>/2") is set apart by a space.
+    """
+    if any(part.tag not in _INSIDE_RAISED or is_hidden(part) for part in element.iterdescendants()):
+        return ""
+    text = "".join(map(str, element.itertext())).strip()
+    if _RAISED.fullmatch(text) is None:
+        return ""
+    if (element.tail or "").lstrip()[:1] in {"/", "⁄"}:
+        return f" {text}"
+    return text.translate(_AS_RAISED)
 
 
 def _collapsed(text: str | None) -> str:
