@@ -191,7 +191,7 @@ class KnowledgeGraph:
         import rdflib
 
         graph = rdflib.Graph()
-        graph.parse(self.generation.path / "ontology.ttl", format="turtle")
+        graph.parse(self.generation.check_part(self.generation.path / "ontology.ttl"), format="turtle")
         return graph
 
     def owl(self, *, accept_equivalents: bool = False) -> owlready2.World:

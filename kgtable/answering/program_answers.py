@@ -32,13 +32,14 @@ COUNTED_CELLS = 100_000
 """Up to how many cells are counted that a program read."""
 
 _KEPT_CELLS = 2_000_000
+"""Cells of the relations that are kept; the tables of one question, which are in memory together, are kept anyhow."""
 
 
 class EvidenceRelations(Mapping[str, Relation]):
     """The tables of a source as relations, decoded when a program first reads them.
 
-    The relations read last are kept, up to a number of cells. May be used from several threads. The
-    source is not kept alive: who reads a table holds it.
+    The relations read last are kept, up to a number of cells or as many as one question reads. May be used
+    from several threads. The source is not kept alive: who reads a table holds it.
     """
 
     def __init__(self, source: TableSource) -> None:
@@ -58,7 +59,7 @@ class EvidenceRelations(Mapping[str, Relation]):
                 raise GraphClosedError("The graph of these tables was closed.", hint="Open it again.")
             found = self._kept[id] = read_relation(source, id)
             self._sizes[id] = len(found) * len(found.columns)
-            while len(self._kept) > 1 and sum(self._sizes.values()) > _KEPT_CELLS:
+            while len(self._kept) > MOST_TABLES and sum(self._sizes.values()) > _KEPT_CELLS:
                 oldest, _ = self._kept.popitem(last=False)
                 del self._sizes[oldest]
             return found

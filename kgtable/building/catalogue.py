@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from kgtable.checksums import PARTS, differing
 from kgtable.errors import GraphVersionError
 from kgtable.graph.terms import Namespaces
 from kgtable.ontology.column_stats import ColumnFact
@@ -243,6 +244,8 @@ class Catalogue:
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """The database of a saved catalogue; what is wrong with it is raised as `GraphVersionError`."""
     try:
+        if differing(path.parent, [path.name], PARTS):
+            raise ValueError("it is not what was written")
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             yield connection

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from kgtable.building.generations import Generation
+from kgtable.checksums import PARTS, differing
 from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import PART_ROWS, ContentRow, TableContent
 from kgtable.graph.table_source import TableReader
@@ -81,7 +82,9 @@ def read_contents(generation: Generation, ids: Sequence[str]) -> Iterator[TableC
 
 
 def contents_state(generation: Generation) -> str | None:
-    """The state that the store had when the contents were written; None where there are none."""
+    """The state that the store had when the contents were written; None where there are none, or they are damaged."""
+    if differing(generation.path, [generation.contents_path.name], PARTS):
+        return None
     try:
         uri = f"{generation.contents_path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True)) as database:

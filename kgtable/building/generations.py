@@ -16,16 +16,23 @@ from pathlib import Path
 from typing import Any
 
 from kgtable.building.catalogue import Catalogue, Changes
-from kgtable.errors import GraphNotFoundError, GraphVersionError
+from kgtable.checksums import PARTS, checksum, checksum_of_json, differing, write_record
+from kgtable.errors import GraphNotFoundError, GraphVersionError, StorageError
 from kgtable.graph.remote.dialects import StoreEndpoint
-from kgtable.graph.store import newest, pointer_of, record_checksums
+from kgtable.graph.store import (
+    copy_store,
+    damage_error,
+    damaged_files,
+    newest,
+    pointer_of,
+    record_checksums,
+)
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import (
     LEASE,
     Lease,
     exclusive_lock,
-    link_tree,
     make_folder,
     remove_unread,
     storage_errors,
@@ -40,6 +47,9 @@ POINTER = "kgtable.json"
 LOCK = ".kgtable.lock"
 LOCK_WAIT = 20.0
 """Seconds that a build waits for another one, or for updates through a server, to end."""
+
+MADE_AGAIN = ("contents.sqlite", "ontology.ttl", "ontology.owl", "report.json")
+"""Parts that a build makes from the store and the catalogue."""
 
 EVALUATION = "evaluation.json"
 """The file in a graph directory with the last evaluation that was reported, which its server shows."""
@@ -63,6 +73,33 @@ class Generation:
         """End the lease, where there is one; a second call does nothing."""
         if self.lease is not None:
             self.lease.release()
+
+    @property
+    def parts(self) -> list[Path]:
+        """Its own files, beside those of the store and the index, that nobody changes after it was made."""
+        marks = (LEASE, PARTS, pointer_of(self.first_store_path).name)
+        return [path for path in sorted(self.path.iterdir()) if path.is_file() and path.name not in marks]
+
+    def record_parts(self) -> None:
+        """Write down the checksums of its parts and of the file that has those of its index. Raises `OSError`."""
+        found = {path.name: checksum(path) for path in self.parts}
+        if (about := self.index_path / "index.json").exists():
+            found[f"{self.index_path.name}/{about.name}"] = checksum(about)
+        write_record(self.path, found, PARTS)
+
+    def damaged_parts(self) -> list[str]:
+        """The names of its parts that are missing or not what was written."""
+        return [name for name in differing(self.path, name=PARTS) if "/" not in name]
+
+    def check_part(self, path: Path) -> Path:
+        """The path of a part. Raises `StorageError` where that is missing or not what was written."""
+        if path.name in self.damaged_parts():
+            raise StorageError(
+                f"{path} is damaged: it is not what was written.",
+                hint="Build the graph again"
+                + ("." if path.name in MADE_AGAIN else " in an empty directory."),
+            )
+        return path
 
     @property
     def store_path(self) -> Path:
@@ -183,6 +220,11 @@ class GraphDirectory:
             ) from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise GraphVersionError(f"{path} was not written by kgtable.", hint="Choose another directory.")
+        if "checksum" in content and content.pop("checksum") != checksum_of_json(content):
+            raise GraphVersionError(
+                f"{path} is damaged: it does not say what was written.",
+                hint="Build the graph again in an empty directory.",
+            )
         if content.get("version") != FORMAT_VERSION:
             raise GraphVersionError(
                 f"The graph in {self.path} has format version {content.get('version')!r}; "
@@ -244,14 +286,17 @@ class GraphDirectory:
     def begin_copy(self, current: Generation) -> Generation:
         """Make a folder for the next generation with a copy of the current one, without its index.
 
-        The store's data files are shared by hard links.
+        The store's data files are shared by hard links. Raises `StorageError`, also where something is damaged.
         """
+        if damaged := damaged_files(current.store_path):
+            raise damage_error(current.store_path, damaged)
+        for name in current.damaged_parts():
+            current.check_part(current.path / name)
         copy = self.begin(current, current.base)
         with storage_errors(copy.path):
-            link_tree(current.store_path, copy.store_path)
-            for entry in sorted(current.path.iterdir()):
-                if entry.is_file() and entry.name not in (LEASE, pointer_of(current.first_store_path).name):
-                    shutil.copyfile(entry, copy.path / entry.name)
+            copy_store(current.store_path, copy.store_path)
+            for entry in current.parts:
+                shutil.copyfile(entry, copy.path / entry.name)
         return copy
 
     def point_to(self, generation: Generation | None, base: str) -> None:
@@ -263,6 +308,7 @@ class GraphDirectory:
         if generation is not None:
             with storage_errors(generation.path):
                 record_checksums(generation.first_store_path)
+                generation.record_parts()
                 sync_tree(generation.path)
                 sync_folder(self.generations_path)
         content = {
@@ -299,6 +345,7 @@ class GraphDirectory:
         return any(not entry.name.startswith(".") for entry in self.path.iterdir())
 
     def _write(self, content: dict[str, Any]) -> None:
+        content = content | {"checksum": checksum_of_json(content)}
         with whole_file(self.path / POINTER) as handle:
             handle.write((json.dumps(content, indent=2) + "\n").encode("utf-8"))
 
@@ -307,8 +354,8 @@ def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, An
     """Counts of files, tables, rows, cells by kind, quads and units, what could not be read or is odd."""
     tables, texts = catalogue.tables, catalogue.documents
     tally = Tally()
-    for record in tables.values():
-        tally.add(Tally.from_json(record.tally))
+    for table in tables.values():
+        tally.add(Tally.from_json(table.tally))
     counts = tally.to_json()
     return {
         "generation": generation.number,

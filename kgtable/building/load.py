@@ -10,9 +10,10 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgtable.errors import StorageError
+from kgtable.graph.store import copy_store
 from kgtable.graph.terms import Blocks, Namespaces
 from kgtable.graph.writers import Format, writer_for
-from kgtable.storage import link_tree, storage_errors
+from kgtable.storage import storage_errors
 
 _PIECE = 1 << 20
 
@@ -133,7 +134,7 @@ def change_store(previous: Path, path: Path, removed: Iterable[str], nquads: Ite
     Raises `StorageError`.
     """
     with _store_errors(path, previous):
-        link_tree(previous, path)
+        copy_store(previous, path)
         store = ox.Store(str(path))
         try:
             store.clear_graph(ox.DefaultGraph())

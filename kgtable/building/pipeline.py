@@ -17,10 +17,10 @@ from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.building.contents import save_contents
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions, JobRunner
-from kgtable.building.generations import Generation, GraphDirectory
+from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory
 from kgtable.building.load import carry_over, change_store, fill_store
 from kgtable.errors import UsageError
-from kgtable.graph.store import damaged_files
+from kgtable.graph.store import can_be_rebuilt, damage_error, damaged_files
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
@@ -139,8 +139,11 @@ def build_graph(
             known = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
             same_base = current is None or current.base == names.base
             damaged = () if current is None else damaged_files(current.store_path)
+            if current is not None and not can_be_rebuilt(damaged):
+                raise damage_error(current.store_path, damaged)
+            lost = [] if current is None else _parts_to_make_again(current)
             plan = make_plan(found, Catalogue() if damaged else known, settings, same_base=same_base)
-        if current is not None and plan.is_done(known):
+        if current is not None and plan.is_done(known) and not lost:
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)
             messages = _bring_mapping_up_to_date(current, place.path, edited, known, propose)
@@ -166,7 +169,21 @@ def build_graph(
                 f"The store was damaged ({', '.join(damaged)}): every table was built again.",
                 *messages,
             )
+        if lost:
+            messages = (f"{' and '.join(lost)} of the graph was damaged, and made again.", *messages)
         return replace(made, messages=messages, seconds=watch.seconds)
+
+
+def _parts_to_make_again(current: Generation) -> list[str]:
+    """The damaged files of a generation that a build makes from its store and its catalogue.
+
+    Raises `StorageError` where others are damaged.
+    """
+    damaged = current.damaged_parts()
+    for name in damaged:
+        if name not in MADE_AGAIN:
+            current.check_part(current.path / name)
+    return damaged
 
 
 def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:

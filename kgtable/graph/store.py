@@ -12,12 +12,10 @@ it count errors without end, so checksums tell damage before, and what is damage
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
@@ -25,6 +23,7 @@ from typing import Protocol, TypeAlias
 
 import pyoxigraph as ox
 
+from kgtable.checksums import RECORD, checksum, differing, recorded, write_record
 from kgtable.errors import GraphClosedError, GraphNotFoundError, QueryError, StorageError
 from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term
 from kgtable.storage import Lease, link_tree, remove_unread, storage_errors, sync_folder, whole_file
@@ -152,14 +151,21 @@ class EmbeddedStore:
 
 
 BUILD_AGAIN = "Build the graph again with kgtable build."
+BUILD_ELSEWHERE = "Build the graph again in an empty directory."
 
 
 def damage_error(path: Path, files: Sequence[str]) -> StorageError:
     """The error for a store with damaged data files."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     return StorageError(
-        f"The store in {path} is damaged: {files[0]}{more} is not what was written.", hint=BUILD_AGAIN
+        f"The store in {path} is damaged: {files[0]}{more} is not what was written.",
+        hint=BUILD_AGAIN if can_be_rebuilt(files) else BUILD_ELSEWHERE,
     )
+
+
+def can_be_rebuilt(files: Sequence[str]) -> bool:
+    """Whether a store with these damaged files still tells which graphs it has, such as those that users wrote."""
+    return all(name.endswith(".sst") for name in files)
 
 
 def store_state(path: Path) -> str:
@@ -241,7 +247,9 @@ class WorkingStore:
         self.source, lease = leased(base)
         self._folder = base.with_name(f".{base.name}.work")
         shutil.rmtree(self._folder, ignore_errors=True)
-        link_tree(self.source, self._folder)
+        if damaged := damaged_files(self.source, CHECKED_AT_ONCE):
+            raise damage_error(self.source, damaged)
+        copy_store(self.source, self._folder)
         lease.release()
         # The working copy lies beside the versions: their folder must stay while it is open.
         self._kept = Lease(base.parent)
@@ -264,7 +272,7 @@ class WorkingStore:
             with storage_errors(version):
                 self.store.backup(str(version))
                 with suppress(FileNotFoundError):
-                    shutil.copyfile(self.source / RECORD, version / RECORD)
+                    shutil.copyfile(self.source / RECORD, version / _EARLIER)
                 record_checksums(version)
                 _sync_new_files(version)
             with whole_file(pointer_of(self.base)) as handle:
@@ -304,64 +312,80 @@ def _sync_new_files(version: Path) -> None:
     sync_folder(version.parent)
 
 
-RECORD = ".checksums"
-"""The file in a store's folder with the CRC-32 of each data file by name."""
-
 CHECKED_AT_ONCE = 64 << 20
-"""Bytes of a store that are checked each time it is opened: some hundredths of a second. Larger ones are checked by
-builds, and by commands after a query failed."""
+"""Bytes of a store's data files that are checked each time it is opened: some hundredths of a second. Larger ones are
+checked by builds, and by commands after a query failed."""
 
-_PIECE = 1 << 20
+_EARLIER = ".checksums.before"
+
+
+def copy_store(source: Path, target: Path) -> None:
+    """Copy a closed store to be written to: its data files are hard links, and what is known of them stays known.
+
+    Raises `OSError`.
+    """
+    link_tree(source, target)
+    with suppress(FileNotFoundError):
+        (target / RECORD).replace(target / _EARLIER)
 
 
 def record_checksums(store: Path) -> None:
-    """Write the checksums of a closed store, if it is there; those that are recorded already stay as they are.
+    """Write the checksums of a closed store, if it is there; those that are known of data files stay as they are.
 
-    Raises `StorageError` where it cannot be written.
+    Raises `OSError`, or `StorageError` where they cannot be written.
     """
     if not store.is_dir():
         return
-    known = _recorded(store)
-    files = sorted(store.glob("*.sst"))
-    found = {file.name: known.get(file.name, -1) for file in files}
-    found |= {file.name: _checksum(file) for file in files if found[file.name] < 0}
-    with whole_file(store / RECORD) as handle:
-        handle.write(json.dumps(found, indent=0).encode("ascii"))
+    known = recorded(store, _EARLIER) or recorded(store)
+    found = {
+        entry.name: known[entry.name] if entry.suffix == ".sst" and entry.name in known else checksum(entry)
+        for entry in sorted(store.iterdir())
+        if _is_essential(entry.name)
+    }
+    write_record(store, found)
+    (store / _EARLIER).unlink(missing_ok=True)
 
 
 def damaged_files(store: Path, most: int | None = None) -> tuple[str, ...]:
-    """The names of data files that are not what was written.
+    """The names of files that are missing or not what was written, without which the store is not the same.
 
-    None where nothing was recorded, or the files have more than `most` bytes together.
+    None where nothing was recorded. Data files of more than `most` bytes together are not looked at. In a store that
+    another program wrote to since, only the data files that are still there are.
     """
-    known = {store / name: checksum for name, checksum in _recorded(store).items()}
+    known = recorded(store)
+    data = {name for name in known if name.endswith(".sst")}
+    state = known.keys() - data
     try:
-        if most is not None and sum(file.stat().st_size for file in known if file.exists()) > most:
-            return ()
-        return tuple(
-            file.name for file, checksum in known.items() if file.exists() and _checksum(file) != checksum
-        )
+        if most is not None and sum(_size(store / name) for name in data) > most:
+            data = set()
+        if _was_written_to(store, state):
+            return tuple(differing(store, {name for name in data if (store / name).exists()}))
+        return tuple(differing(store, state | data))
     except OSError:  # the version was removed meanwhile, or cannot be read: opening it tells more
         return ()
 
 
-def _recorded(store: Path) -> dict[str, int]:
+def _is_essential(name: str) -> bool:
+    """Whether a file of a store holds quads, or says which files do."""
+    return name == "CURRENT" or name.startswith("MANIFEST-") or name.endswith((".sst", ".log"))
+
+
+def _was_written_to(store: Path, state: Collection[str]) -> bool:
+    """Whether the engine opened a store for writing after its record was made: it writes a new manifest then."""
+    manifests = [name for name in state if name.startswith("MANIFEST-")]
+    if any((store / name).exists() for name in manifests):
+        return False
     try:
-        content = json.loads((store / RECORD).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(content, dict):
-        return {}
-    return {
-        name: checksum
-        for name, checksum in content.items()
-        if Path(name).name == name and name.endswith(".sst") and type(checksum) is int
-    }
+        current = (store / "CURRENT").read_bytes().strip()
+    except FileNotFoundError:
+        return False
+    return (
+        current.startswith(b"MANIFEST-") and b"/" not in current and (store / os.fsdecode(current)).exists()
+    )
 
 
-def _checksum(file: Path) -> int:
-    found = 0
-    with file.open("rb") as handle:
-        while piece := handle.read(_PIECE):
-            found = zlib.crc32(piece, found)
-    return found
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,9 +18,10 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.contents import contents_state, mark_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import replace_description
+from kgtable.checksums import PARTS, checksum, differing
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_statements import read_document
-from kgtable.graph.store import EmbeddedStore, TripleStore, store_state
+from kgtable.graph.store import CHECKED_AT_ONCE, EmbeddedStore, TripleStore, store_state
 from kgtable.graph.table_content import TableContent
 from kgtable.graph.terms import Namespaces
 from kgtable.index.corpus import NONE, Corpus, TableColumns
@@ -224,7 +224,7 @@ def _with_given_names(head: TableHead, names: InferredNames) -> TableHead:
 def _write_about(folder: Path, asked: str, embedding: str, tables: int, state: str | None) -> None:
     about = {"version": VERSION, "asked": asked, "embedding": embedding, "tables": tables, "store": state}
     about["made_by"] = index_version()
-    about["files"] = {path.name: _checksum(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    about["files"] = {path.name: checksum(path) for path in sorted(folder.iterdir()) if path.is_file()}
     (folder / "index.json").write_text(json.dumps(about), encoding="utf-8")
 
 
@@ -243,25 +243,37 @@ def mark_index(generation: Generation) -> None:
         file.write(json.dumps(about).encode())
 
 
-def _checksum(path: Path) -> int:
-    """The CRC-32 of a file, by which damage is recognised, but not forgery."""
-    checksum = 0
-    with path.open("rb") as stream:
-        while piece := stream.read(1 << 20):
-            checksum = zlib.crc32(piece, checksum)
-    return checksum
+VECTOR_FILES = "vectors."
+"""How the names of files begin that only questions with an embedding need."""
 
 
-def damaged_files(folder: Path) -> list[str]:
-    """The files of an index that are not as they were written. Raises as `read_about` does."""
+def damaged_files(folder: Path, concerns: Callable[[str], bool] = bool) -> list[str]:
+    """The files of an index, or those that `concerns` picks by name, that are not as they were written.
+
+    Raises as `read_about` does.
+    """
     damaged = []
-    for name, checksum in read_about(folder).get("files", {}).items():
+    for name, written in read_about(folder).get("files", {}).items():
         try:
-            if _checksum(folder / name) != checksum:
+            if concerns(name) and checksum(folder / name) != written:
                 damaged.append(name)
         except OSError:
             damaged.append(name)
     return damaged
+
+
+def _check_small(folder: Path, concerns: Callable[[str], bool]) -> None:
+    """Raise `VocabularyIndexError` for damage in some files of an index small enough to be read at each opening."""
+    if sum(path.stat().st_size for path in folder.iterdir()) > CHECKED_AT_ONCE:
+        return
+    if damaged := damaged_files(folder, concerns):
+        raise _damage_error(folder, damaged[0])
+
+
+def _damage_error(folder: Path, name: str) -> VocabularyIndexError:
+    return VocabularyIndexError(
+        f"The index in {folder} is missing or damaged ({name}).", hint="Build the graph again."
+    )
 
 
 @contextmanager
@@ -272,12 +284,9 @@ def index_faults(folder: Path) -> Iterator[None]:
     except KgtableError:
         raise
     except Exception as error:
-        damaged = damaged_files(folder)
-        if not damaged:
+        if not (damaged := damaged_files(folder)):
             raise
-        raise VocabularyIndexError(
-            f"The index in {folder} is damaged ({damaged[0]}).", hint="Build the graph again."
-        ) from error
+        raise _damage_error(folder, damaged[0]) from error
 
 
 def ensure_index(
@@ -332,6 +341,10 @@ def read_about(folder: Path) -> dict[str, Any]:
     if not isinstance(about, dict) or about.get("version") != VERSION:
         raise VocabularyIndexError(
             f"The index in {folder} was made by another version of kgtable.", hint="Build the graph again."
+        )
+    if differing(folder.parent, [f"{folder.name}/index.json"], PARTS):
+        raise VocabularyIndexError(
+            f"The index in {folder} is missing or damaged (index.json).", hint="Build the graph again."
         )
     return about
 
@@ -461,6 +474,7 @@ class GraphIndex:
         self.about: dict[str, Any] = read_about(folder)
         self.corpus = Corpus.open(folder)
         self.lexical = LexicalIndex(folder, self.corpus.texts)
+        _check_small(folder, lambda name: not name.startswith(VECTOR_FILES))
         self._load = load
 
     def describes(self, store: TripleStore) -> bool:
@@ -479,7 +493,9 @@ class GraphIndex:
             return None
         from kgtable.index.vectors import Vectors
 
-        return Vectors.open(self.folder)
+        found = Vectors.open(self.folder)
+        _check_small(self.folder, lambda name: name.startswith(VECTOR_FILES))
+        return found
 
     def embed(self, texts: list[str]) -> Matrix | None:
         """Vectors of questions and labels, by the embedding of the index; None for a lexical index."""

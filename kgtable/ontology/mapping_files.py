@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from kgtable.checksums import checksum_of_json
 from kgtable.errors import MappingError, OntologyError, StorageError
 from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
 from kgtable.ontology.inferred_names import InferredName
@@ -317,6 +318,8 @@ def _read_state(directory: Path) -> _State:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["version"] != _VERSION:
             raise ValueError(f"version {data['version']}")
+        if "checksum" in data and data.pop("checksum") != checksum_of_json(data):
+            raise ValueError("it is not what was written")
         return _State(
             digests={name: tuple(digests) for name, digests in data["digests"].items()},
             shown=tuple({(name, only): texts for name, only, texts in rows} for rows in data["shown"]),
@@ -339,6 +342,8 @@ def _write_state(directory: Path, state: _State) -> None:
         "tables": {pattern: dict(decided) for pattern, decided in sorted(state.edits.tables.items())},
         "shown": [[[*key, texts] for key, texts in rows.items()] for rows in state.shown],
     }
+    data = json.loads(json.dumps(data))
+    data["checksum"] = checksum_of_json(data)
     _replace(directory / STATE, json.dumps(data, ensure_ascii=False).encode("utf-8"))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import kgtable
+from kgtable.answering.by_rules import MOST_TABLES
 from kgtable.answering.program_answers import read_relation, relations_of
 from kgtable.graph.table_source import TableReader
 from kgtable.programs.algebra import RowChoice
@@ -133,3 +134,17 @@ def test_a_changed_graph_is_read_from_its_store(
     with kgtable.open(graph.path) as again:
         assert again.run(PROGRAMS["count"]).value == graph.run(PROGRAMS["count"]).value
         assert "orders" in again.reader._tables
+
+
+def test_the_tables_of_one_question_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tables").mkdir()
+    for number in range(MOST_TABLES + 1):
+        (tmp_path / "tables" / f"t{number}.csv").write_text(f"Name,Size\na,{number}\nb,7\n", encoding="utf-8")
+    monkeypatch.setattr("kgtable.answering.program_answers._KEPT_CELLS", 3)
+    with kgtable.build(tmp_path / "tables", tmp_path / "kg", embedding="none") as graph:
+        relations = relations_of(graph.reader)
+        read = [relations[f"t{number}"] for number in range(MOST_TABLES)]
+        assert [relations[f"t{number}"] for number in range(MOST_TABLES)] == read
+        relations[f"t{MOST_TABLES}"]
+        assert len(relations) == MOST_TABLES
+        assert "t0" not in list(relations)

@@ -60,6 +60,7 @@ def test_unchanged_tables_keep_theirs(tmp_path: Path) -> None:
     first = build(tables, tmp_path / "kg", "none")
     with closing(sqlite3.connect(first.contents_path)) as database, database:
         database.execute("UPDATE contents SET content = replace(content, 'Peru', 'Chile')")
+    first.record_parts()
     (tables / "bridges.csv").write_text("Bridge,Length\nNew,5\n", encoding="utf-8")
     second = build(tables, tmp_path / "kg", "none")
     bridges, _, medals = read(second)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -11,7 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import kgtable
+from kgtable.building.generations import GraphDirectory
 from kgtable.cli.main import main
+from kgtable.errors import StorageError
+from kgtable.graph.store import WorkingStore, newest
 
 PLANETS = "Planet,Radius (km)\nSaturn,58232\nEarth,6371\n"
 QUESTION = "What is the radius of Saturn?"
@@ -129,3 +133,123 @@ def test_a_question_that_is_no_unicode_is_refused_in_one_line(whole: Path, comma
     found = CliRunner().invoke(main, [command, "\udcff radius", "--kg", str(whole / "kg")])
     assert found.exit_code == 2
     assert "half characters" in found.stderr
+
+
+ROWS = "SELECT ?s ?p ?o { GRAPH ?g { ?s ?p ?o } } ORDER BY ?s ?p ?o"
+
+
+def invoke(kg: Path, *command: str) -> tuple[int, str, str]:
+    """Exit status, output and messages of a command on a graph."""
+    found = CliRunner().invoke(main, [*command, "--kg", str(kg)])
+    assert isinstance(found.exception, SystemExit | None), (command, found.exception)
+    return found.exit_code, found.stdout, found.stderr
+
+
+def one_of(kg: Path, pattern: str) -> Path:
+    """The largest file of a name."""
+    return max(kg.rglob(pattern), key=lambda path: path.stat().st_size)
+
+
+@pytest.mark.parametrize("pattern", ["MANIFEST-*", "CURRENT", "*.log", "*.sst"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "gone"])
+def test_a_build_with_nothing_to_do_tells_or_repairs_a_store_that_cannot_be_asked(
+    whole: Path, tmp_path: Path, pattern: str, damage: str
+) -> None:
+    kg = tmp_path / "kg"
+    shutil.copytree(whole / "kg", kg)
+    right = invoke(kg, "sparql", ROWS)
+    path = one_of(kg, pattern)
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "cut":
+        path.write_bytes(data[: len(data) * 2 // 3])
+    elif damage == "flipped":
+        path.write_bytes(data[:3] + bytes([data[3] ^ 1]) + data[4:])
+    status, _, said = invoke(kg, "sparql", ROWS)
+    assert status == 2
+    assert len(said.strip().splitlines()) == 1
+    status, _, said = invoke(kg, "build", str(whole / "tables"), "--embedding", "none")
+    if status:
+        assert "damaged" in said
+        assert said.strip().endswith("in an empty directory.")
+        assert len(said.strip().splitlines()) == 1
+    else:
+        assert invoke(kg, "sparql", ROWS) == right
+
+
+def test_a_graph_does_not_pass_off_another_base_as_its_own(whole: Path, tmp_path: Path) -> None:
+    kg = tmp_path / "kg"
+    shutil.copytree(whole / "kg", kg)
+    pointer = kg / "kgtable.json"
+    text = pointer.read_text(encoding="utf-8")
+    pointer.write_text(text.replace('"base": "http:', '"base": "htup:'), encoding="utf-8")
+    assert pointer.read_text(encoding="utf-8") != text
+    for command in (["info"], ["export", "-o", "-"], ["build", str(whole / "tables")]):
+        status, _, said = invoke(kg, *command)
+        assert status == 2
+        assert "is damaged" in said
+
+
+def test_a_pointer_without_a_checksum_is_read_as_before(whole: Path, tmp_path: Path) -> None:
+    kg = tmp_path / "kg"
+    shutil.copytree(whole / "kg", kg)
+    content = json.loads((kg / "kgtable.json").read_bytes())
+    assert content.pop("checksum")
+    (kg / "kgtable.json").write_text(json.dumps(content), encoding="utf-8")
+    for mark in (".parts", ".checksums"):
+        one_of(kg, mark).unlink()
+    assert invoke(kg, "ask", QUESTION)[0] == 0
+    assert invoke(kg, "build", str(whole / "tables"), "--embedding", "none")[0] == 0
+
+
+@pytest.mark.parametrize("part", ["catalogue.sqlite", "contents.sqlite", "ontology.ttl", "report.json"])
+def test_another_word_in_a_part_of_a_graph_does_not_reach_the_next_build(
+    whole: Path, tmp_path: Path, part: str
+) -> None:
+    kg, tables = tmp_path / "kg", tmp_path / "tables"
+    shutil.copytree(whole / "kg", kg)
+    shutil.copytree(whole / "tables", tables)
+    path = one_of(kg, part)
+    data = path.read_bytes()
+    assert b"Radius" in data or b"planets" in data
+    path.write_bytes(data.replace(b"Radius", b"Sadius").replace(b"planets", b"plbnets"))
+    (tables / "moons.csv").write_text("Moon,Radius (km)\nTitan,2575\n", encoding="utf-8")
+    status, _, said = invoke(kg, "build", str(tables), "--embedding", "none")
+    if part == "catalogue.sqlite":
+        assert status == 2
+        assert "is not what was written" in said
+        return
+    assert status == 0
+    invoke(tmp_path / "fresh", "build", str(tables), "--embedding", "none")
+    assert invoke(kg, "export", "-o", "-", "--as", "nquads") == invoke(
+        tmp_path / "fresh", "export", "-o", "-", "--as", "nquads"
+    )
+    assert b"Sadius" not in one_of(kg, part).read_bytes()
+    assert b"plbnets" not in one_of(kg, part).read_bytes()
+    question = ["retrieve", "What is the radius of Saturn and of Titan?"]
+    assert invoke(kg, *question)[:2] == invoke(tmp_path / "fresh", *question)[:2]
+
+
+def test_a_write_to_a_damaged_store_is_refused(whole: Path, tmp_path: Path) -> None:
+    kg = tmp_path / "kg"
+    shutil.copytree(whole / "kg", kg)
+    base = GraphDirectory(kg).current().first_store_path
+    path = one_of(base, "*.sst")
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data[:10] + b"?" + data[11:])
+    with pytest.raises(StorageError, match="is damaged"):
+        WorkingStore(base)
+    assert newest(base) == base
+
+
+def test_an_index_with_other_words_is_not_asked(whole: Path, tmp_path: Path) -> None:
+    kg = tmp_path / "kg"
+    shutil.copytree(whole / "kg", kg)
+    path = one_of(kg, "printed_cells.txt")
+    path.write_bytes(path.read_bytes().replace(b"58232", b"58233"))
+    status, _, said = invoke(kg, "retrieve", QUESTION)
+    assert status == 2
+    assert "damaged" in said
+    assert invoke(kg, "build", str(whole / "tables"), "--embedding", "none")[0] == 0
+    assert "58232" in invoke(kg, "retrieve", QUESTION)[1]

@@ -205,6 +205,16 @@ def test_a_damaged_state_is_one_clear_error(tmp_path: Path) -> None:
         load_edits(tmp_path)
 
 
+def test_a_state_with_another_word_is_no_edit(tmp_path: Path) -> None:
+    build(tmp_path)
+    path = tmp_path / mapping_files.STATE
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("hasSales", "hasTales"), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != text
+    with pytest.raises(MappingError, match="not what was written"):
+        load_edits(tmp_path)
+
+
 def test_a_file_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "ontology.csv").mkdir()
     with pytest.raises(OntologyError, match="cannot be written"):

@@ -126,6 +126,7 @@ def test_a_graph_without_tables_finds_nothing(tmp_path: Path, embedding: str) ->
     Catalogue().save(tmp_path / "catalogue.sqlite")
     (tmp_path / "catalogue.sqlite").replace(generation.catalogue_path)
     shutil.rmtree(generation.index_path)
+    generation.record_parts()
     build_index(generation, embedding=embedding, load=load_words)
     index = GraphIndex(generation.index_path, load_words)
     found = HybridRetriever(EmbeddedStore(generation.store_path), names, index).retrieve("gold of Kenya?", 5)
