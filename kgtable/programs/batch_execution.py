@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +14,7 @@ from kgtable.programs.executor import _Executor, _Frame, _Sight
 from kgtable.programs.relation import ColumnData, Relation
 from kgtable.programs.scalars import Datum, format_decimal, text_of
 from kgtable.programs.types import check
+from kgtable.values.text import without_marks
 from kgtable.values.units import SCALE_POWERS, scale_name
 
 MOST_ROWS_TOLD = 300
@@ -71,6 +73,9 @@ class Session(_Executor):
         return Denotation(((plain,),), 1, True, False)
 
 
+_NOTE_OF_A_NUMBER = re.compile(r"(?<=\d)(?<!\b10)(?:[⁰¹²³⁴-⁹ᵃ-ᶠ]{1,2}|[*†‡§]{1,3})$")
+
+
 def texts(denotation: Denotation) -> list[str]:
     """The values of a denotation as texts, equal rows once: as printed, or plainly where they were computed."""
     rows = (tuple(value_text(value) for value in row if value is not None) for row in denotation.rows)
@@ -84,10 +89,13 @@ def value_text(value: Datum) -> str:
     >>> from kgtable.programs.scalars import quantity
     >>> value_text(quantity(Decimal("3860000"), "CCY_EUR", "T")), value_text(quantity(Decimal("14.5161290"), "PERCENT"))
     ('3860 thousand', '14.516129%')
+    >>> value_text(quantity(610, text="610¹")), value_text(quantity(10**6, text="10⁶"))
+    ('610', '10⁶')
     """
     number = value.number
     if value.text or number is None:
-        return text_of(value)
+        text = without_marks(text_of(value))
+        return text if number is None else _NOTE_OF_A_NUMBER.sub("", text)
     if value.kind is ValueKind.DURATION or value.unit == "SEC":
         return _clock(number)
     word = scale_name(value.scale, value.unit)

@@ -69,6 +69,19 @@ def without_marks(text: str) -> str:
     return _MARKS.sub("", text)
 
 
+_RAISABLE = re.compile(r"[-+−]?[0-9]{1,3}|[a-f]")
+_AS_RAISED = str.maketrans("0123456789+-−abcdef", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ᵃᵇᶜᵈᵉᶠ")
+
+
+def as_raised(text: str) -> str:
+    """A mark or an exponent in raised signs; empty where it is neither a figure nor a letter of a note.
+
+    >>> as_raised("2"), as_raised("a"), as_raised("-1"), as_raised("nd")
+    ('²', 'ᵃ', '⁻¹', '')
+    """
+    return text.translate(_AS_RAISED) if _RAISABLE.fullmatch(text) else ""
+
+
 def number_text(value: float, digits: int = 17) -> str:
     """A binary number as plain decimal digits: no exponent unless it is very large or small.
 

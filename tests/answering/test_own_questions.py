@@ -40,6 +40,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "delta",
         FOLDER / "cape",
         FOLDER / "ridge",
+        FOLDER / "dale",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:

@@ -17,7 +17,7 @@ from kgtable.tables.limits import ReadLimits, read_bytes
 from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
 from kgtable.tables.readers.encoding import CONTROL_CODES, BinaryContentError, Encoding, detect_encoding
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
-from kgtable.values.text import sound_text
+from kgtable.values.text import as_raised, sound_text
 
 BLOCKS = frozenset(
     [
@@ -204,8 +204,6 @@ def _pieces(root: etree._Element) -> Iterator[str]:
             open_elements.append((child, iter(child)))
 
 
-_RAISED = re.compile(r"[-+−]?[0-9]{1,3}|[a-f]")
-_AS_RAISED = str.maketrans("0123456789+-−abcdef", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ᵃᵇᶜᵈᵉᶠ")
 _INSIDE_RAISED = frozenset(["a", "b", "em", "i", "small", "span", "strong"])
 
 
@@ -217,11 +215,11 @@ def _raised(element: etree._Element) -> str:
     if any(part.tag not in _INSIDE_RAISED or is_hidden(part) for part in element.iterdescendants()):
         return ""
     text = "".join(map(str, element.itertext())).strip()
-    if _RAISED.fullmatch(text) is None:
+    if not as_raised(text):
         return ""
     if (element.tail or "").lstrip()[:1] in {"/", "⁄"}:
         return f" {text}"
-    return text.translate(_AS_RAISED)
+    return as_raised(text)
 
 
 def _collapsed(text: str | None) -> str:

@@ -12,7 +12,7 @@ from kgtable.tables.limits import ReadLimits, read_bytes
 from kgtable.tables.model import Context, Grid, Notice, Row, Source
 from kgtable.tables.readers.encoding import BinaryContentError, detect_encoding
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
-from kgtable.values.text import sound_text
+from kgtable.values.text import as_raised, sound_text
 
 _DELIMITER_CELL = re.compile(r"\s*:?-+:?\s*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -21,6 +21,8 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
 _CAPTION = re.compile(r" {0,3}(?:Table:|:)[ \t]+(.+)\Z")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
+_NOTE_MARK = re.compile(r"\[\^(\w{1,3})\]")
+"""What refers to a note: ``610[^1]`` is shown with a raised 1."""
 _MARKS = ("***", "**", "*", "___", "__", "_", "~~")
 _BEFORE, _AFTER = 3, 2
 
@@ -79,6 +81,7 @@ def split_row(line: str) -> Row:
 def _plain(cell: str) -> str:
     text = cell.strip(" \t").replace("\\|", "|")
     text = _LINK.sub(r"\1", _BREAK.sub("\n", text))
+    text = _NOTE_MARK.sub(lambda match: as_raised(match[1]) or match[0], text)
     ticks = text[: len(text) - len(text.lstrip("`"))]
     for mark in (ticks,) if ticks else _MARKS:
         inner = text[len(mark) : -len(mark)]
