@@ -282,7 +282,7 @@ def _told(executed: Executed, relations: Mapping[str, Relation], confidence: flo
         (value,) = (value for row in executed.denotation.rows for value in row if value is not None)
         unit = value.unit or ""
         named = unit.removeprefix("CCY_") if unit.startswith("CCY_") else unit_symbol(unit)
-        if value.number is not None and not value.text:
+        if value.number is not None and not value.text and unit not in ("PERCENT", "SEC"):
             said = (f"{said[0]} {named}".rstrip(),)
     return RankedProgram(candidate.program, result, said, candidate.source.ids, candidate.op, confidence)
 

@@ -45,7 +45,8 @@ _NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
 
 def doubts_of(found: Interpretation) -> list[str]:
     """Why the best program's answer is not verified; empty where nothing speaks against it."""
-    return [doubt for check in _CHECKS if (doubt := check(found))]
+    doubts = [doubt for check in _CHECKS if (doubt := check(found))]
+    return doubts or [doubt for doubt in (_unsure(found),) if doubt]
 
 
 def missing_words(found: Interpretation) -> str:
@@ -588,5 +589,4 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _verb_with_a_particle,
     _supposes,
     _between_two_rows,
-    _unsure,
 )

@@ -377,6 +377,7 @@ def _superlative_of_something_else(found: Interpretation) -> str:
     if measure is None or found.op not in ("min", "max", "extreme", "top", "extreme_value"):
         return ""
     link = found.source.link(measure)
+    known = bool(set(measure.units) - NO_UNIT)  # no weight is long, whatever its header
     odd = [
         found.question.words_of(token)
         for adjective, token in found.question.adjectives
@@ -384,9 +385,47 @@ def _superlative_of_something_else(found: Interpretation) -> str:
         and adjective.headers
         and adjective.name not in _AMOUNTS
         and not measure.aspects & set(adjective.headers)
-        and not link.mask & (token << 1 | token << 2)
+        and (known or not link.mask & (token << 1 | token << 2))
     ]
     return f"{measure.name} does not say what is {odd[0]}." if odd and link.exact else ""
+
+
+def _length_of_a_time(found: Interpretation) -> str:
+    """*Which mission lasted the longest* asks for no distance."""
+    measure = found.best.candidate.measure
+    lasted = {token.word for token in found.question.tokens} & {
+        "lasted",
+        "lasts",
+        "last",
+        "took",
+        "takes",
+        "take",
+    }
+    long = any(a.name in ("long", "short") and a.superlative for a, _ in found.question.adjectives)
+    if (
+        measure is None
+        or found.op not in ("min", "max", "extreme", "top", "extreme_value")
+        or not (lasted and long)
+    ):
+        return ""
+    timed = measure.kind is ValueKind.DURATION or any(
+        unit and comparable(unit, "SEC") for unit in measure.units
+    )
+    timed = timed or not measure.aspects.isdisjoint({*words_of_type("time"), "durat"})
+    return "" if timed else f"The question asks for a length of time, and {measure.name} is none."
+
+
+def _one_for_a_rank(found: Interpretation) -> str:
+    """*Only one medal* is no rank of one."""
+    words = Question._all(n.mask for n in found.question.numbers if n.text.isalpha())
+    columns, link = found.source.columns, found.source.link
+    wrong = [
+        columns[c.column].name
+        for c in found.best.candidate.conditions
+        if c.column >= 0 and c.mask & words and columns[c.column].role is ColumnRole.ORDINAL
+        and c.kind in ("number", "exact") and not link(columns[c.column]).mask
+    ]  # fmt: skip
+    return f"The question does not name {wrong[0]}." if wrong else ""
 
 
 def _rate_not_computed(found: Interpretation) -> str:
@@ -547,6 +586,8 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _another_unit_asked,
     _adjective_of_no_column,
     _superlative_of_something_else,
+    _length_of_a_time,
+    _one_for_a_rank,
     _rate_not_computed,
     _money_for_a_number,
     _rows_are_no_persons,

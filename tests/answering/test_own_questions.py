@@ -41,6 +41,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "cape",
         FOLDER / "ridge",
         FOLDER / "dale",
+        FOLDER / "brook",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:
