@@ -76,7 +76,7 @@ LEAST = 4
 NETWORKS, UNITS = 2, 32
 EPOCHS, BATCH = 10, 64
 RATE, DECAY, DROPOUT = 0.004, 0.03, 0.3
-"""Of the hidden layer: chosen by leaving out whole sets of tables, see docs/programs.md."""
+"""Of the hidden layer: chosen by leaving out whole sets of tables (docs/benchmarks.md)."""
 
 START = {
     "uncovered": -3.0, "uncovered:value": -2.0, "uncovered:number": -2.0, "covered": 1.0, "t:link": 1.0, "t:focus": 1.0,

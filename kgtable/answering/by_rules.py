@@ -279,7 +279,7 @@ def _told(executed: Executed, relations: Mapping[str, Relation], confidence: flo
     if _asks_for_months(candidate):
         said = tuple(dict.fromkeys(text[:7] for text in said))
     if _mixes_units(candidate) and len(said) == 1:
-        (value,) = (value for row in executed.denotation.rows for value in row if value is not None)
+        value = next(value for row in executed.denotation.rows for value in row if value is not None)
         unit = value.unit or ""
         named = unit.removeprefix("CCY_") if unit.startswith("CCY_") else unit_symbol(unit)
         if value.number is not None and not value.text and unit not in ("PERCENT", "SEC"):

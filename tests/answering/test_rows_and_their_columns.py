@@ -278,3 +278,14 @@ def test_a_question_that_supposes_something_is_not_verified() -> None:
         "camps", ("Camp", "Price (EUR)", "Days"), ("Ski camp", "265", "5"), ("Sailing", "310", "6")
     )
     assert not ask("If every pupil of 6a goes to the ski camp, what does it cost in total?", camp).verified
+
+
+def test_two_rows_may_share_the_first_place_in_one_site() -> None:
+    rocks = relation(
+        "rocks",
+        ("Rock", "Mass", "Site"),
+        ("Basalt", "2.4 kg", "Crow Quarry"),
+        ("Slate", "2.4 kg", "Crow Quarry"),
+        ("Gneiss", "860 g", "Long Gully"),
+    )
+    assert ask("Which site has the heaviest rock?", rocks).text == "Crow Quarry"
