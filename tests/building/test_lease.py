@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -145,8 +146,11 @@ def test_what_cannot_be_leased(tmp_path: Path) -> None:
         GraphDirectory(tmp_path).lease()
     folder, graph = tmp_path / "tables", tmp_path / "kg"
     rebuild(folder, graph, 3)
-    text = (graph / POINTER).read_text(encoding="utf-8")
-    (graph / POINTER).write_text(text.replace('"generation": 1', '"generation": 9'), encoding="utf-8")
+    content = json.loads((graph / POINTER).read_text(encoding="utf-8"))
+    content = {"generation": 9} | {
+        name: content[name] for name in content if name not in ("generation", "checksum")
+    }
+    (graph / POINTER).write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(GraphVersionError, match="is gone"):
         GraphDirectory(graph).lease()
 
