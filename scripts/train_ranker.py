@@ -4,8 +4,8 @@
 
 Training questions are those whose tables all have an even SHA-256 (see `eval_programs.is_even`): wtq
 ``squall``, ``dev`` of spider, finqa, tatqa, hitab and everyday; and all of kgtable's own questions about
-invented tables (``tests/questions``). A candidate is right when its answer is
-the gold answer and, where a benchmark names gold tables, it reads one of them. The objective is the
+invented tables (``tests/questions``) but for the set ``brook``. A candidate is right when its answer is the
+gold answer and, where a benchmark names gold tables, it reads one of them. The objective is the
 marginal log likelihood of the right candidates (of abstaining, where none is right); a question weighs the less
 the more questions its benchmark has (by the square root). The linear weights are fitted first, with an L2
 penalty; the hidden layer then learns what they miss: two networks whose mean is taken, by AdamW with dropout and
@@ -66,7 +66,7 @@ OWN = {
     name: name if name == "questions" else f"questions/{name}"
     for name, _ in SPLITS[[name for name, _ in SPLITS].index("questions") :]
 }
-"""The folders under ``tests/`` with kgtable's own invented tables and questions, all of them for training."""
+"""The folders under ``tests/`` with kgtable's own invented tables and questions, all of these for training."""
 SEED = 20261122
 PENALTY = 0.002
 CONFIDENCE_PENALTY = 0.002

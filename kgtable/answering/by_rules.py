@@ -277,7 +277,7 @@ def _told(executed: Executed, relations: Mapping[str, Relation], confidence: flo
     candidate = executed.candidate
     said = tuple(texts(executed.denotation))
     if _asks_for_months(candidate):
-        said = tuple(dict.fromkeys(text[:7] for text in said))
+        said = tuple(dict.fromkeys(text[:7] if _FIRST_DAY.fullmatch(text) else text for text in said))
     if _mixes_units(candidate) and len(said) == 1:
         value = next(value for row in executed.denotation.rows for value in row if value is not None)
         unit = value.unit or ""

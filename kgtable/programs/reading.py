@@ -722,9 +722,13 @@ class Question:
 
 
 def _places(tokens: Sequence[QuestionToken], place: int) -> bool:
-    """Whether a preposition says where something is, and compares nothing: *over the Orle*."""
-    behind = tokens[place + 1 : place + 3]
-    return len(behind) == 2 and behind[0].word == "the" and behind[1].text[:1].isupper()
+    """Whether a preposition says where something is: *over the Orle*; *over the EU average* compares."""
+    rest = tokens[place + 1 :]
+    if len(rest) < 2 or rest[0].word != "the" or not rest[1].text[:1].isupper():
+        return False
+    after = next((token for token in rest[1:] if not token.text[:1].isupper()), None)
+    relative = ("that", "which", "who", "and", "or")
+    return after is None or is_verb_form(after.word) or after.word in (*relative, *noun_openers())
 
 
 _UNIT_ASKED = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from tests.answering.test_by_rules import ask, relation
 
@@ -289,3 +290,29 @@ def test_two_rows_may_share_the_first_place_in_one_site() -> None:
         ("Gneiss", "860 g", "Long Gully"),
     )
     assert ask("Which site has the heaviest rock?", rocks).text == "Crow Quarry"
+
+
+def test_a_month_beside_an_amount_is_shown_as_a_month_alone() -> None:
+    savings = relation(
+        "savings",
+        ("Month", "Balance (EUR)"),
+        ("2024-03-01", "12345678.50"),
+        ("2024-04-01", "9345678.25"),
+        ("2024-05-01", "11345678.75"),
+    )
+    assert ask("In which month was the balance lowest?", savings).text == "2024-04"
+    both = ask("Which month had the lowest balance, and what was the balance?", savings)
+    assert "9345678" not in both.text or "9345678.25" in both.text
+
+
+@pytest.mark.parametrize(
+    ("question", "compares"),
+    [
+        ("Which bridges over the Orle are steel?", False),
+        ("Which bridges lie over the River Orle?", False),
+        ("Which countries are above the EU average?", True),
+        ("Which gauges are over the Alarm level?", True),
+    ],
+)
+def test_a_preposition_before_a_name_says_a_place(question: str, compares: bool) -> None:
+    assert ("more_than" in Question.read(question).cues) is compares
