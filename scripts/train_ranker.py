@@ -73,6 +73,8 @@ CONFIDENCE_PENALTY = 0.002
 FOLDS = 4
 LEAST = 4
 """Questions that a feature must occur in."""
+OWN, OTHER = 80, 54
+"""Candidates learned from for each question: of the tables with the answer, and of the other tables found."""
 NETWORKS, UNITS = 2, 32
 EPOCHS, BATCH = 10, 64
 RATE, DECAY, DROPOUT = 0.004, 0.03, 0.3
@@ -114,7 +116,7 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
     groups = []
     for question in questions:
         gold = place.gold(question)
-        tables = place.tables(question, False, 4)
+        tables = place.tables(question, False)
         have = {relation.id for relation, _ in tables}
         least = min((score for _, score in tables), default=1.0)
         tables += [(place.relation(id), least) for id in gold if id not in have]
@@ -122,10 +124,10 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
         sources = ranker.sources_of(asked, tables)
         found = ranker.generate(sources, known)
         right_tables = set(gold)
-        own = [c for c in found if right_tables & set(c.source.ids)][:110]
-        other = [c for c in found if not right_tables & set(c.source.ids)][:24]
+        own = [c for c in found if right_tables & set(c.source.ids)][:OWN]
+        other = [c for c in found if not right_tables & set(c.source.ids)][:OTHER]
         relations = {relation.id: relation for relation, _ in tables}
-        executed = ranker.execute(own, relations, known, 110) + ranker.execute(other, relations, known, 24)
+        executed = ranker.execute(own, relations, known, OWN) + ranker.execute(other, relations, known, OTHER)
         verdicts: dict[tuple[str, ...], bool] = {}
         executed.sort(key=lambda entry: -entry.score)
         rows, right, keys = [], [], []

@@ -77,6 +77,15 @@ def synonyms() -> Mapping[str, frozenset[str]]:
     return found
 
 
+@cache
+def peoples() -> Mapping[str, frozenset[str]]:
+    """Stems of the countries of peoples whose names begin otherwise, by the people's stem: *France* of *French*."""
+    return {
+        word_stem(people): frozenset(word_stem(name.casefold()) for name in countries.split())
+        for people, countries in english()["peoples"].items()
+    }
+
+
 @lru_cache(maxsize=100_000)
 def word_stem(word: str) -> str:
     """The stem of a word, the same for British and American spelling and for irregular forms of a verb.

@@ -23,7 +23,7 @@ from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView, name_stems
 from kgtable.programs.scalars import text_of
-from kgtable.programs.sources import ConditionSet, ProgramSource, condition_set
+from kgtable.programs.sources import KEY_WORDS, ConditionSet, ProgramSource, condition_set
 from kgtable.text.words import stem as stemmed
 
 _PER = stemmed("per")
@@ -79,7 +79,7 @@ class Candidate:
         source = self.source
         if "t:reference" in self.features and not self.op.startswith("count"):
             return True
-        if source.join is None or self.op.startswith("never"):
+        if source.join is None or self.op.startswith(("never", "ever")):
             return False
         read = {c.column for c in self.conditions if c.column >= 0}
         read |= {view.place for view in (self.target, self.measure) if view is not None}
@@ -222,7 +222,7 @@ class Grammar:
         named = [
             view
             for view in views
-            if (link(view).exact or self._is_asked_for(view))
+            if (link(view).exact or self._is_asked_for(view) or self._is_named_in_part(view))
             and link(view).mask & ~taken
             and (not view.key_words or view.key_words & said)
         ]
@@ -239,6 +239,15 @@ class Grammar:
         """Whether a related word names a column in the part of the question that says what is asked for."""
         link = self.source.link(view)
         return link.derived and link.score >= LEAST_DERIVED and bool(link.mask & self.question.focus)
+
+    def _is_named_in_part(self, view: ColumnView) -> bool:
+        """Whether a word beside "and" names one column alone, in part: "names and areas" of a column "Surface area"."""
+        link, listed = self.source.link(view), self.cues.get("and", 0)
+        if link.score < 0.5 or link.derived or not link.mask & (listed << 1 | listed >> 1):
+            return False
+        return not any(
+            other is not view and self.source.link(other).mask & link.mask for other in self.source.columns
+        )
 
     def _repeats(self, view: ColumnView) -> bool:
         """Whether several rows may hold one value of a column: of a join also where the other table repeats its key."""
@@ -333,7 +342,8 @@ class Grammar:
             if target.role is ColumnRole.IDENTIFIER:
                 features["t:id"] = 1.0
                 features[f"{op}:t:id"] = 1.0
-            if target.ref in source.references and not link.key:
+            said_key = link.key or (link.exact and not KEY_WORDS.isdisjoint(target.stems))
+            if target.ref in source.references and not said_key:
                 features["t:reference"] = 1.0
             if target.place in source.overshadowed:
                 features["t:overshadowed"] = 1.0

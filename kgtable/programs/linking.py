@@ -32,7 +32,7 @@ from kgtable.programs.algebra import (
 )
 from kgtable.programs.column_links import ColumnLinks, inflected
 from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
-from kgtable.programs.english import fold, months, words_of_type
+from kgtable.programs.english import fold, months, peoples, words_of_type
 from kgtable.programs.reading import (
     ClockMention,
     NumberMention,
@@ -110,7 +110,8 @@ class Links(ColumnLinks):
             *self._clocks(),
         ]
         found += self._signs()
-        found = _with_alternatives([condition for condition in found if not self._is_headed(condition)])
+        found = [condition for condition in found if not self._is_headed(condition)]
+        found = _with_alternatives(found, [link.mask for link in self.columns])
         found.sort(key=lambda c: (-c.quality, -c.mask.bit_count(), c.column))
         return tuple(found)
 
@@ -216,8 +217,9 @@ class Links(ColumnLinks):
             if token.empty or (token.stem.isdigit() and len(token.stem) < 3):
                 continue
             bit = 1 << token.index
-            for place in cells.words.get(token.stem, ())[:4000]:
-                hits[place] |= bit
+            for stem in (token.stem, *sorted(peoples().get(token.stem, ()))):
+                for place in cells.words.get(stem, ())[:4000]:
+                    hits[place] |= bit
             if len(token.stem) >= 5 and token.stem.isalpha():
                 for place in cells.prefixes.get(token.stem[:4], ())[:500]:
                     if not hits[place] & bit and any(
@@ -659,8 +661,11 @@ class Links(ColumnLinks):
                 yield Condition(expression, link.mask | negation, view.place, "zero", 0.6)
 
 
-def _with_alternatives(found: Sequence[Condition]) -> list[Condition]:
-    """The conditions, those of the same tokens and column folded, and the choice between cells of a column."""
+def _with_alternatives(found: Sequence[Condition], named: Sequence[int]) -> list[Condition]:
+    """The conditions, those of the same tokens and column folded, and the choice between cells of a column.
+
+    `named` are the tokens that name each column: "grade 9 or 10" says *grade* once for both cells.
+    """
     best: dict[tuple[object, ...], Condition] = {}
     for condition in found:
         key = condition.expression, condition.mask
@@ -678,7 +683,7 @@ def _with_alternatives(found: Sequence[Condition]) -> list[Condition]:
     for column, several in by_column.items():
         apart: list[Condition] = []
         for condition in sorted(several, key=lambda c: -c.mask.bit_count()):
-            if all(not condition.mask & other.mask for other in apart):
+            if all(not condition.mask & other.mask & ~named[column] for other in apart):
                 apart.append(condition)
         if 2 <= len(apart) <= 6:
             mask = 0

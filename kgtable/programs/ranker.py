@@ -77,7 +77,7 @@ class _All(Selections, ColumnComparisons, TwinTables, References):
         yield from self._rows_compared()
         yield from self._truths()
         if self.source.join is not None:
-            yield from self._never()
+            yield from self._referred_to()
         elif "negation" in self.cues:
             yield from self._never_within()
 

@@ -24,7 +24,7 @@ from kgtable.programs.algebra import (
     SortKey,
     TableRows,
 )
-from kgtable.programs.grammar import Candidate, Grammar
+from kgtable.programs.grammar import AGGREGATES, Candidate, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet, condition_set
@@ -161,29 +161,51 @@ class References(Grammar):
                 counted = Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref, rows)
                 yield self.make("never/within/count", counted, conditions, target=view, mask=cues["negation"])
 
-    def _never(self) -> Iterator[Candidate]:
-        """Rows of one table that no row of the other refers to: none at all, or none that meets a condition."""
-        source, cues = self.source, self.cues
-        if "negation" not in cues or source.join is None:
+    def _referred_to(self) -> Iterator[Candidate]:
+        """Rows of one table that some row of the other refers to, or none does: of all, or of those of a condition.
+
+        A row counts once, however many refer to it: "the average age of the members with a loan".
+        """
+        source, negation = self.source, self.cues.get("negation", 0)
+        if source.join is None:
             return
         keys = source.join.left, source.join.right
+        name = "never" if negation else "ever"
         for place in (0, 1):
             own_id, other_id = source.links[place].index.id, source.links[1 - place].index.id
-            views = [view for view in self.targets if view.ref.table == own_id][:3]
             named = Question._all(source.link(v).mask for v in source.columns if v.ref.table == other_id)
-            mask = cues["negation"] | named | source.links[1 - place].title
+            title = source.links[1 - place].title
+            if not negation and not title:
+                continue
+            mask = negation | named | title
+            own = [view for view in self.targets if view.ref.table == own_id]
             for conditions in self._of_other(1 - place):
                 referred = Project(conditions.over(TableRows((other_id,))), (Named(keys[1 - place]),))
-                rows = Filter(TableRows((own_id,)), Not(Membership(keys[place], referred)))
-                for view in views:
+                among: Expression = Membership(keys[place], referred)
+                rows = Filter(TableRows((own_id,)), Not(among) if negation else among)
+                for view in own[:3] if negation else ():  # else the join gives them
                     root: Rows = Project(rows, (Named(view.ref),), True)
                     yield self.make("never", root, conditions, target=view, mask=mask)
-                shown = self._shown([v for v in self.targets if v.ref.table == own_id], conditions.mask)
+                shown = self._shown(own, conditions.mask)
                 if len(shown) >= 2:
                     root = Project(rows, tuple(Named(each.ref) for each in shown), True)
-                    yield self.make("never", root, conditions, target=shown[0], mask=mask, others=shown)
+                    yield self.make(name, root, conditions, target=shown[0], mask=mask, others=shown)
                 counted = Aggregate(AggregateFunction.COUNT, None, rows)
-                yield self.make("never/count", counted, conditions, mask=mask)
+                yield self.make(f"{name}/count", counted, conditions, mask=mask)
+                for aggregate, told in self._aggregates_named():
+                    for view in [v for v in self.measures if v.ref.table == own_id][:2]:
+                        of_rows = Aggregate(AGGREGATES[aggregate], view.ref, rows)
+                        yield self.make(
+                            f"{name}/{aggregate}", of_rows, conditions, measure=view, mask=mask | told
+                        )
+
+    def _aggregates_named(self) -> Iterator[tuple[str, int]]:
+        """The aggregates that the question names, with the tokens that do."""
+        for name, cue in (("mean", "average"), ("median", "median"), ("sum", "total")):
+            if cue in self.cues:
+                yield name, self.cues[cue]
+        for down, token, _, _ in self._directions()[:2]:
+            yield "max" if down else "min", token
 
     def _of_other(self, part: int) -> Iterator[ConditionSet]:
         """No condition, and the likeliest conditions on the columns of one part of a join, none negated."""

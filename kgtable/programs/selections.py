@@ -92,6 +92,13 @@ class Selections(Grammar):
                 others=linked,
                 mask=beside,
             )
+            # "The owner and price of the boat Merle" asks for no name of the boat.
+            asked = [view for view in linked if view.place not in conditions.columns]
+            if 2 <= len(asked) < len(linked):
+                chosen = Project(rows, tuple(Named(view.ref) for view in asked))
+                yield self.make(
+                    "select/columns", chosen, conditions, target=asked[0], others=asked, mask=beside
+                )
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
             for by in self.sortables[:2]:
                 told = bool(question.listed_first)
@@ -159,11 +166,12 @@ class Selections(Grammar):
             after = [view for view in named if self.source.link(view).mask > mask & -mask]
             if after:
                 found.append((mask & -mask, name, after[0]))
+                # "The average height and weight" says once what is asked of both.
+                before = [next_ & -next_ for _, next_ in words if next_ & -next_ > mask & -mask]
+                listed = [v for v in after[1:] if self._is_listed(after[0], v, min(before, default=0))]
+                found += [(mask & -mask, name, view) for view in listed]
         found.sort(key=lambda entry: entry[0])
-        if (
-            len({(name, view.place) for _, name, view in found}) < 2
-            or len({v.place for _, _, v in found}) < 2
-        ):
+        if len({v.place for _, _, v in found}) < 2:
             return
         measures = tuple(
             Named(Aggregate(AGGREGATES[name], view.ref), f"{name} {view.place}") for _, name, view in found
@@ -172,6 +180,14 @@ class Selections(Grammar):
             "aggregates/columns", GroupBy(rows, (), measures), conditions, measure=found[0][2],
             mask=Question._all(mask for _, mask in words), others=[view for _, _, view in found],
         )  # fmt: skip
+
+    def _is_listed(self, first: ColumnView, other: ColumnView, end: int) -> bool:
+        """Whether "and" joins a column to the one named first, before the token `end` (0 for none)."""
+        one = self.source.link(first).mask
+        two = self.source.link(other).mask & ~one
+        start, stop = one.bit_length(), (two & -two).bit_length() - 1
+        between = sum(1 << place for place in range(start, stop))
+        return bool(between & self.cues.get("and", 0)) and stop - start <= 4 and not (end and two > end)
 
     def _aggregates(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
         question, cues = self.question, self.cues
@@ -376,7 +392,7 @@ class Selections(Grammar):
 
     def _grouped(self, conditions: ConditionSet) -> Iterator[Candidate]:
         """Groups of equal values: the one with the most rows or the largest sum, all with their counts, HAVING."""
-        source, question = self.source, self.question
+        source, question, cues = self.source, self.question, self.cues
         free = [view for view in self.targets if view.place not in conditions.columns]
         said = [view for view in free if self._says_each(view)]
         if source.join is not None:
@@ -386,14 +402,40 @@ class Selections(Grammar):
             linked = source.link(key).score > 0.3 or source.link(key).mask & question.focus
             if not (linked or key.label or asked):
                 continue
-            measures = list(self._group_measures(key)) if self._repeats(key) else []
-            beside = self._keys_beside(key, conditions)
+            measures = list(self._group_measures(key)) if self._repeats(key) or self._says_each(key) else []
+            beside, same = self._keys_beside(key, conditions), self._key_of(key)
+            if self._says_each(key) and "and" in cues:
+                yield from self._several_of_groups(key, conditions)
             for name, aggregate, measure, mask in measures:
                 yield from self._of_groups(name, aggregate, measure, mask, conditions, [key])
                 if beside:
                     yield from self._of_groups(name, aggregate, measure, mask, conditions, beside)
                 for view in self._told_of(key):
                     yield from self._of_groups(name, aggregate, measure, mask, conditions, [view, key], 1)
+                if same and key.label:
+                    yield from self._of_groups(name, aggregate, measure, mask, conditions, [key, same], 1)
+
+    def _several_of_groups(self, key: ColumnView, conditions: ConditionSet) -> Iterator[Candidate]:
+        """Several aggregates of one column for each group: "the average and the highest price for each kind"."""
+        words = [(name, mask) for name, cue in (("mean", "average"), ("sum", "total"), ("median", "median"))
+                 if (mask := self.cues.get(cue, 0))]  # fmt: skip
+        words += [("max" if down else "min", token) for down, token, _, _ in self._directions()]
+        words.sort(key=lambda word: word[1])
+        names = list(dict.fromkeys(name for name, _ in words))
+        if len(names) < 2:
+            return
+        for view in self.measures[:2]:
+            if view.place == key.place:
+                continue
+            grouped = GroupBy(
+                conditions.over(self.source.rows(conditions.choice)),
+                (Named(key.ref, "key"),),
+                tuple(Named(Aggregate(AGGREGATES[name], view.ref), name) for name in names),
+            )
+            yield self.make(
+                "group/several", grouped, conditions, target=key, measure=view,
+                mask=Question._all(mask for _, mask in words), also=("group:said",),
+            )  # fmt: skip
 
     def _group_measures(self, key: ColumnView) -> Iterator[tuple[str, Expression, ColumnView | None, int]]:
         """What may be told of each group: name, aggregate, its column, and the tokens that name the aggregate."""
@@ -443,6 +485,14 @@ class Selections(Grammar):
             and source.link(view).exact
             and 0 < source.link(view).mask < named & -named
         ][:2]
+
+    def _key_of(self, view: ColumnView) -> ColumnView | None:
+        """The key that tells things of one name apart, of the side of a join that names them; none where names do."""
+        join = self.source.join
+        if join is None or view.distinct == view.filled:
+            return None
+        own = (join.left, join.right)[self.source.part_of(view.place)]
+        return next((v for v in self.source.columns if v.ref == own and v.distinct == v.filled), None)
 
     def _keys_beside(self, key: ColumnView, conditions: ConditionSet) -> list[ColumnView]:
         """The columns that a question names beside a key and that tell of the same thing; none for the key alone."""
@@ -495,12 +545,15 @@ class Selections(Grammar):
                 if "and" in cues:
                     both = Project(best, (*columns, value))
                     yield made(f"group_extreme/{name}/both", both, token | cues["and"])
-        if not told and (self.cues.keys() & {"each", "per"} or any(map(self._says_each, keys))):
+        also_counted = self.cues.get("how_many", 0) & (cues.get("and", 0) << 1 | cues.get("and", 0) << 2)
+        each = also_counted or cues.keys() & {"each", "per"} or any(map(self._says_each, keys))
+        if each and not (told and len(keys) == 2 and keys[1].label):
             also = ("group:said",) if any(map(self._says_each, keys)) else ()
             if self._says_value_first(measure, keys):
                 yield made(f"group/{name}/swapped", Project(grouped, (value, *columns)), 0, also)
             else:
-                yield made(f"group/{name}", grouped, 0, also)
+                root: Rows = Project(grouped, (*columns, value)) if told else grouped
+                yield made(f"group/{name}", root, 0, also)
         numbers = [t for t in question.thresholds if not t.mask & conditions.mask and t.number.unit is None]
         for threshold in numbers[:1]:
             limit = Constant(threshold.number.value, ValueKind.QUANTITY)

@@ -284,14 +284,21 @@ def joins_of(
 
 
 def references_of(join: ProgramSource) -> Iterator[ColumnRef]:
-    """The columns of a join that hold keys of rows which another column of the other table names."""
+    """The columns of a join that hold keys of rows which another column of the other table names.
+
+    Numbers that merely are among those of a key, as grades are among ids, refer to nothing.
+    """
     assert join.join is not None
     sides = (join.join.left, join.join.right)
+    told = join.join.features
+    meant = not told.get("join:numeric") or told.get("join:same") or told.get("join:named")
     for place, own in enumerate(sides):
         columns = join.links[1 - place].index.columns
         key = next((view for view in columns if view.ref == sides[1 - place]), None)
+        refers = next((view for view in join.links[place].index.columns if view.ref == own), None)
         if (
             key is not None
+            and (meant or (refers is not None and _is_keyed(refers)))
             and (key.role is not ColumnRole.PLAIN or key.key_words)
             and key.distinct == key.filled
             and any(view.label and view is not key for view in columns)
@@ -370,13 +377,19 @@ def _find_key(left: TableIndex, right: TableIndex) -> TableKey | None:
 
 def _key_columns(index: TableIndex) -> list[ColumnView]:
     """The columns that may be a key or refer to one; of a very wide table those called a key, then the first."""
-    found = [view for view in index.columns if view.role is not ColumnRole.ORDINAL and view.distinct >= 2]
+    found = [
+        view
+        for view in index.columns
+        if view.distinct >= 2 and (view.role is not ColumnRole.ORDINAL or _is_keyed(view))
+    ]
     chosen = sorted(found, key=lambda view: (not _is_keyed(view), view.place))[:MOST_KEY_COLUMNS]
     return sorted(chosen, key=lambda view: view.place)
 
 
 def _is_keyed(view: ColumnView) -> bool:
-    return view.role is ColumnRole.IDENTIFIER or not {"id", "code", "key", "sku"}.isdisjoint(view.stems)
+    return view.role is ColumnRole.IDENTIFIER or not {"id", "uid", "code", "key", "sku"}.isdisjoint(
+        view.stems
+    )
 
 
 def _kinship(left: TableIndex, right: TableIndex) -> float:
