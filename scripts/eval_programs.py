@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import kgtable
+from kgtable.answering.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.errors import KgtableError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
@@ -29,7 +30,8 @@ from kgtable.graph.table_source import TableReader
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
 
-TABLES = 6
+TABLES = MOST_TABLES
+"""As many as an answer looks at."""
 
 
 def is_even(table: str) -> bool:
@@ -159,8 +161,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--show", type=int, default=15, help="how many wrong answers to print")
     parser.add_argument("--show-wrong", action="store_true", help="also those that are not verified")
     options = parser.parse_args(arguments)
-    from kgtable.answering.by_rules import answer_by_programs
-
     place = Workplace(options.folder, options.kg)
     asked = list(questions_of(place, options.split, options.half))
     if options.limit:

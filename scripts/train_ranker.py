@@ -4,8 +4,8 @@
 
 Training questions are those whose tables all have an even SHA-256 (see `eval_programs.is_even`): wtq
 ``squall``, ``dev`` of spider, finqa, tatqa, hitab and everyday; and all of kgtable's own questions about
-invented tables (``tests/questions``) but for the set ``brook``. A candidate is right when its answer is the
-gold answer and, where a benchmark names gold tables, it reads one of them. The objective is the
+invented tables (``tests/questions``) but for the sets ``brook`` and ``heath``. A candidate is right when its answer is
+the gold answer and, where a benchmark names gold tables, it reads one of them. The objective is the
 marginal log likelihood of the right candidates (of abstaining, where none is right); a question weighs the less
 the more questions its benchmark has (by the square root). The linear weights are fitted first, with an L2
 penalty; the hidden layer then learns what they miss: two networks whose mean is taken, by AdamW with dropout and
@@ -61,6 +61,8 @@ SPLITS = (
     ("cape", "dev"),
     ("ridge", "dev"),
     ("dale", "dev"),
+    ("glen", "dev"),
+    ("fjord", "dev"),
 )
 OWN = {
     name: name if name == "questions" else f"questions/{name}"
@@ -73,7 +75,7 @@ CONFIDENCE_PENALTY = 0.002
 FOLDS = 4
 LEAST = 4
 """Questions that a feature must occur in."""
-OWN, OTHER = 80, 54
+OF_GOLD, OF_OTHERS = 80, 54
 """Candidates learned from for each question: of the tables with the answer, and of the other tables found."""
 NETWORKS, UNITS = 2, 32
 EPOCHS, BATCH = 10, 64
@@ -124,10 +126,11 @@ def collect(task: tuple[str, str, str, str, int, dict[str, float], str]) -> list
         sources = ranker.sources_of(asked, tables)
         found = ranker.generate(sources, known)
         right_tables = set(gold)
-        own = [c for c in found if right_tables & set(c.source.ids)][:OWN]
-        other = [c for c in found if not right_tables & set(c.source.ids)][:OTHER]
+        own = [c for c in found if right_tables & set(c.source.ids)][:OF_GOLD]
+        other = [c for c in found if not right_tables & set(c.source.ids)][:OF_OTHERS]
         relations = {relation.id: relation for relation, _ in tables}
-        executed = ranker.execute(own, relations, known, OWN) + ranker.execute(other, relations, known, OTHER)
+        executed = ranker.execute(own, relations, known, OF_GOLD)
+        executed += ranker.execute(other, relations, known, OF_OTHERS)
         verdicts: dict[tuple[str, ...], bool] = {}
         executed.sort(key=lambda entry: -entry.score)
         rows, right, keys = [], [], []

@@ -37,7 +37,7 @@ from kgtable.programs.scalars import format_decimal, text_of
 from kgtable.values.spoken import unit_symbol
 
 _FIRST_DAY = re.compile(r"\d{4}-\d\d-01")
-MOST_TABLES = 8
+MOST_TABLES = 10
 MOST_ALTERNATIVES = 5
 
 

@@ -13,9 +13,11 @@ from itertools import pairwise
 from kgtable.answering.coverage import TELLING, Coverage
 from kgtable.answering.number_doubts import NUMBER_CHECKS
 from kgtable.answering.rivals import Interpretation
+from kgtable.answering.unit_doubts import UNIT_CHECKS
 from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.english import consumed_cues, light_words, number_words, synonyms, words_of_type
+from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import text_of
@@ -38,6 +40,11 @@ _VERBS_OF_TIME = frozenset(
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 _SHARES = frozenset(("percent", "share", "points", "rate", "ratio"))
 _NAMES = frozenset(("name", "surnam"))
+_SUPPOSING = re.compile(
+    r"\b(?:suppose|supposing|assuming|if(?! (?:we|you|one|i) (?:only )?(?:take|look|count|consider|add|go|leave)\b|"
+    r" (?:all|everything)(?: [\w-]+){0,6} (?:is|are) (?:added|counted|taken)\b))\b"
+)
+"""What opens a supposition, not *if we take only those of 2018*, which chooses rows."""
 _PARTICLES = frozenset(("up", "out", "off", "away", "back", "down"))
 _ADDING = frozenset(("total", "together", "both", "list", "each"))
 _NAMING = (ValueKind.TEXT, ValueKind.ENTITY)
@@ -262,13 +269,6 @@ def _another_column_named(found: Interpretation) -> str:
     ]
     if unread:
         return f"The question asks for {unread[0]}."
-    measure = found.best.candidate.measure
-    if measure is not None and not source.link(measure).exact:
-        named = [
-            v.name for v in source.columns if v.ref not in found.read and v.measure and source.link(v).exact
-        ]
-        if named:
-            return f"The question names {named[0]}, which was not read."
     head, link = found.question.head, source.link(target)
     measured = link.exact and (target.period or target.measure)
     titled = head & source.title and not target.label and not measured and link.mask and not link.mask & head
@@ -277,6 +277,21 @@ def _another_column_named(found: Interpretation) -> str:
         and link.mask and not link.exact and not link.mask & head
     )  # fmt: skip
     return f"The question asks for {found.question.words_of(head)}." if titled or guessed else ""
+
+
+def _another_measure_named(found: Interpretation) -> str:
+    """*The highest density* is of the column Density, also where its cells are texts that cannot be compared."""
+    source, measure = found.source, found.best.candidate.measure
+    if measure is None or source.link(measure).exact:
+        return ""
+    guessed = source.link(measure).mask == 0  # then a column of texts may be what is measured
+    named = [
+        view.name
+        for view in source.columns
+        if view.ref not in found.read and (view.measure or guessed) and source.link(view).exact
+        and source.link(view).mask & ~found.question.head
+    ]  # fmt: skip
+    return f"The question names {named[0]}, which was not read." if named else ""
 
 
 def _verb_of_the_measure(found: Interpretation) -> str:
@@ -532,8 +547,12 @@ def _verb_with_a_particle(found: Interpretation) -> str:
 
 def _supposes(found: Interpretation) -> str:
     """*If every pupil goes, what does it cost* computes with something that no table says."""
-    said = re.search(r"\b(?:if|suppose|supposing|assuming)\b", found.question.lower)
-    return f"The question supposes something: {said[0]} …" if said else ""
+    question = found.question
+    for said in _SUPPOSING.finditer(question.lower):
+        # A film may be called "If", and "if we take only those of 2018" chooses rows.
+        if question.mask(*said.span()) & ~Question._all(c.mask for c in found.best.candidate.conditions):
+            return f"The question supposes something: {said[0]} …"
+    return ""
 
 
 def _between_two_rows(found: Interpretation) -> str:
@@ -564,6 +583,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _negation_across_rows,
     _order_says_nothing,
     _another_column_named,
+    _another_measure_named,
     _verb_of_the_measure,
     _not_by_letters,
     _lists_something_else,
@@ -583,6 +603,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _day_or_month,
     _one_of_several_persons,
     *NUMBER_CHECKS,
+    *UNIT_CHECKS,
     _other_words,
     _nobody_named,
     _asks_for_nothing,

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.english import synonyms
+from kgtable.programs.english import synonyms, unit_named
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView, TableIndex
 from kgtable.text.words import is_empty_word
@@ -201,7 +201,7 @@ class ColumnLinks:
         if asked is not None and view.kind is ValueKind.DURATION and comparable(asked[0], "SEC"):
             return asked[1]
         said = (*(() if asked is None else (asked,)), *self.question.units_named)
-        own = {view.unit_hint, *view.units} - NO_UNIT
+        own = {view.unit_hint, *view.units, *map(unit_named, view.unit_stems)} - NO_UNIT
         return Question._all(mask for unit, mask in said if unit in own)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations
@@ -40,6 +41,8 @@ from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import condition_set
 
+_AS_LARGE_AS = re.compile(r"\btimes as \w+ as$")
+
 
 class Comparisons(Grammar):
     """Operators that take two values or more apart."""
@@ -68,6 +71,7 @@ class Comparisons(Grammar):
             "how_long",
             "next",
             "previous",
+            "same",
         }:
             return
         named = [
@@ -96,6 +100,9 @@ class Comparisons(Grammar):
     def _names_whole_first(self, one: Condition, other: Condition) -> bool:
         """Whether it says "what share of the whole was the part", and not "the share of the part in the whole"."""
         start = (one.mask & -one.mask).bit_length() - 1
+        opening = " ".join(token.word for token in self.question.tokens[:start] if token.word != "the")
+        if _AS_LARGE_AS.search(opening):  # "how many times as large as A is B" is B over A
+            return True
         said = self.cues.get("share", 0) & ((1 << start) - 1)
         words = self.question.tokens[one.mask.bit_length() : (other.mask & -other.mask).bit_length() - 1]
         return bool(said) and any(token.word in linking_verbs() for token in words)
@@ -190,6 +197,10 @@ class Comparisons(Grammar):
                         measure=view,
                         mask=token | adjectives | costs,
                     )
+        if question.wh == "yes_no" and "same" in cues:
+            for view in [view for view in self.targets if view.place != one.column][:3]:
+                equal = Compare(Relator.EQUAL, Lookup(rows_one, view.ref), Lookup(rows_other, view.ref))
+                yield self.make("compare_yes/same", equal, both, target=view, mask=cues["same"])
         counts = [Aggregate(AggregateFunction.COUNT, None, rows) for rows in (rows_one, rows_other)]
         for down, token in self._pair_signs(None):
             if "or" in cues:

@@ -418,6 +418,11 @@ class Grammar:
                 features["m:time"] = 1.0
             if measure.place in conditions.columns:
                 features["m:condition"] = 1.0
+        read = measure or target
+        if question.wh == "how_much" and read is not None and read.measure and not source.link(read).mask:
+            features[f"how_much:{'price' if 'price' in read.aspects else 'no price'}"] = 1.0
+        if op == "count_distinct" and target is not None and source.is_of_other_table(target):
+            features["count_distinct:of the other table"] = 1.0
         limited = [source.columns[c.column] for c in conditions.conditions if c.column >= 0]
         covered |= self._said_beside(
             covered, [view for view in (target, measure, *others, *limited) if view is not None]
@@ -647,6 +652,8 @@ class Grammar:
         adjective = Question._all(token for a, token in self.question.adjectives if any(s in a.headers for s in measure.aspects) or a.name in ("large", "small", "most"))  # fmt: skip  # noqa: E501
         timed = measure.clock or measure.kind is ValueKind.DURATION
         units = ["SEC"] if timed else [unit for unit in measure.units if unit and unit not in NO_UNIT]
+        if measure.kind is ValueKind.DATE and not timed and "/date" in op:
+            units = ["DAY"]
         if asked is not None and any(comparable(unit, asked[0]) for unit in units):
             yield self.make(
                 op,

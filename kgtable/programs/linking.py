@@ -103,6 +103,7 @@ class Links(ColumnLinks):
         found = [*self._exact(), *self._partial(), *self._groups(), *self._numbers(), *self._times()]
         found += [
             *self._thresholds(),
+            *self._standings(),
             *self._truths(),
             *self._missing(),
             *self._month_spans(),
@@ -197,7 +198,7 @@ class Links(ColumnLinks):
         plain = normal(text)
         if said.casefold() != plain or not any(map(str.isupper, said)):
             return False
-        inner = first.index > 0
+        inner = first.index > 0 or (said.isupper() and len(said) > 1 and not question.text.isupper())
         return inner and said[:1].isupper() and (said == text.strip("*†¹²³ ") or said.isupper())
 
     def _equal(self, place: tuple[int, int], mask: int, kind: str, quality: float) -> Condition:
@@ -548,6 +549,26 @@ class Links(ColumnLinks):
                     scored.append(found)
             scored.sort(key=lambda condition: -condition.quality)
             yield from scored[:4]
+
+    def _standings(self) -> Iterator[Condition]:
+        """Ranks above, below or up to a place that the question names, on columns of ranks."""
+        ranks = words_of_type("rank") | words_of_type("standing")
+        for standing in self.question.standings:
+            for view, link in zip(self.index.columns, self.columns, strict=True):
+                stems = set(view.stems)
+                if view.role is not ColumnRole.ORDINAL and (stems.isdisjoint(ranks) or not view.numeric):
+                    continue
+                near = link.mask and _distance(link.mask, standing.mask) <= 3
+                quality = 0.55 + 0.2 * (not stems.isdisjoint(ranks)) + 0.15 * link.score
+                ref = Apply(Function.NUMBER, view.ref) if view.role is ColumnRole.ORDINAL else view.ref
+                constant = Constant(standing.number.value, ValueKind.QUANTITY)
+                yield Condition(
+                    Compare(standing.relator, ref, constant),
+                    standing.mask | (link.mask if near else 0),
+                    view.place,
+                    "standing",
+                    quality,
+                )
 
     def _threshold(self, threshold: Threshold, view: ColumnView) -> Condition | None:
         number, link = threshold.number, self.columns[view.place]

@@ -19,6 +19,7 @@ from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
 from kgtable.programs.column_comparisons import ColumnComparisons
+from kgtable.programs.derived_amounts import DerivedAmounts
 from kgtable.programs.english import superseded_stems
 from kgtable.programs.grammar import Candidate
 from kgtable.programs.linking import Links
@@ -48,7 +49,7 @@ def candidates_of(source: ProgramSource) -> list[Candidate]:
     return list(found.values())
 
 
-class _All(Selections, ColumnComparisons, TwinTables, References):
+class _All(Selections, ColumnComparisons, TwinTables, References, DerivedAmounts):
     """Every operator."""
 
     def all(self) -> Iterator[Candidate]:
@@ -68,6 +69,8 @@ class _All(Selections, ColumnComparisons, TwinTables, References):
             yield from self._by_columns(conditions)
         if len(self.sets) > 4:
             yield from self._extremes(self.sets[-1])  # of all rows
+        yield from self._places()
+        yield from self._revenue()
         yield from self._pairs()
         yield from self._shares()
         yield from self._neighbours()
@@ -386,6 +389,8 @@ def denotation_features(candidate: Candidate, denotation: Denotation) -> dict[st
         features["d:one:plural"] = 1.0
     number = first.number
     if number is not None and size == 1:
+        if "percent" in question.cues:
+            features[f"d:percent:{'is' if first.unit == 'PERCENT' else 'no'} percent"] = 1.0
         if number < 0:
             features["d:negative"] = 1.0
             features[f"d:negative:{op}"] = 1.0

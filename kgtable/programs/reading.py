@@ -62,6 +62,22 @@ _CLOCK = re.compile(
     r"|(?P<hour3>[01]?\d|2[0-3]) o'clock\b|(?P<word>noon|midday|midnight)\b)"
 )
 _SIGNED = re.compile(r"\b(?:negative|positive|below zero|in the red)\b")
+_PLACE = (
+    r"(?:the\s+)?(?P<place>\d+(?:st|nd|rd|th)|(?!zeroth)[a-z]+(?:th|st|nd|rd))(?:\s+(?:place|position|spot))?"
+)
+_STANDINGS = tuple(
+    (relator, re.compile(pattern))
+    for relator, pattern in (
+        (Relator.LESS, rf"\b(?:above|better than|higher than|ahead of|before)\s+{_PLACE}"),
+        (Relator.LESS_OR_EQUAL, rf"\b(?:at least|no worse than)\s+{_PLACE}"),
+        (Relator.GREATER, rf"\b(?:below|worse than|lower than)\s+{_PLACE}"),
+        (Relator.LESS_OR_EQUAL, rf"(?<![a-z]){_PLACE}\s+or\s+(?:better|higher|above)\b"),
+        (Relator.GREATER_OR_EQUAL, rf"(?<![a-z]){_PLACE}\s+or\s+(?:worse|lower|below)\b"),
+        (Relator.LESS_OR_EQUAL, r"\b(?:in|into|within|inside|among|made|makes|make|reached|reach|entered|cracked)\s+"
+                                r"(?:the\s+|a\s+)?top[ -](?P<place>\d+|[a-z]+)\b"),
+        (Relator.GREATER, r"\boutside\s+(?:of\s+)?(?:the\s+|a\s+)?top[ -](?P<place>\d+|[a-z]+)\b"),
+    )
+)  # fmt: skip
 _LIMITED = re.compile(
     r"\b(?:(?P<above>over|above|more than|longer than|slower than|beyond)"
     r"|under|below|less than|within|faster than|quicker than|shorter than)\s+$"
@@ -103,8 +119,8 @@ _THRESHOLDS = (
     (Relator.LESS_OR_EQUAL, r"(?:at most|no more than|not more than|a maximum of|maximum of|up to|not (?:over|above)) {n}"),  # noqa: E501
     (Relator.GREATER_OR_EQUAL, r"{n}(?: {u})? or (?:more|above|higher|greater|over|later|older|better)"),
     (Relator.LESS_OR_EQUAL, r"{n}(?: {u})? or (?:less|fewer|below|lower|under|earlier|younger)"),
-    (Relator.GREATER, r"(?:{more}) than {n}|(?:over|above|exceed(?:s|ed|ing)?|beyond|in excess of|surpass(?:ed|es)?|greater then|more then) (?:[a-z]+ )?{n}"),  # noqa: E501
-    (Relator.LESS, r"(?:{less}) than (?:the )?{n}|(?:under|below|beneath|less then) (?:[a-z]+ )?{n}"),
+    (Relator.GREATER, r"(?:{more}) than {n}|(?:over|above|exceed(?:s|ed|ing)?|beyond|in excess of|surpass(?:ed|es)?|greater then|more then) (?:an? [a-z]+ of |[a-z]+ )?{n}"),  # noqa: E501
+    (Relator.LESS, r"(?:{less}) than (?:the )?{n}|(?:under|below|beneath|less then) (?:an? [a-z]+ of |[a-z]+ )?{n}"),
     (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
 )  # fmt: skip
 _BETWEEN = r"between {a} and {b}|from {a} to {b}"
@@ -433,6 +449,25 @@ class Question:
         return tuple(found)
 
     @cached_property
+    def standings(self) -> tuple[Threshold, ...]:
+        """Places that are a limit: *above fifth place*, *tenth or better*, *in the top ten*; the first is the best.
+
+        The relator compares the numbers of the places, so that *above fifth* is less than five.
+        """
+        found: dict[int, Threshold] = {}
+        for relator, pattern in _STANDINGS:
+            for match in pattern.finditer(self.lower):
+                said = match["place"]
+                digits = re.match(r"\d+", said)
+                place = int(digits[0]) if digits else ordinal_words().get(said) or number_words().get(said, 0)
+                mask = self.mask(*match.span())
+                number = NumberMention(Decimal(place), self.mask(*match.span("place")), said)
+                known = found.get(number.mask)
+                if place > 0 and (known is None or known.mask.bit_count() < mask.bit_count()):
+                    found[number.mask] = Threshold(relator, number, mask)
+        return tuple(found.values())
+
+    @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
         """Numbers that something is compared with."""
         by_place = {self.tokens[n.mask.bit_length() - 1].start: n for n in self.numbers}
@@ -732,7 +767,7 @@ def _places(tokens: Sequence[QuestionToken], place: int) -> bool:
 
 
 _UNIT_ASKED = re.compile(
-    r"\b(?:in|as)\s+(?:terms of\s+)?([^\W\d_]+|%)\s*(?:\?|$|,)|\bhow many\s+([^\W\d_]{2,})\b", re.IGNORECASE
+    r"\b(?:in|as)\s+(?:terms of\s+)?([^\W\d_]+|%)\s*(?:[?.!,]|$)|\bhow many\s+([^\W\d_]{2,})\b", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"(?<=[?.!])\s+(?=(?:also|furthermore|and|additionally|moreover|secondly|what|which|who|when|where|how|list|name)\b)|\s+(?=(?:Also|Furthermore|Additionally|Moreover),\s)")  # fmt: skip  # noqa: E501
 
@@ -744,6 +779,7 @@ def _limit_pattern(extreme: str, number: str) -> re.Pattern[str]:
         rf"|\b(?:the|which|what)\s+{number}\s+(?:[\w-]+\s+){{0,2}}?(?:{extreme})\b"
         rf"|\b{number}\s+(?:{extreme})\b"
         rf"|\b(?:the|which|what)\s+{number}\s+(?:[\w-]+\s+){{1,3}}?(?:with|have|has|had) the (?:{extreme})\b"
+        rf"|^(?:which|what)\s+{number}\s+(?:[\w-]+\s+){{2,4}}?(?:at |by |of |on |in )?the (?:{extreme})\b"
     )
 
 

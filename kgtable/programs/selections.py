@@ -49,10 +49,12 @@ class Selections(Grammar):
         """Cells, lists, counts, sums, means and other aggregates of the rows of a condition set."""
         source, question = self.source, self.question
         rows = conditions.over(source.rows(conditions.choice))
+        # "Who else than Ada" asks for names other than hers.
+        without = {c.column for c in conditions.conditions if c.kind.startswith("not ")}
         targets = [
             view
             for view in self.targets
-            if view.place not in conditions.columns or source.link(view).score > 0.5
+            if view.place not in conditions.columns - without or source.link(view).score > 0.5
         ]
         limit = (
             len(source.columns) if len(source.columns) <= 8 and len(conditions.conditions) else MOST_TARGETS
@@ -267,7 +269,7 @@ class Selections(Grammar):
         base = conditions.over(source.rows(conditions.choice))
         count, count_mask = self.question.limit
         ordinals = [(n, mask) for n, mask in self.question.ordinals if n > 1]
-        targets = self.targets[:4]
+        targets = list(dict.fromkeys([*self.targets[:4], *source.labels[:1]]))
         won = [(False, token, "won", each.headers) for each, token in self.question.achievements[:1]]
         for down, token, name, headers in [*self._directions(), *won]:
             for by in self.sortables[: MOST_MEASURES + 1]:

@@ -20,12 +20,14 @@ _QUARTER = re.compile(
     rf"|(?P<q2>[1-4])Q[ -]?(?:FY ?)?(?P<y2>{_SHORT})"
     rf"|(?P<y3>{_YEAR})[ /:-]?Q(?P<q3>[1-4])"
     rf"|(?P<q4>first|second|third|fourth|1st|2nd|3rd|4th) quarter(?: ended)?(?: of"
-    rf"|,)?(?: fiscal)?(?: year)? (?P<y4>{_YEAR}))(?!\w)",
+    rf"|,)?(?: fiscal)?(?: year)? (?P<y4>{_YEAR})"
+    rf"|(?P<y5>{_YEAR})(?:'s|,| >)? (?P<q5>first|second|third|fourth|1st|2nd|3rd|4th) quarter)(?!\w)",
     re.IGNORECASE | re.ASCII,
 )
 _HALF = re.compile(
     rf"(?<!\w)(?:H(?P<h1>[12])[ ,/-]*(?P<y1>{_SHORT})|(?P<h2>[12])H[ -]?(?P<y2>{_SHORT})"
-    rf"|(?P<y3>{_YEAR})[ /-]?H(?P<h3>[12]))(?!\w)",
+    rf"|(?P<y3>{_YEAR})[ /-]?H(?P<h3>[12])"
+    rf"|(?P<h4>first|second|1st|2nd) half(?: of|,)?(?: fiscal)?(?: year)? (?P<y4>{_YEAR}))(?!\w)",
     re.IGNORECASE | re.ASCII,
 )
 _FISCAL = re.compile(
@@ -153,6 +155,8 @@ def quarters_in(text: str) -> Iterator[tuple[str, int, int]]:
 
     >>> list(quarters_in("sales in the second quarter of 2023"))
     [('2023-Q2', 13, 35)]
+    >>> list(quarters_in("Fiscal 2019 third quarter, first half of 2020"))
+    [('2019-Q3', 7, 25), ('2020-H1', 27, 45)]
     """
     for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):
         for match in pattern.finditer(text):
@@ -178,15 +182,16 @@ def _months(year: int, first: int, count: int) -> tuple[str, str]:
 
 
 def _quarter(match: re.Match[str]) -> Date:
-    number = next(match[group] for group in ("q1", "q2", "q3", "q4") if match[group]).lower()
-    year = next(match[group] for group in ("y1", "y2", "y3", "y4") if match[group])
+    number = next(match[f"q{form}"] for form in range(1, 6) if match[f"q{form}"]).lower()
+    year = next(match[f"y{form}"] for form in range(1, 6) if match[f"y{form}"])
     quarter, calendar_year = _ORDINALS.get(number) or int(number), full_year(year.lstrip("'’"))
     return Date(f"{calendar_year}-Q{quarter}", "", *_months(calendar_year, quarter * 3 - 2, 3))
 
 
 def _half(match: re.Match[str]) -> Date:
-    half = int(match["h1"] or match["h2"] or match["h3"])
-    year = full_year((match["y1"] or match["y2"] or match["y3"]).lstrip("'’"))
+    number = next(match[f"h{form}"] for form in range(1, 5) if match[f"h{form}"]).lower()
+    half = _ORDINALS.get(number) or int(number)
+    year = full_year(next(match[f"y{form}"] for form in range(1, 5) if match[f"y{form}"]).lstrip("'’"))
     return Date(f"{year}-H{half}", "", *_months(year, half * 6 - 5, 6))
 
 

@@ -41,7 +41,10 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "cape",
         FOLDER / "ridge",
         FOLDER / "dale",
+        FOLDER / "glen",
+        FOLDER / "fjord",
         FOLDER / "brook",
+        FOLDER / "heath",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:

@@ -325,6 +325,8 @@ def test_gold_programs_mean_the_same(
             "group/count/columns",
         ),
         ("What is the highest amount for each customer?", ("orders",), "group/max"),
+        ("What are the average and the highest amount for each customer?", ("orders",), "group/several"),
+        ("How many customers have orders?", ("customers", "orders"), "ever/count"),
         ("Which trains depart after 12:00?", ("trains",), "select"),
         ("How many trains depart between 12 pm and 3 pm?", ("trains",), "count"),
         ("Which trains went down?", ("trains",), "select"),

@@ -36,6 +36,21 @@ HELD = JoinableColumns(
     RelatedColumn("fairs", 1, "Held"), RelatedColumn("towns", 0, "Town"), 0.9, 1.0, 1.0, 1.0, 0.0, 3
 )
 
+PUPILS = relation(
+    "pupils", ("Pupil ID", "Name", "Class", "Age", "Weight (kg)", "Country"),
+    ("11", "Ada", "9", "14", "48", "France"), ("12", "Bo", "10", "16", "60", "Italy"),
+    ("13", "Ada", "9", "15", "52", "France"), ("14", "Cy", "11", "17", "70", "Spain"),
+)  # fmt: skip
+LOANS = relation(
+    "loans", ("Loan", "Pupil ID", "Book"),
+    ("1", "11", "Emma"), ("2", "11", "Ulysses"), ("3", "12", "Emma"), ("4", "13", "Dune"),
+)  # fmt: skip
+RACES = relation(
+    "races", ("Year", "Rank", "Team", "Laps"), ("2019", "3", "Lund", "50"), ("2020", "12", "Vik", "47"),
+    ("2021", "5", "Lund", "50"), ("2022", "1", "Aas", "49"),
+)  # fmt: skip
+ROOMS = relation("rooms", ("Room No", "Floor"), *((str(number), str(number % 3)) for number in range(9, 30)))
+
 
 def answers(text: str, *tables: Relation, joins: TableRelations | None = None) -> dict[str, set[str]]:
     """The answers of the candidates by operator."""
@@ -71,6 +86,19 @@ def answers(text: str, *tables: Relation, joins: TableRelations | None = None) -
         ("What share of the total was the school in 2021?", BUDGET, "share/sum", "50.909091%"),
         ("In which year was culture highest?", BUDGET, "column_extreme", "2022"),
         ("Which item was higher in 2021 than in 2022?", BUDGET, "change_rows", "Roads"),
+        ("How many pupils are in class 9 or 10?", PUPILS, "count", "3"),
+        ("In how many years did they rank above fifth place?", RACES, "count", "2"),
+        ("In which years did they rank 5th or better?", RACES, "select", "2019; 2021; 2022"),
+        ("In which years were they outside the top ten?", RACES, "select", "2020"),
+        ("Which team is at the top of the table?", RACES, "first_last/first", "Lund"),
+        ("Other than Lund, which team had 49 laps?", RACES, "select", "Aas"),
+        ("Did Vik have the same laps as Aas?", RACES, "compare_yes/same", "no"),
+        ("What is the average age of the French pupils?", PUPILS, "mean", "14.5"),
+        ("What are the average and the highest age for each class?", PUPILS, "group/several",
+         "9; 14.5; 15; 10; 16; 16; 11; 17; 17"),
+        ("What are the average age and weight of the pupils?", PUPILS, "aggregates/columns", "15.5; 57.5"),
+        ("Show the classes and the number of pupils.", PUPILS, "group/count", "9; 2; 10; 1; 11; 1"),
+        ("What are the age and the class of the pupil called Bo?", PUPILS, "select/columns", "16; 10"),
     ],
 )  # fmt: skip
 def test_the_meaning_is_among_the_candidates(text: str, table: Relation, op: str, answer: str) -> None:
@@ -83,6 +111,24 @@ def test_joins_by_a_shared_key() -> None:
     assert "7" in found["sum"]
     never = answers("Which product has never been sold?", PRODUCTS, SALES)
     assert "Clock" in never["never"]
+
+
+@pytest.mark.parametrize(
+    ("text", "op", "answer"),
+    [
+        ("What is the average age of the pupils who have loans?", "ever/mean", "15"),
+        ("What is the lowest age of the pupils without any loans?", "never/min", "17"),
+        ("Which pupil has the most loans?", "group_extreme/count", "Ada"),
+        ("What are the names of the pupils and how many loans does each have?", "group/count", "Ada; 2; Bo; 1; Ada; 1"),
+    ],
+)  # fmt: skip
+def test_rows_of_one_name_are_told_apart_by_their_key(text: str, op: str, answer: str) -> None:
+    assert answer in answers(text, PUPILS, LOANS)[op]
+
+
+def test_numbers_that_are_among_those_of_a_key_are_no_reference() -> None:
+    found = answers("Show the number of pupils in each class.", PUPILS, ROOMS)
+    assert "2; 9; 1; 10; 1; 11" in found["group/count/swapped"]
 
 
 def test_totals_stay_out_of_sums() -> None:
