@@ -156,6 +156,13 @@ def _days_for_years(found: Interpretation) -> str:
     return "The question does not ask for days." if days else ""
 
 
+def _rows_for_days(found: Interpretation) -> str:
+    """*How many days lay between two visits* is no number of visits."""
+    between = {"days_between", "between"} <= found.question.cues.keys()
+    wrong = between and found.op in ("count", "count_distinct")
+    return "The question asks for a length of time, and rows are counted." if wrong else ""
+
+
 def _occasions_added_up(found: Interpretation) -> str:
     """*How many times* is no sum of lengths of time."""
     timed = any(value.kind is ValueKind.DURATION for value in found.said)
@@ -284,6 +291,7 @@ UNIT_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _another_unit_asked,
     _scale_not_known,
     _days_for_years,
+    _rows_for_days,
     _occasions_added_up,
     _place_for_a_length,
     _length_of_a_time,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from functools import cache
 from itertools import combinations
 
 from kgtable.programs.algebra import (
@@ -33,7 +34,7 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
-from kgtable.programs.english import linking_verbs, months, synonyms, telling_words, words_of_type
+from kgtable.programs.english import linking_verbs, months, synonyms, telling_words, word_stem, words_of_type
 from kgtable.programs.grammar import AGGREGATES, Candidate, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
@@ -82,6 +83,13 @@ _KINDS = {stemmed(word): word for word in ("quarter", "half", "month", "year", "
 
 def _is_percent(view: ColumnView) -> bool:
     return set(view.units) == {"PERCENT"}
+
+
+@cache
+def _period_stems() -> frozenset[str]:
+    """Stems that name a period in a header: months, and words such as *year*, *ended* and *restated*."""
+    words = words_of_type("time") | words_of_type("term_end") | words_of_type("reporting")
+    return words | {word_stem(name) for name in months()}
 
 
 class ColumnComparisons(Grammar):
@@ -304,6 +312,12 @@ class ColumnComparisons(Grammar):
         before = min(said_first & -said_first, said_last & -said_last) < than < max(said_first, said_last)
         return before and ((said_first < said_last) == (compared[0].sign > 0))
 
+    def _of_different_things(self, early: ColumnView, late: ColumnView) -> bool:
+        """Whether columns of two periods tell of things not named by the question: "Assets 2019", "Debts 2018"."""
+        said = {token.stem for token in self.question.tokens}
+        apart = {stem for stem in set(early.stems) ^ set(late.stems) if stem.isalpha() and len(stem) > 2}
+        return bool(apart - _period_stems() - said)
+
     def _says_late_first(self, early: ColumnView, late: ColumnView) -> bool:
         first, second = self.source.link(early).mask, self.source.link(late).mask
         first, second = first & ~second, second & ~first
@@ -325,6 +339,8 @@ class ColumnComparisons(Grammar):
     ) -> Iterator[Candidate]:  # fmt: skip
         """Arithmetic of two values: `last` is the later or the first named, `first` the other."""
         cues, others = self.cues, (early, late)
+        if early.period and late.period and self._of_different_things(early, late):
+            return
         if self._shows_costs_below_zero(early) or self._shows_costs_below_zero(late):
             first, last = (Apply(Function.ABSOLUTE, value) for value in (first, last))
             mask |= self._spending

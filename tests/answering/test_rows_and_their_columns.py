@@ -316,3 +316,53 @@ def test_a_month_beside_an_amount_is_shown_as_a_month_alone() -> None:
 )
 def test_a_preposition_before_a_name_says_a_place(question: str, compares: bool) -> None:
     assert ("more_than" in Question.read(question).cues) is compares
+
+
+def test_a_number_is_no_percentage() -> None:
+    replies = relation(
+        "survey", ("Reply", "Families"), ("Happy", "126"), ("Unhappy", "54"), ("Not sure", "18")
+    )
+    answer = ask("How many percent of the families replied Unhappy?", replies)
+    assert answer.text != "54" or not answer.verified
+
+
+def test_a_row_of_a_total_is_no_member() -> None:
+    maps = relation("atlas", ("Volume", "Maps"), ("1", "20"), ("2", "31"), ("TOTAL (1-2)", "51"))
+    answer = ask("Which volume has the most maps?", maps)
+    assert answer.text == "2" or not answer.verified
+
+
+def test_an_average_of_one_number_is_not_verified() -> None:
+    held = relation("schemes", ("Scheme", "2019", "2018"), ("Benefit", "166", "178"), ("Health", "57", "44"))
+    assert not ask("What is the 2019 average of Benefit?", held).verified
+
+
+def test_the_highest_of_texts_is_not_that_of_another_column() -> None:
+    provinces = relation(
+        "provinces", ("Province", "Population", "Density", "Districts"),
+        ("Alm", "702,819", "72.5 /km2 (188 /sq mi)", "8"), ("Sev", "1,900,224", "35.2 /km2 (91 /sq mi)", "15"),
+    )  # fmt: skip
+    assert not ask("Which province has the highest density?", provinces).verified
+
+
+def test_a_film_called_if_supposes_nothing() -> None:
+    films = relation("films", ("Film", "Rating"), ("If", "7.8"), ("Up", "8.1"), ("Roma", "6.9"))
+    answer = ask("What is the rating of If?", films)
+    assert (answer.text, answer.verified) == ("7.8", True)
+    assert not ask("If every film had one point more, what was the average rating?", films).verified
+
+
+def test_donors_are_not_donations() -> None:
+    donors = relation("donors", ("Donor ID", "Name", "Town"), ("D1", "Ada", "Felden"), ("D2", "Bo", "Au"))
+    gifts = relation(
+        "donations", ("No", "Donor ID", "EUR"), ("1", "D1", "20"), ("2", "D1", "30"), ("3", "D2", "10")
+    )
+    answer = ask("How many of the donations came in from donors in Felden?", donors, gifts)
+    assert answer.text == "2" or not answer.verified
+
+
+def test_metres_are_named_by_the_unit_of_a_header() -> None:
+    falls = relation(
+        "waterfalls", ("Waterfall", "Drop (m)", "Platforms"), ("Donnerloch", "212", "1"), ("Ost", "96", "3")
+    )
+    assert ask("How many metres is the drop of the Donnerloch?", falls).verified

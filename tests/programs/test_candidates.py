@@ -49,6 +49,11 @@ RACES = relation(
     "races", ("Year", "Rank", "Team", "Laps"), ("2019", "3", "Lund", "50"), ("2020", "12", "Vik", "47"),
     ("2021", "5", "Lund", "50"), ("2022", "1", "Aas", "49"),
 )  # fmt: skip
+COURSES = relation(
+    "courses", ("Course", "Places", "Booked", "Fee (EUR)"), ("Pottery", "10", "10", "80"), ("Yoga", "12", "3", "60"),
+    ("Dance", "8", "6", "70"),
+)  # fmt: skip
+STALL = relation("stall", ("Cake", "Pieces", "Price (EUR)"), ("Plum", "10", "2.50"), ("Nut", "4", "3.00"))
 ROOMS = relation("rooms", ("Room No", "Floor"), *((str(number), str(number % 3)) for number in range(9, 30)))
 
 
@@ -93,6 +98,13 @@ def answers(text: str, *tables: Relation, joins: TableRelations | None = None) -
         ("Which team is at the top of the table?", RACES, "first_last/first", "Lund"),
         ("Other than Lund, which team had 49 laps?", RACES, "select", "Aas"),
         ("Did Vik have the same laps as Aas?", RACES, "compare_yes/same", "no"),
+        ("How many places are left in Yoga?", COURSES, "difference/free", "9"),
+        ("Which courses are fully booked?", COURSES, "select/full", "Pottery"),
+        ("In how many courses are all places taken?", COURSES, "count/full", "1"),
+        ("Which course has the most free places?", COURSES, "extreme/free", "Yoga"),
+        ("Which courses still have places left?", COURSES, "select/free", "Yoga; Dance"),
+        ("What were the takings of the stall?", STALL, "sum/product", "37"),
+        ("How many times as large as Nut is Plum?", STALL, "ratio/rows", "2.5"),
         ("What is the average age of the French pupils?", PUPILS, "mean", "14.5"),
         ("What are the average and the highest age for each class?", PUPILS, "group/several",
          "9; 14.5; 15; 10; 16; 16; 11; 17; 17"),
