@@ -22,7 +22,7 @@ from kgtable.tables.discovery import TableFile
 from kgtable.tables.loader import read_content
 
 FOUND_FROM = 0.9
-_FRAME = re.compile(r"nav|menu|index|presentation|footnote|field-list|cartouche|toc", re.IGNORECASE)
+_FRAME = re.compile(r"nav|menu|index|presentation|footnote|field-list|cartouche|toc|q and a", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 
 
