@@ -3,7 +3,7 @@
     python scripts/train_places.py BENCH/tatqa KG [--write]
 
 A conditional logit model over the places that were recalled for each question of TAT-QA's dev set, by the features of
-`kgtable.systems.documents.passage_retrieval`. How often the right place is among the first is shown by cross-validation
+`kgtable.systems.documents.place_ranking`. How often the right place is among the first is shown by cross-validation
 over five folds, no table in two of them; the weights that are written come from all questions.
 """
 
@@ -20,9 +20,13 @@ import scipy.optimize
 import kgtable
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.resources import PACKAGE
-from kgtable.systems.documents.passage_retrieval import FEATURES, DocumentRetriever
+from kgtable.systems.documents.passage_retrieval import DocumentRetriever
+from kgtable.systems.documents.place_ranking import FEATURES
 
 FOLDS, DECAY = 5, 0.003
+SAID = ("words", "table-words", "sentence", "years", "header-years", "phrase-length")
+"""What the question's words say of a place. Where several others have no less of any of these, the words cannot tell
+which place is meant."""
 DEPTHS = (1, 3, 5, 10, 30)
 
 
@@ -65,6 +69,16 @@ def main() -> None:
     for number, features in enumerate(rows):
         stacked[number, : len(features)], there[number, : len(features)] = features, True
     gold_at, fold = np.array(right), np.array(folds)
+    columns = [FEATURES.index(name) for name in SAID]
+    rivals = [
+        int((of[:, columns] >= of[at, columns] - 1e-6).all(1).sum()) - 1
+        for of, at in zip(rows, right, strict=True)
+        if at >= 0
+    ]
+    told = ", ".join(f"{least} or more: {sum(rival >= least for rival in rivals):,}" for least in (1, 5, 30))
+    print(
+        f"questions for which other places have no less of all that the words say: {told}, of {len(rows):,}"
+    )
     deviation = stacked[there].std(0) + 1e-6
     stacked = (stacked - stacked[there].mean(0)) / deviation
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import exp
 
 from kgtable.resources import read_packaged_json
+from kgtable.text.words import stem
 
 _REASON = (
     r"\bwhy\b|\b(?:caused?|led to|drove|driven|contributed|resulted in|impacted|influenced|attributable|due to)\b"
@@ -64,6 +65,15 @@ COMPUTED = re.compile(
 )
 SEVERAL = re.compile(r"\b(?:respective(?:ly)?|both|all|which years?|in order|each)\b", re.IGNORECASE)
 YEARS = re.compile(r"\b(?:19|20)\d\d\b")
+_OPERATIONS = frozenset(
+    [
+        "above", "average", "below", "big", "bigger", "billion", "change", "decline", "decrease", "difference", "end",
+        "exceed", "fall", "fiscal", "great", "greater", "growth", "high", "higher", "increase", "large", "larger",
+        "low", "lower", "mean", "million", "percentage", "proportion", "ratio", "reason", "rise", "small", "smaller",
+        "sum", "thousand", "year",
+    ]
+)  # fmt: skip
+_OPERATION_STEMS = frozenset(map(stem, _OPERATIONS))
 
 
 def question_kind(question: str) -> str:
@@ -80,6 +90,15 @@ def question_kind(question: str) -> str:
 def question_sort(kind: str) -> str:
     """The kinds of `question_kind` in a few sorts: ``figure``, ``time``, ``reason``, ``name``, ``words``."""
     return _SORTS.get(kind, "words")
+
+
+def is_operation(word: str) -> bool:
+    """Whether a lower-case word, or its stem, says what to compute or compare, or a scale, not what of.
+
+    >>> is_operation("increased"), is_operation("thousands"), is_operation("inventories")
+    (True, True, False)
+    """
+    return stem(word) in _OPERATION_STEMS or word in _OPERATION_STEMS
 
 
 def source_weights() -> dict[str, float]:

@@ -19,12 +19,14 @@ from kgtable.answering.evidence import Evidence
 from kgtable.answering.program_answers import RULES, answer_by_rules
 from kgtable.errors import EvaluationError, ProgramError
 from kgtable.programs.algebra import Arithmetic, Constant, Expression, Operator, Program, ValueKind
+from kgtable.programs.batch_execution import value_text
 from kgtable.programs.executor import run
-from kgtable.programs.scalars import Datum, text_of
+from kgtable.programs.scalars import Datum
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import Retrieval, ScoredPassage
 from kgtable.systems.documents.asked_kinds import COMPUTED, SEVERAL, YEARS, question_kind
 from kgtable.systems.documents.extraction import Extract, extract
+from kgtable.systems.documents.mixed_programs import mixed_answer
 from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
 from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
@@ -57,7 +59,7 @@ class TextComputation:
     @property
     def text(self) -> str:
         """The answer in words."""
-        return "; ".join(q.text for q in self.quantities) if self.value is None else text_of(self.value)
+        return "; ".join(q.text for q in self.quantities) if self.value is None else value_text(self.value)
 
 
 def compute_from_text(question: str, passages: Sequence[ScoredPassage]) -> TextComputation | None:
@@ -188,6 +190,9 @@ def answer_by_text_and_tables(evidence: Evidence, keep: int) -> Answer:
         keep: how many passages are read.
     """
     both = two_answers(evidence, keep)
+    mixed = None if both.by_table.verified else mixed_answer(evidence, evidence.tables[:keep], both.passages)
+    if mixed is not None:
+        return mixed
     computed = computed_of(both)
     if computed is not None:
         return _from_computation(computed, both.by_table, evidence.retrieval)

@@ -14,6 +14,11 @@ from kgtable.tables.readers.pdf_lines import Line, PdfTable, Rule
 _FIGURE = re.compile(
     r"[(\-−–+]?\s?[$€£¥]?\s?[(\-−–]?[\d.,]+\)?\s?%?[a-z*†‡]?|[-–—]|n/?a|n/?m|nil", re.IGNORECASE
 )
+_LEADER = re.compile(r"(?:\.\s?){4,}\s*(?P<pages>\d{1,4}(?:,\s\d{1,4})*)(?=\s*$|\s+[^\W\d_])")
+"""Dots that lead from a name to its pages, at the end of a line of contents or of an index, or of a column of one."""
+_LONGEST_ENTRY = 1_000
+_FEWEST_ENTRIES, _MANY_ENTRIES = 5, 20
+_MARK = re.compile(r"(?:\[[^\W\d_][^\[\]]*\]\s*)+")
 _PROSE = 6
 """Words in the cells of a column from which on it is a column of running text."""
 
@@ -133,6 +138,25 @@ def table_end(lines: list[Line], start: int) -> int:
     return last
 
 
+def lists_pages(lines: Sequence[str]) -> bool:
+    """Whether lines are contents or an index: names that dots lead to pages.
+
+    The pages rise, or are several for a name, or there are many in two columns.
+
+    >>> lists_pages([f"{n} Chapter {'. ' * 20} {n * 3}" for n in range(1, 8)])
+    True
+    >>> lists_pages([f"Region {n} {'. ' * 20} {n * 3} {n * 7}" for n in range(1, 8)])
+    False
+    """
+    found = [(line, match) for line in lines for match in _LEADER.finditer(line[:_LONGEST_ENTRY])]
+    if len(found) < _FEWEST_ENTRIES or len({line for line, _ in found}) < 0.5 * len(lines):
+        return False
+    pages = [int(match["pages"].split(",")[0]) for _, match in found]
+    several = any("," in match["pages"] for _, match in found)
+    in_columns = len(found) >= _MANY_ENTRIES and len(found) >= 1.4 * len({line for line, _ in found})
+    return several or in_columns or pages == sorted(pages)
+
+
 def aligned(lines: list[Line], page: int) -> PdfTable | None:
     """The lines as a table where their segments stand below each other; None where they are running text."""
     split = [line.segments() for line in lines]
@@ -204,6 +228,8 @@ def _is_tabular(cells: list[list[str]], several: Sequence[Sequence[Line]]) -> bo
         return False
     if sum(len(column) >= 2 for column in cells) < 2:
         return False
+    if len(cells) == 2 and all(_MARK.fullmatch(text) for text in cells[1]):
+        return False  # kinds in brackets at the margin, as manuals set them beside definitions
     if figures >= 0.4 * others:
         return len(several) >= 2
     wordy = [median(len(text.split()) for text in column) for column in cells if column]

@@ -14,7 +14,14 @@ from statistics import median
 from typing import Any
 
 from kgtable.tables.model import Area
-from kgtable.tables.readers.pdf_alignment import aligned, header_above, rows_above, rows_below, table_end
+from kgtable.tables.readers.pdf_alignment import (
+    aligned,
+    header_above,
+    lists_pages,
+    rows_above,
+    rows_below,
+    table_end,
+)
 from kgtable.tables.readers.pdf_lines import Line, PdfTable, Rule, Word, lines_of
 
 _NUMBERED = re.compile(
@@ -190,10 +197,16 @@ def _gutter(lines: list[Line]) -> float | None:
 
 def _region_blocks(lines: list[Line], page: int, rules: Sequence[Rule]) -> list[Block]:
     blocks: list[Block] = []
+    if lists_pages([line.text for line in lines]):
+        return _paragraphs(lines, page)
     text: list[Line] = []
     index = 0
     while index < len(lines):
         end = table_end(lines, index)
+        if lists_pages([line.text for line in lines[index:end]]):
+            text += lines[index:end]
+            index = end
+            continue
         table = aligned(lines[index:end], page) if end - index >= 2 else None
         if table is None:
             text.append(lines[index])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kgtable
-from kgtable.systems.documents.passage_retrieval import FEATURES, DocumentRetriever, merge
+from kgtable.systems.documents.passage_retrieval import DocumentRetriever, merge
+from kgtable.systems.documents.place_ranking import FEATURES
 
 TABLE = "\n| Item | 2019 | 2018 |\n|---|---|---|\n| {} | 12 | 11 |\n| Total | 24 | 22 |\n"
 
@@ -51,6 +52,38 @@ def test_words_side_by_side_count_more_than_apart(retriever: DocumentRetriever) 
     pairs = {place: row["pairs"] for place, row in features(retriever, "closed lanes").items()}
     assert pairs["roads"] == 0
     assert features(retriever, "lanes closed")["roads"]["pairs"] > 0
+
+
+def test_a_label_that_the_question_has_word_for_word_is_told_by_its_length(
+    retriever: DocumentRetriever,
+) -> None:
+    found = features(retriever, "What were the lanes closed in 2018?")
+    assert (found["roads"]["phrase-length"], found["ports"]["phrase-length"]) == (2, 0)
+    apart = features(retriever, "Which lanes were closed in 2018?")
+    assert apart["roads"]["phrase-length"] == 0 < apart["roads"]["label"]
+    totals = features(retriever, "What was the total in 2018?")
+    assert totals["roads"]["phrase-length"] == totals["ports"]["phrase-length"] == 1
+
+
+def test_words_that_say_what_to_compute_do_not_count(retriever: DocumentRetriever) -> None:
+    """No table or text has "increase", "percentage" or "million"."""
+    found = features(retriever, "What is the percentage increase of berths above $5 million?")
+    assert found["ports"]["words"] == found["ports"]["table-words"] == 1
+    assert found["ports"]["text-words"] == 0
+
+
+def test_words_in_one_sentence_count_more_than_in_several(retriever: DocumentRetriever) -> None:
+    found = features(retriever, "tolls of the harbour")
+    assert found["ports"]["sentence"] == 1 > found["roads"]["sentence"] > 0
+
+
+def test_a_place_has_the_mean_of_what_it_cannot_have(retriever: DocumentRetriever) -> None:
+    places, rows = retriever.place_features("How many lanes closed had Molde in 2019?", 20)
+    of_tables = [row for place, row in zip(places, rows.tolist(), strict=True) if isinstance(place, str)]
+    alone = [row for place, row in zip(places, rows.tolist(), strict=True) if isinstance(place, int)]
+    label = FEATURES.index("label")
+    assert alone
+    assert alone[0][label] == pytest.approx(sum(row[label] for row in of_tables) / len(of_tables))
 
 
 def test_a_passage_without_a_table_is_a_place_of_its_own(retriever: DocumentRetriever) -> None:

@@ -90,6 +90,55 @@ def test_a_table_over_several_pages_is_one(tmp_path: Path, ruled: bool) -> None:
     assert content.text.pages == 4 or content.text.pages == 3
 
 
+def page_of(path: Path, lines: list[dict[float, str]]) -> ReadContent:
+    """A page of lines, each with texts that begin at given places."""
+    canvas = Canvas(str(path), pagesize=A4)
+    canvas.setFont("Helvetica", 10)
+    for number, line in enumerate(lines):
+        for left, text in line.items():
+            canvas.drawString(left, 780 - 14 * number, text)
+    canvas.save()
+    return read(path)
+
+
+DOTS = "." * 40
+
+
+def test_contents_of_a_pdf_are_text_and_no_table(tmp_path: Path) -> None:
+    names = ["Introduction", "Data", "Methods", "Results", "Other work", "Outlook", "Sources"]
+    lines = [{60.0: f"{n}", 80.0: f"{name} {DOTS} {3 * n}"} for n, name in enumerate(names, 1)]
+    content = page_of(tmp_path / "contents.pdf", lines)
+    assert not content.grids
+    text = " ".join(paragraph.text for paragraph in content.text.paragraphs)
+    assert all(name in text for name in names)
+
+
+def test_an_index_of_a_pdf_in_two_columns_is_no_table(tmp_path: Path) -> None:
+    lines = [
+        {60.0: f"alpha{n} {DOTS} {90 - n}, {95 - n}", 330.0: f"beta{n} {DOTS} {50 - n}"} for n in range(20)
+    ]
+    assert not page_of(tmp_path / "index.pdf", lines).grids
+
+
+def test_figures_that_dots_lead_to_are_a_table(tmp_path: Path) -> None:
+    labels = ["Revenue", "Costs", "Wages", "Rent", "Tax", "Profit"]
+    lines = [
+        {60.0: f"{label} {DOTS}", 400.0: f"{n * 7}", 470.0: f"{n * 9}"} for n, label in enumerate(labels, 2)
+    ]
+    content = page_of(tmp_path / "figures.pdf", lines)
+    assert [row[1:] for row in cells(content)] == [[f"{n * 7}", f"{n * 9}"] for n in range(2, 8)]
+    amounts = [{60.0: f"{label} {DOTS}", 400.0: f"{n},{n}00"} for n, label in enumerate(labels, 2)]
+    assert len(cells(page_of(tmp_path / "amounts.pdf", amounts))) == 6
+
+
+def test_kinds_in_brackets_at_the_margin_make_no_table(tmp_path: Path) -> None:
+    kinds = ["Function", "Constant", "Function", "Context struct", "Function"]
+    lines = [{60.0: f"void digest{n} ( size{n} )", 480.0: f"[{kind}]"} for n, kind in enumerate(kinds)]
+    assert not page_of(tmp_path / "manual.pdf", lines).grids
+    numbers = [{60.0: f"Author {n}", 480.0: f"[{n}]"} for n in range(5)]
+    assert len(page_of(tmp_path / "sources.pdf", numbers).grids) == 1
+
+
 def pdf_with(path: Path, rows: list[list[str]], *, space: float = 0.0, head: int = 1, **style: Any) -> Path:
     """A page with some text, a space, and a table with its first rows printed again on the next page."""
     styles = getSampleStyleSheet()
