@@ -21,13 +21,12 @@ from itertools import accumulate
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from starlette.types import Scope
 
 from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphVersionError, KgtableError, ServerError
@@ -37,6 +36,9 @@ from kgtable.server.options import ServerSettings
 from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.pool import Pool, serial_lanes
 from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
 
 _TOKEN_PARAMETER = re.compile(r"(?i)token=[^&]*")
 
