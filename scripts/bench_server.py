@@ -3,7 +3,8 @@
 Usage: ``python scripts/bench_server.py [--seconds 5] [--bombs 120] [--clients 16] [--rounds 5]``.
 Needs the package ``oxigraph`` (PyPI). Makes a graph of many small tables, then measures
 
-- small queries, all different: throughput, p50 and p99 of both servers, alternating, several rounds;
+- small queries, all different: throughput, p50 and p99 of both servers, and the processor time that each takes for a
+  query with all its processes, which depends less on what else the machine does; alternating, several rounds;
 - small queries that repeat, as pages and dashboards send them;
 - a mix with expensive queries (cross products, huge results, slow regular expressions) and syntax errors
   against kgtable alone: whether every response is complete and correct, small queries stay fast, and memory
@@ -17,6 +18,7 @@ import asyncio
 import csv
 import itertools
 import json
+import os
 import random
 import shutil
 import socket
@@ -143,6 +145,19 @@ def summary(hits: list[Hit], seconds: float, kind: str = "small") -> dict[str, f
     }
 
 
+def processor_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Processor time that a server and its processes have taken."""
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
+    ticks = 0
+    for pid in (str(process.pid), *listed.stdout.split()):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def memory(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     """Number of a server's processes, itself included, and their memory in MiB."""
     listed = subprocess.run(
@@ -157,21 +172,31 @@ def memory(process: subprocess.Popen[bytes]) -> tuple[int, int]:
 def compare(
     servers: dict[str, tuple[list[str], int, str]], given: argparse.Namespace, pool: int | None
 ) -> dict[str, object]:
-    """Run both servers alternately for several rounds; the median ratio of throughput."""
-    rounds = []
+    """Run both servers alternately for several rounds; the median ratios of throughput and of processor time.
+
+    A round before them, which is not counted, fills the caches of the engines.
+    """
+    shares, costs = [], []
     with ExitStack() as running:
-        for command, port, _ in servers.values():
-            running.enter_context(started(command, port))
-        for seed in range(given.rounds):
-            row = {
-                name: summary(load(port, path, given.clients, given.seconds, seed, pool), given.seconds)
-                for name, (_, port, path) in servers.items()
-            }
-            share = round(row["kgtable"]["per_second"] / row["oxigraph"]["per_second"], 3)
-            rounds.append({**row, "share": share})
-            print(json.dumps(rounds[-1]), flush=True)
-    shares = sorted(share for share in (row["share"] for row in rounds) if isinstance(share, float))
-    return {"rounds": rounds, "median_share": statistics.median(shares)}
+        processes = {
+            name: running.enter_context(started(command, port))
+            for name, (command, port, _) in servers.items()
+        }
+        for seed in range(given.rounds + 1):
+            row = {}
+            for name, (_, port, path) in servers.items():
+                before = processor_seconds(processes[name])
+                row[name] = summary(load(port, path, given.clients, given.seconds, seed, pool), given.seconds)
+                spent = processor_seconds(processes[name]) - before
+                row[name]["processor_us"] = round(spent * 1e6 / (row[name]["per_second"] * given.seconds), 1)
+            if seed:
+                shares.append(row["kgtable"]["per_second"] / row["oxigraph"]["per_second"])
+                costs.append(row["kgtable"]["processor_us"] / row["oxigraph"]["processor_us"])
+                print(json.dumps(row), flush=True)
+    return {
+        "share": round(statistics.median(shares), 3),
+        "processor_time_ratio": round(statistics.median(costs), 2),
+    }
 
 
 def bombard(server: tuple[list[str], int, str], given: argparse.Namespace) -> dict[str, object]:
@@ -240,7 +265,7 @@ def main() -> None:
         distinct = compare(servers, given, None)
         print("small queries, many of them again")
         again = compare(servers, given, 500)
-        result = {"new": distinct["median_share"], "again": again["median_share"]}
+        result: dict[str, object] = {"new": distinct, "again": again}
         if given.bombs:
             print("a mix with bombs")
             result["bombs"] = bombard(servers["kgtable"], given)

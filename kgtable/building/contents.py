@@ -104,9 +104,9 @@ def mark_contents(generation: Generation) -> None:
 
 
 def _insert(database: sqlite3.Connection, id: str, texts: Iterable[str]) -> None:
-    query = "INSERT INTO contents SELECT ?1, (SELECT COUNT(*) FROM contents WHERE id = ?1), ?2"
+    query = "INSERT INTO contents SELECT :id, (SELECT COUNT(*) FROM contents WHERE id = :id), :text"
     for text in texts:
-        database.execute(query, (id, text))
+        database.execute(query, {"id": id, "text": text})
 
 
 def _copy(database: sqlite3.Connection, path: Path, ids: Collection[str]) -> None:

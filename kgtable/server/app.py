@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Mapping
 from typing import Protocol, TextIO
@@ -20,11 +19,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgtable.server import security
 from kgtable.server.api_routes import Api
+from kgtable.server.direct import ShortQueries
 from kgtable.server.editing import Editing
 from kgtable.server.pages import Pages, more_pages, problem_response
 from kgtable.server.requests import header_map, text
 from kgtable.server.sparql_protocol import Description, GraphStore, SparqlEndpoint
-from kgtable.server.state import CONTENT_TYPE, AccessLog, ServerState
+from kgtable.server.state import CONTENT_TYPE, AccessLog, ServerState, early_result
 from kgtable.server.workers.messages import KINDS, Problem, busy
 
 _KIND_OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
@@ -70,7 +70,6 @@ def make_site(state: ServerState) -> Starlette:
 
 
 _LOG = logging.getLogger(__name__)
-_TOKEN_PARAMETER = re.compile(r"(?i)token=[^&]*")
 
 
 class Handler(Protocol):
@@ -84,7 +83,10 @@ class Handler(Protocol):
 
 
 class Server:
-    """The whole server: SPARQL and graph-store requests are handled directly, the rest by the site."""
+    """The whole server: SPARQL and graph-store requests are handled directly, the rest by the site.
+
+    `direct` answers short queries before they become requests of this application.
+    """
 
     def __init__(self, state: ServerState, log: TextIO | None = None) -> None:
         self.state = state
@@ -92,6 +94,7 @@ class Server:
         self._sparql, self._store = SparqlEndpoint(state), GraphStore(state)
         self._description = Description(state)
         self._site: ASGIApp = make_site(state)
+        self.direct = ShortQueries(state, self._log, largest=state.settings.connections.head_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection, or the server's start-up and shutdown."""
@@ -111,13 +114,15 @@ class Server:
                     return
                 await send({"type": "lifespan.startup.complete"})
             else:
+                self.direct.close()
                 await self.state.close()
                 self._log.flush()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
+        early = early_result(scope)
+        started = time.perf_counter() if early is None else early.since
         headers = header_map(scope)
         settings = self.state.settings
         status, size = 0, 0
@@ -159,8 +164,6 @@ class Server:
             self.state.metrics.record(route, status, seconds, size)
             client = scope.get("client") or ("", 0)
             query = scope["query_string"].decode("latin-1")
-            if "token=" in query.lower():
-                query = _TOKEN_PARAMETER.sub("token=…", query)
             self._log.record(client[0], scope["method"], scope["path"], query, status, size, seconds)
 
     async def _tell(

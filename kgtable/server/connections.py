@@ -13,7 +13,9 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from kgtable.server.direct import Sender, ShortQueries, ShortQuery
 from kgtable.server.options import ConnectionLimits
+from kgtable.server.state import EARLY_RESULT, EarlyResult
 from kgtable.server.workers.messages import Problem, busy
 
 LINGER_SECONDS = 2.0
@@ -40,9 +42,10 @@ def peer_of(client: tuple[str, int] | None) -> str:
     return str(address.ipv4_mapped or ipaddress.IPv6Address(int(address) >> 64 << 64))
 
 
-def protocol_with(limits: ConnectionLimits) -> type[asyncio.Protocol]:
+def protocol_with(limits: ConnectionLimits, direct: ShortQueries) -> type[asyncio.Protocol]:
     """The protocol with these limits, which counts the connections of one server."""
-    return type("LimitedProtocol", (BoundedProtocol,), {"limits": limits, "peers": Counter()})
+    members = {"limits": limits, "direct": direct, "peers": Counter()}
+    return type("LimitedProtocol", (BoundedProtocol,), members)
 
 
 class _RefusedRequestError(Exception):
@@ -54,9 +57,14 @@ class BoundedProtocol(HttpToolsProtocol):
 
     `_head` is whether the head of a request is awaited, `_late` the timer that ends it; `_quiet` are the
     bytes received since the parser last made something of them.
+
+    Short queries are answered by `direct`: `_short` is the one under way, `_behind` what came after it,
+    `_early` a result for the request that is parsed now. `_rest` is the timer that ends a connection at rest
+    since `_rested`.
     """
 
     limits: ConnectionLimits
+    direct: ShortQueries
     peers: Counter[str]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -68,6 +76,24 @@ class BoundedProtocol(HttpToolsProtocol):
         self._draining = False
         self._peer: str | None = None
         self._refusal: Problem | None = None
+        self.block = b""
+        self.sender: Sender | None = None
+        self.ending = False
+        self._short: ShortQuery | None = None
+        self._behind = bytearray()
+        self._early: EarlyResult | None = None
+        self._rest: asyncio.TimerHandle | None = None
+        self._rested = 0.0
+
+    @property
+    def address(self) -> str:
+        """The client's address."""
+        return self.client[0] if self.client else ""
+
+    @property
+    def common_headers(self) -> list[tuple[bytes, bytes]]:
+        """Headers that every response has."""
+        return self.server_state.default_headers
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection; refuse it where there are too many."""
@@ -93,15 +119,95 @@ class BoundedProtocol(HttpToolsProtocol):
         self._disarm()
         if self._stalled is not None:
             self._stalled.cancel()
+        if self._rest is not None:
+            self._rest.cancel()
+        if self._short is not None:
+            self._short.gone = True
         if self._peer is not None:
             self.peers[self._peer] -= 1
             if not self.peers[self._peer]:
                 del self.peers[self._peer]
 
     def data_received(self, data: bytes) -> None:
-        """Parse what arrived, as long as it makes progress."""
+        """Answer a short query; parse anything else that arrived, as long as it makes progress."""
         if self._over:
             return
+        if self._short is not None:
+            self._behind += data
+            if len(self._behind) > self.limits.head_bytes:
+                self.flow.pause_reading()
+        elif not self._is_at_rest() or not self._begin_short(data):
+            self._parse(data)
+
+    def _is_at_rest(self) -> bool:
+        """Whether no request is under way, and no part of one has come."""
+        answered = self.cycle is None or self.cycle.response_complete
+        busy = self._begun or self._quiet or self._draining or self.pipeline or self.flow.write_paused
+        return self._head and answered and not busy and not self.transport.is_closing()
+
+    def _begin_short(self, data: bytes) -> bool:
+        """Begin a short query, or answer it at once; false for any other request."""
+        begun = self.direct.begin(self, data)
+        if begun is None:
+            return False
+        self._disarm()
+        self._unset_keepalive_if_required()
+        if isinstance(begun, bytes):
+            self.answered(begun)
+        elif isinstance(begun, ShortQuery):
+            self._short = begun
+        else:
+            self.hand_over(data, begun)
+        return True
+
+    def answered(self, response: bytes) -> None:
+        """Send the response to the short query that is under way."""
+        self._short = None
+        self.transport.write(response)
+        self.server_state.total_requests += 1
+        if self.ending:
+            self.transport.close()
+            return
+        self._rested = self.loop.time()
+        if self._rest is None:
+            self._rest = self.loop.call_later(self.limits.idle_seconds, self._end_rest)
+        self._go_on()
+
+    def hand_over(self, data: bytes, early: EarlyResult) -> None:
+        """Answer the request of these bytes in the ordinary way, with the result that is there."""
+        self._short, self._early = None, early
+        self._parse(data)
+        if self.ending:
+            super().shutdown()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Take what came after a short query."""
+        if self._behind:
+            behind = bytes(self._behind)
+            self._behind.clear()
+            self.flow.resume_reading()
+            self.data_received(behind)
+
+    def _end_rest(self) -> None:
+        """Close a connection that has been at rest since its last short query for long enough."""
+        self._rest = None
+        if self._short is not None or not self._is_at_rest() or self.timeout_keep_alive_task is not None:
+            return
+        left = self._rested + self.limits.idle_seconds - self.loop.time()
+        if left > 0:
+            self._rest = self.loop.call_later(left, self._end_rest)
+        else:
+            self.transport.close()
+
+    def shutdown(self) -> None:
+        """Close the connection, after the answer to a request that is under way."""
+        if self._short is not None:
+            self.ending = True
+        else:
+            super().shutdown()
+
+    def _parse(self, data: bytes) -> None:
         self._advanced = False
         super().data_received(data)
         self._quiet = 0 if self._advanced else self._quiet + len(data)
@@ -119,6 +225,9 @@ class BoundedProtocol(HttpToolsProtocol):
         """Note that a request begins."""
         super().on_message_begin()
         self._begun, self._advanced, self._size = True, True, 0
+        if self._early is not None:
+            cast(dict[str, Any], self.scope)["extensions"] = {EARLY_RESULT: self._early}
+            self._early = None
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the address."""

@@ -52,10 +52,16 @@ def text(headers: Mapping[bytes, bytes], name: bytes) -> str:
     return headers.get(name, b"").decode("latin-1")
 
 
+def host_of(headers: Mapping[bytes, bytes]) -> str | None:
+    """The host that a request names, with its port; None where there is none that can stand in an IRI."""
+    host = text(headers, b"host")
+    return host if _HOST.fullmatch(host) else None
+
+
 def origin_of(scope: Scope, headers: Mapping[bytes, bytes]) -> str:
     """Scheme and host of the request, such as ``http://127.0.0.1:7878``."""
-    host = text(headers, b"host")
-    if not _HOST.fullmatch(host):
+    host = host_of(headers)
+    if host is None:
         server = scope.get("server") or ("localhost", None)
         host = server[0] if server[1] is None else f"{server[0]}:{server[1]}"
     return f"{scope['scheme']}://{host}"
@@ -236,6 +242,19 @@ def not_modified(headers: Mapping[bytes, bytes], tag: str) -> bool:
     return is_known(text(headers, b"if-none-match"), tag)
 
 
+def answer_headers(content_type: bytes, encoding: bytes | None, tag: str) -> list[tuple[bytes, bytes]]:
+    """The headers of a result, the content type first, without the length; `tag` is its entity tag or empty."""
+    headers = [(b"content-type", content_type), (b"vary", b"Accept, Accept-Encoding")]
+    if encoding is not None:
+        headers.append((b"content-encoding", encoding))
+    if tag:
+        headers.append((b"etag", tag.encode("latin-1")))
+        headers.append((b"cache-control", b"no-cache"))
+    else:
+        headers.append((b"cache-control", b"no-store"))
+    return headers
+
+
 async def send_answer(
     send: Send, answer: CachedResponse, tag: str, *, head: bool = False, gone: Abandoned | None = None
 ) -> None:
@@ -244,16 +263,9 @@ async def send_answer(
     `gone` waits until the client is gone; a result that is still being made is then stopped. Raises `Problem`
     where such a result cannot be completed.
     """
-    headers = [(b"content-type", answer.content_type), (b"vary", b"Accept, Accept-Encoding")]
+    headers = answer_headers(answer.content_type, answer.encoding, tag)
     if answer.stream is None:
         headers.insert(1, (b"content-length", str(len(answer.body)).encode()))
-    if answer.encoding is not None:
-        headers.append((b"content-encoding", answer.encoding))
-    if tag:
-        headers.append((b"etag", tag.encode("latin-1")))
-        headers.append((b"cache-control", b"no-cache"))
-    else:
-        headers.append((b"cache-control", b"no-store"))
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     if answer.stream is None:
         await send({"type": "http.response.body", "body": b"" if head else answer.body})

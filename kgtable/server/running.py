@@ -108,7 +108,7 @@ def make_server(app: Server) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=protocol_with(limits),
+            http=protocol_with(limits, app.direct),
             ws="none",
             proxy_headers=False,
             access_log=False,

@@ -20,12 +20,13 @@ from starlette.types import Receive, Scope, Send
 
 from kgtable.server import negotiation, requests
 from kgtable.server.negotiation import GRAPH, HTML, TABULAR, accepts_gzip
+from kgtable.server.options import ServerSettings
 from kgtable.server.requests import Abandoned, Parameters, not_modified, send_answer, send_empty
 from kgtable.server.security import require_write_token
-from kgtable.server.state import CachedResponse, ServerState
+from kgtable.server.state import CachedResponse, ServerState, early_result
 from kgtable.server.workers.execution import without_unused_prefixes
 from kgtable.server.workers.messages import Head, Problem
-from kgtable.server.workers.pool import View
+from kgtable.server.workers.process import View
 
 METHODS = "GET, HEAD, POST, OPTIONS"
 QUERY_TYPE = "application/sparql-query"
@@ -60,7 +61,8 @@ class SparqlEndpoint:
         if method not in ("GET", "HEAD", "POST"):
             raise Problem("method-not-allowed", f"{method} is not supported here.", {}, {"allow": METHODS})
         key, view = _address_key(scope, headers), self._state.view()
-        if key is not None and await self._answer_from_cache(key, view, scope, send, headers):
+        repeatable = key is not None and early_result(scope) is None
+        if repeatable and await self._answer_from_cache(key, view, scope, send, headers):
             return
         base = requests.origin_of(scope, headers) + "/sparql"
         if method == "POST" and requests.media_type(requests.text(headers, b"content-type")) == UPDATE_TYPE:
@@ -129,9 +131,12 @@ class SparqlEndpoint:
         compress = accepts_gzip(requests.text(headers, b"accept-encoding"))
         tagged = key is not None
         key = key or (operation, compress, base)
-        answer = state.cache.get(view.version, key)
+        early = early_result(scope)
+        answer = state.cache.get(view.version, key) if early is None else None
         gone = requests.until_disconnect(receive)
-        if answer is None:
+        if early is not None:
+            answer, _ = early.response()
+        elif answer is None:
             known = requests.text(headers, b"if-none-match") if tagged else ""
             answer, cacheable = await self._evaluate(operation, known, compress, base, view, gone)
             if cacheable:
@@ -149,31 +154,8 @@ class SparqlEndpoint:
         view: View,
         gone: Abandoned,
     ) -> tuple[CachedResponse, bool]:
-        """Execute an operation in a worker; the response, and whether it may be cached.
-
-        `known` are the entity tags that the client has; where the result has one of them, the status is 304.
-        """
-        settings = self._state.settings
-        job: Head = {
-            "op": "query",
-            "query": operation.query,
-            "union": settings.default_graph == "union",
-            "base": base,
-            "accept": operation.accept,
-            "result_limit": settings.limits.result,
-            "held_limit": settings.limits.held,
-            "version": view.version,
-            "stream": True,
-        }
-        for name, value in (
-            ("default_graphs", operation.default_graphs),
-            ("named_graphs", operation.named_graphs),
-            ("gzip", compress),
-            ("known", known),
-            ("services", settings.services),
-        ):
-            if value:
-                job[name] = value
+        """Execute an operation in a worker; the response, and whether it may be cached."""
+        job = query_job(self._state.settings, operation, known, base, view.version, compress=compress)
         return await self._state.read(job, view, gone)
 
     async def _update_from_body(
@@ -209,6 +191,43 @@ class SparqlEndpoint:
             job["file"] = str(path)
         await state.write(job)
         await send_empty(send, 204)
+
+
+def query_job(
+    settings: ServerSettings,
+    operation: ProtocolOperation,
+    known: str,
+    base: str,
+    version: str,
+    *,
+    compress: bool,
+) -> Head:
+    """The job of a query for a worker; without the query where that is sent as the job's body.
+
+    `known` are the entity tags that the client has; where the result has one of them, the status is 304.
+    """
+    job: Head = {
+        "op": "query",
+        "union": settings.default_graph == "union",
+        "base": base,
+        "accept": operation.accept,
+        "result_limit": settings.limits.result,
+        "held_limit": settings.limits.held,
+        "version": version,
+        "stream": True,
+    }
+    if operation.query is not None:
+        job["query"] = operation.query
+    for name, value in (
+        ("default_graphs", operation.default_graphs),
+        ("named_graphs", operation.named_graphs),
+        ("gzip", compress),
+        ("known", known),
+        ("services", settings.services),
+    ):
+        if value:
+            job[name] = value
+    return job
 
 
 def _address_key(scope: Scope, headers: Mapping[bytes, bytes]) -> Hashable:

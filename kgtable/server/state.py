@@ -8,20 +8,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import secrets
 import time
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
@@ -31,8 +34,13 @@ from kgtable.graph.store import leased, number_of, pointer_of
 from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
 from kgtable.server.options import ServerSettings
 from kgtable.server.workers.messages import Head, Problem, busy
-from kgtable.server.workers.pool import Pool, View, serial_lanes
-from kgtable.server.workers.process import ResultStream, WorkerDiedError, WorkerFrame
+from kgtable.server.workers.pool import Pool, serial_lanes
+from kgtable.server.workers.process import ResultStream, View, WorkerDiedError, WorkerFrame
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+_TOKEN_PARAMETER = re.compile(r"(?i)token=[^&]*")
 
 
 class AccessLog:
@@ -50,16 +58,16 @@ class AccessLog:
         """Log one request. Long query strings are cut; bodies and tokens are never logged."""
         if self._stream is None:
             return
+        if "token=" in query.lower():
+            query = _TOKEN_PARAMETER.sub("token=…", query)
         now = time.time()
         if int(now) != self._second:
             self._second = int(now)
             self._clock = datetime.fromtimestamp(self._second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        texts = ",".join(
-            f'"{name}":{encode_basestring_ascii(text[:500])}'
-            for name, text in (("client", client), ("method", method), ("path", path), ("query", query))
-        )
+        quoted = encode_basestring_ascii
         self._lines.append(
-            f'{{"time":"{self._clock}.{int(now * 1_000) % 1_000:03d}+00:00",{texts},'
+            f'{{"time":"{self._clock}.{int(now * 1_000) % 1_000:03d}+00:00","client":{quoted(client[:500])},'
+            f'"method":{quoted(method[:500])},"path":{quoted(path[:500])},"query":{quoted(query[:500])},'
             f'"status":{status},"bytes":{size},"ms":{seconds * 1_000:.2f}}}'
         )
         if self._timer is None:
@@ -79,36 +87,44 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Upper bounds of the response times, in seconds."""
 
 
-class Metrics:
+class Metrics(Collector):
     """Counters of one server: requests by route and status, response times, bytes, cache hits."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        self._requests = self._counter("requests", "Requests answered.", ("route", "status"))
-        self._seconds = Histogram(
-            "kgtable_request_seconds", "Time to answer.", buckets=BUCKETS, registry=self._registry
-        )
-        self._bytes = self._counter("response_bytes", "Bytes of response bodies.")
-        self._cache_hits = self._counter("cache_hits", "Answers given from the cache.")
-
-    def _counter(self, name: str, text: str, labels: Sequence[str] = ()) -> Counter:
-        return Counter(f"kgtable_{name}", text, labels, registry=self._registry)
+        self._requests: dict[tuple[str, int], int] = {}
+        self._by_bucket = [0] * (len(BUCKETS) + 1)
+        self._seconds = 0.0
+        self._bytes = self._cache_hits = 0
 
     def record(self, route: str, status: int, seconds: float, size: int) -> None:
         """Count one finished request."""
-        self._requests.labels(route, status).inc()
-        self._seconds.observe(seconds)
-        self._bytes.inc(size)
+        self._requests[route, status] = self._requests.get((route, status), 0) + 1
+        self._by_bucket[bisect_left(BUCKETS, seconds)] += 1
+        self._seconds += seconds
+        self._bytes += size
 
     def hit_cache(self) -> None:
         """Count one answer given from the cache."""
-        self._cache_hits.inc()
+        self._cache_hits += 1
+
+    def collect(self) -> Iterator[Metric]:
+        """See `prometheus_client.registry.Collector`."""
+        requests = CounterMetricFamily("kgtable_requests", "Requests answered.", labels=("route", "status"))
+        for (route, status), count in self._requests.items():
+            requests.add_metric((route, str(status)), count)
+        yield requests
+        bounds = (*(str(bound) for bound in BUCKETS), "+Inf")
+        buckets = list(zip(bounds, accumulate(self._by_bucket), strict=True))
+        yield HistogramMetricFamily("kgtable_request_seconds", "Time to answer.", buckets, self._seconds)
+        yield CounterMetricFamily("kgtable_response_bytes", "Bytes of response bodies.", self._bytes)
+        yield CounterMetricFamily("kgtable_cache_hits", "Answers given from the cache.", self._cache_hits)
 
     def text(self, readers: Pool, writes: int) -> str:
         """All counters in Prometheus's text format, with the state of `readers` and the number of writes."""
-        now = CollectorRegistry()
-        now.register(_PoolState(readers, writes))
-        return (generate_latest(self._registry) + generate_latest(now)).decode("utf-8")
+        registry = CollectorRegistry()
+        registry.register(self)
+        registry.register(_PoolState(readers, writes))
+        return generate_latest(registry).decode("utf-8")
 
 
 class _PoolState(Collector):
@@ -340,17 +356,7 @@ class ServerState:
         frame = await self.readers.run(
             job, self.settings.limits.query_seconds, view, abandoned=abandoned, stream=stream
         )
-        head, body = _checked(frame)
-        encoding = head.get("encoding")
-        answer = CachedResponse(
-            head["type"].encode("latin-1"),
-            encoding.encode() if encoding else None,
-            body,
-            head.get("tag", ""),
-            head["status"],
-            stream if stream is not None and stream.source is not None else None,
-        )
-        return answer, not head.get("volatile") and answer.stream is None and answer.status == 200
+        return response_of(frame, stream)
 
     async def explore(self, job: Head, events: Callable[[WorkerFrame], None] | None = None) -> bytes:
         """The JSON result of an operation on the open graph. Raises `Problem`.
@@ -438,6 +444,51 @@ class ServerState:
             await self.editors.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def response_of(frame: WorkerFrame, stream: ResultStream | None) -> tuple[CachedResponse, bool]:
+    """The response that a worker's result is, and whether it may be cached. Raises the `Problem` that it reports."""
+    head, body = _checked(frame)
+    encoding = head.get("encoding")
+    answer = CachedResponse(
+        head["type"].encode("latin-1"),
+        encoding.encode() if encoding else None,
+        body,
+        head.get("tag", ""),
+        head["status"],
+        stream if stream is not None and stream.source is not None else None,
+    )
+    return answer, not head.get("volatile") and answer.stream is None and answer.status == 200
+
+
+EARLY_RESULT = "kgtable.early-result"
+"""The key of a `EarlyResult` result among the extensions of an ASGI scope."""
+
+
+class EarlyResult:
+    """What came of a query that was begun as a short one: a worker's result, or why there is none.
+
+    `since` is when the request arrived, by `time.perf_counter`.
+    """
+
+    __slots__ = ("_outcome", "_stream", "since")
+
+    def __init__(
+        self, outcome: WorkerFrame | Exception, since: float, stream: ResultStream | None = None
+    ) -> None:
+        self._outcome, self._stream, self.since = outcome, stream, since
+
+    def response(self) -> tuple[CachedResponse, bool]:
+        """The response, and whether it may be cached. Raises `Problem`."""
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return response_of(self._outcome, self._stream)
+
+
+def early_result(scope: Scope) -> EarlyResult | None:
+    """The result that was made before the request went the ordinary way, if any."""
+    extensions: Mapping[str, Any] = scope.get("extensions") or {}
+    return extensions.get(EARLY_RESULT)
 
 
 def _checked(frame: WorkerFrame) -> WorkerFrame:

@@ -342,7 +342,7 @@ class Evaluator:
         try:
             check_depth(query)
             results = evaluated(query)
-            if isinstance(results, ox.QuerySolutions):
+            if isinstance(results, ox.QuerySolutions) and "*" in query:
                 # The engine gives the columns of SELECT * in alphabetical order.
                 ordered = spelt_out(query, [variable.value for variable in results.variables])
                 results = results if ordered is None else evaluated(ordered)

@@ -9,8 +9,9 @@ import json
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -27,32 +28,57 @@ _write = json.JSONEncoder(separators=(",", ":")).encode
 _read = json.JSONDecoder().decode
 
 
+_SHORT_HEAD = 1_024
+"""Bytes of a head that is remembered: those of small queries and their answers are alike."""
+
+
+def encode_head(head: Head) -> bytes:
+    """Encode the head of a message, for `framed`."""
+    return _write(head).encode("ascii")
+
+
+def framed(head: bytes, body: bytes = b"") -> bytes:
+    """One message as bytes, of an encoded head and a body."""
+    return b"".join((_LENGTHS.pack(len(head), len(body)), head, body))
+
+
 def encode(head: Head, body: bytes = b"") -> bytes:
     """Encode one message as bytes."""
-    text = _write(head).encode("ascii")
-    return b"".join((_LENGTHS.pack(len(text), len(body)), text, body))
+    return framed(encode_head(head), body)
+
+
+@lru_cache(maxsize=256)
+def _short_head(text: bytes) -> Head:
+    return cast(Head, _read(text.decode("ascii")))
 
 
 class Decoder:
-    """Decode messages from bytes that arrive in pieces."""
+    """Decode messages from bytes that arrive in pieces. Equal heads may be one object: they are only read."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes | memoryview) -> list[tuple[Head, bytes]]:
+    def feed(self, data: bytes) -> list[tuple[Head, bytes]]:
         """Add received bytes and return the messages they complete, in order."""
-        self._buffer += data
-        frames = []
-        while len(self._buffer) >= _LENGTHS.size:
-            head_size, body_size = _LENGTHS.unpack_from(self._buffer)
-            body_start = _LENGTHS.size + head_size
-            if len(self._buffer) < body_start + body_size:
-                break
-            with memoryview(self._buffer) as view:
-                head = _read(str(view[_LENGTHS.size : body_start], "ascii"))
-                body = bytes(view[body_start : body_start + body_size])
-            del self._buffer[: body_start + body_size]
-            frames.append((head, body))
+        if self._buffer:
+            self._buffer += data
+        received = self._buffer or data
+        place, frames = 0, []
+        with memoryview(received) as view:
+            while len(received) - place >= _LENGTHS.size:
+                head_size, body_size = _LENGTHS.unpack_from(received, place)
+                start = place + _LENGTHS.size
+                end = start + head_size + body_size
+                if len(received) < end:
+                    break
+                text = bytes(view[start : start + head_size])
+                head = _short_head(text) if head_size <= _SHORT_HEAD else _read(text.decode("ascii"))
+                frames.append((head, bytes(view[start + head_size : end])))
+                place = end
+        if self._buffer:
+            del self._buffer[:place]
+        else:
+            self._buffer += data[place:]
         return frames
 
 

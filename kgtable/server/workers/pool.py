@@ -20,12 +20,12 @@ from kgtable.server.options import STREAM_TIMES, Lanes
 from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.process import (
     ResultStream,
+    View,
     WorkerDiedError,
     WorkerFrame,
     WorkerJob,
     WorkerProcess,
 )
-from kgtable.storage import Lease
 
 _LOG = logging.getLogger(__name__)
 
@@ -41,27 +41,6 @@ TICK = 0.02
 """Seconds between two looks at what overruns its time."""
 RESTART = 1.0
 """Seconds until the next attempt after a process that did not even start."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The store that a job reads: its path, its version, and the prefixes queries may use.
-
-    `base` is the store whose version it is, see `kgtable.graph.store`; `directory` the graph directory it
-    belongs to, None for a bare store. `leases` keep the files for as long as a job with this view waits or
-    runs, and as long as it is the server's view.
-    """
-
-    path: str
-    version: str
-    prefixes: dict[str, str]
-    directory: str | None = None
-    base: str = ""
-    leases: tuple[Lease | None, ...] = ()
-
-    def opening(self) -> Head:
-        """The instruction for a worker to open the store."""
-        return {"path": self.path, "prefixes": self.prefixes, "directory": self.directory}
 
 
 @dataclass(slots=True)
@@ -133,27 +112,34 @@ class Pool:
         the frame that is returned, and goes on in `stream`. The process of a `stoppable` job is ended where
         this call is cancelled and the job takes long.
         """
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[WorkerFrame] = loop.create_future()
+        job = WorkerJob(head, body, seconds, answer, loop.time(), events, abandoned, view)
+        job.stream, job.stoppable = stream, stoppable
+        self.begin(job)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if job in self._queue:
+                self._queue.remove(job)
+            raise
+
+    def now(self) -> float:
+        """The time by which jobs are queued."""
+        return asyncio.get_running_loop().time()
+
+    def begin(self, job: WorkerJob) -> None:
+        """Queue a job, to be started as soon as a process is free. Raises `Problem` if it is refused."""
         if self._closing:
             raise busy("The server is shutting down.")
         if len(self._queue) >= self._lanes.waiting:
             self.counts.refused += 1
             raise busy(f"{len(self._queue)} requests are waiting already.")
-        loop = asyncio.get_running_loop()
-        job = WorkerJob(head, body, seconds, loop.create_future(), loop.time(), events, abandoned)
-        job.stream, job.stoppable = stream, stoppable
-        if view is not None:
-            job.version, job.opening = view.version, view.opening()
         self._queue.append(job)
         self._fill()
         self._dispatch()
         if self._ticker is None:
-            self._ticker = loop.call_later(TICK, self._tick)
-        try:
-            return await job.answer
-        except asyncio.CancelledError:
-            if job in self._queue:
-                self._queue.remove(job)
-            raise
+            self._ticker = asyncio.get_running_loop().call_later(TICK, self._tick)
 
     async def close(self, seconds: float = 5.0) -> None:
         """Wait at most `seconds` for running jobs, then end every process."""

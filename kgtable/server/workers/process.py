@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from kgtable.server.workers.messages import Decoder, Head, Problem, encode
+from kgtable.server.workers.messages import Decoder, Head, Problem, encode_head, framed
+from kgtable.storage import Lease
 
 WorkerFrame: TypeAlias = tuple[Head, bytes]
 
+_ALLOCATION = "glibc.malloc.tcache_count=127"
+"""The engine takes and frees many small pieces of memory at once: more are kept at hand than by default."""
 _STARTER = "kgtable.server.workers.worker"
 
 
@@ -119,24 +122,66 @@ class ResultStream:
             self._news.clear()
 
 
+class Receiver(Protocol):
+    """Gets the result of a job, as an `asyncio.Future` does. Cancelled is one that nobody waits for any more."""
+
+    def done(self) -> bool:
+        """Whether it needs no result."""
+        ...
+
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the result."""
+        ...
+
+    def set_result(self, frame: WorkerFrame, /) -> None:
+        """Take the result."""
+        ...
+
+    def set_exception(self, error: Exception, /) -> None:
+        """Take the error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The store that a job reads: its path, its version, and the prefixes queries may use.
+
+    `base` is the store whose version it is, see `kgtable.graph.store`; `directory` the graph directory it
+    belongs to, None for a bare store. `leases` keep the files for as long as a job with this view waits or
+    runs, and as long as it is the server's view.
+    """
+
+    path: str
+    version: str
+    prefixes: dict[str, str]
+    directory: str | None = None
+    base: str = ""
+    leases: tuple[Lease | None, ...] = ()
+
+    def opening(self) -> Head:
+        """The instruction for a worker to open the store."""
+        return {"path": self.path, "prefixes": self.prefixes, "directory": self.directory}
+
+
 @dataclass(slots=True, eq=False)
 class WorkerJob:
-    """A job for a worker process, and the future that gets its result.
+    """A job for a worker process, and what gets its result.
 
-    `seconds` is its time limit, `since` the loop's time when it was queued. `events` receives progress,
-    `abandoned` waits until the client is gone. `copies` counts the processes and queues that hold the job.
-    `stoppable`: its process may be ended when nobody waits for the result any more.
+    `encoded` is the `head` as it is sent, None where that is still to be made. `seconds` is its time limit, `since`
+    the loop's time when it was queued. `events` receives progress, `abandoned` waits until the client is gone.
+    `copies` counts the processes and queues that hold the job. `stoppable`: its process may be ended when nobody
+    waits for the result any more.
     """
 
     head: Head
     body: bytes
     seconds: float
-    answer: asyncio.Future[WorkerFrame]
+    answer: Receiver
     since: float
     events: Callable[[WorkerFrame], None] | None = None
     abandoned: Callable[[], Awaitable[None]] | None = None
-    version: str | None = None
-    opening: Head | None = None
+    view: View | None = None
+    encoded: bytes | None = None
     stream: ResultStream | None = None
     copies: int = 1
     stoppable: bool = False
@@ -195,6 +240,7 @@ class WorkerProcess(asyncio.Protocol):
         package_root = str(Path(__file__).parents[3])
         paths = filter(None, (package_root, environment.get("PYTHONPATH")))
         environment["PYTHONPATH"] = os.pathsep.join(paths)
+        environment.setdefault("GLIBC_TUNABLES", _ALLOCATION)
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", _STARTER, role, str(theirs.fileno()), str(memory)],
@@ -237,14 +283,18 @@ class WorkerProcess(asyncio.Protocol):
         """Send a job, to be done after the earlier ones."""
         if not self.jobs:
             self.started = self._loop.time()
-        head = {**job.head, "seconds": job.seconds}
-        if job.version is not None and job.version != self.opened:
-            head["open"] = job.opening
-            self.opened = job.version
+        opens = job.view is not None and job.view.version != self.opened
+        if job.encoded is None or opens:
+            head = {**job.head, "seconds": job.seconds}
+            if opens and job.view is not None:
+                head["open"], self.opened = job.view.opening(), job.view.version
+            text = encode_head(head)
+        else:
+            text = job.encoded
         self.jobs.append(job)
         if not self._unsent:
             self._loop.call_soon(self._send)
-        self._unsent.append(encode(head, job.body))
+        self._unsent.append(framed(text, job.body))
 
     def _send(self) -> None:
         """Send the jobs submitted in this turn of the loop in one write."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import resource
 import signal
 import socket
+import struct
 import sys
+import time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,7 +33,7 @@ class Reader:
         self._leases: tuple[Lease, ...] = ()
 
     def answer(self, job: Head, body: bytes, emit: Emit) -> tuple[Head, bytes]:
-        """The response to a query or a graph read, as bytes."""
+        """The response to a query or a graph read, as bytes; a query is in the job or is the body."""
         opening = job.get("open")
         if opening is not None:
             self._evaluator, self._leases = None, ()
@@ -41,6 +43,8 @@ class Reader:
             self._evaluator = Evaluator(str(path), opening["prefixes"])
         if self._evaluator is None:
             raise ValueError("The first job of a reader must open a store.")
+        if job["op"] == "query" and "query" not in job:
+            job = {**job, "query": body.decode("utf-8")}
         return self._evaluator.answer(job, emit)
 
 
@@ -55,6 +59,8 @@ GRACE_SECONDS = 2.0
 """How much longer than its limit a job may run before the process ends itself."""
 
 CHUNK = 1 << 16
+REST_SECONDS = 1
+"""Seconds without a job after which the alarm is taken off; one that was set less than this ago is kept."""
 
 
 class Worker(Protocol):
@@ -65,17 +71,53 @@ class Worker(Protocol):
         ...
 
 
+class _Alarm:
+    """The alarm that ends the process when a job overruns. Short jobs in a row share one setting of it."""
+
+    def __init__(self) -> None:
+        self._since, self._seconds = 0.0, 0.0
+
+    def set(self, seconds: float) -> None:
+        """Let the process end in so many seconds, or up to `REST_SECONDS` less or more."""
+        now = time.monotonic()
+        if seconds != self._seconds or now - self._since > REST_SECONDS:
+            signal.setitimer(signal.ITIMER_REAL, seconds + REST_SECONDS)
+            self._since, self._seconds = now, seconds
+
+    def take_off(self) -> None:
+        """Let the process live on."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._seconds = 0.0
+
+
+def _wait_at_most(connection: socket.socket, seconds: int) -> None:
+    """Let the system end a wait for data after so many seconds, 0 for never: that costs no further system call."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", seconds, 0))
+
+
 def serve(worker: Worker, connection: socket.socket) -> None:
     """Execute jobs in order until the connection closes."""
-    decoder = Decoder()
+    decoder, alarm = Decoder(), _Alarm()
     connection.sendall(messages.encode({"ready": True}))
-    room = memoryview(bytearray(CHUNK))
-    while size := connection.recv_into(room):
-        for job, body in decoder.feed(room[:size]):
+    room = memoryview(
+        bytearray(CHUNK)
+    )  # a new buffer of this size each time would cost more than the system call
+    _wait_at_most(connection, REST_SECONDS)
+    while True:
+        try:
+            size = connection.recv_into(room)
+        except BlockingIOError:  # nothing came for a while
+            alarm.take_off()
+            _wait_at_most(connection, 0)
+            size = connection.recv_into(room)
+            _wait_at_most(connection, REST_SECONDS)
+        if not size:
+            break
+        for job, body in decoder.feed(bytes(room[:size])):
             times = STREAM_TIMES + 1 if job.get("stream") else 1
-            signal.setitimer(signal.ITIMER_REAL, times * job["seconds"] + GRACE_SECONDS)
+            alarm.set(times * job["seconds"] + GRACE_SECONDS)
             connection.sendall(messages.encode(*_answer(worker, job, body, connection)))
-        signal.setitimer(signal.ITIMER_REAL, 0)
+    alarm.take_off()
 
 
 def _answer(worker: Worker, job: Head, body: bytes, connection: socket.socket) -> tuple[Head, bytes]:
