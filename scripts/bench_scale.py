@@ -4,6 +4,7 @@
     python scripts/bench_scale.py build /tmp/scale --tables 10000 --embedding none
     python scripts/bench_scale.py ask /tmp/scale --tables 10000 --embedding none
     python scripts/bench_scale.py change /tmp/scale --tables 10000 --embedding none
+    python scripts/bench_scale.py kept /tmp/scale --tables 10000 --embedding none
     python scripts/bench_scale.py big /tmp/scale --rows 1000000 --suffix parquet
     python scripts/bench_scale.py plot /tmp/scale docs/scale.svg
 
@@ -319,6 +320,7 @@ def ask(out: Path, tables: int, embedding: str, k: int, answers: int) -> dict[st
         order = [table.table for table in found.tables]
         for first, recalls in tables_found.items():
             recalls.append(np.mean([table in order[:first] for table in question["tables"]]))
+    retrieving = _memory()
     answered = []
     for question in questions[:: max(1, len(questions) // answers)] if answers else ():
         started = time.perf_counter()
@@ -333,8 +335,32 @@ def ask(out: Path, tables: int, embedding: str, k: int, answers: int) -> dict[st
         "ask_ms": _percentiles(answered) if answered else None,
         "cells_found": round(float(np.mean(cells)), 3),
         "tables_found": {f"R@{first}": round(float(np.mean(found)), 3) for first, found in tables_found.items()},
+        "memory_retrieving_mb": round(retrieving / 1e6),
         "memory_mb": round(_memory() / 1e6),
     }  # fmt: skip
+
+
+def kept(out: Path, tables: int, embedding: str) -> dict[str, Any]:
+    """Compare the relations of a graph that was brought up to date with those found in all its tables."""
+    from kgtable.building.generations import GraphDirectory
+    from kgtable.index.corpus_update import SavedCorpus
+    from kgtable.index.graph_index import read_about
+    from kgtable.index.inferred.column_profiles import TableHead, profiles_of
+    from kgtable.index.inferred.relations import TableRelations, find_relations, header_vectors
+
+    folder = GraphDirectory(out / f"graph-{tables}-{embedding}").current().index_path
+    saved = SavedCorpus.open(folder)
+    heads = [TableHead.from_list(json.loads(text)) for text in saved.parts.heads]
+    used = time.process_time()
+    found, _ = find_relations(profiles_of(saved.corpus, heads), *header_vectors(saved.corpus, folder))
+    processor = time.process_time() - used
+    known = TableRelations.open(folder)
+    return {
+        "drift": read_about(folder).get("drift", 0),
+        "processor": round(processor, 1),
+        "joins": [len(known.joins), len(found.joins), len(set(known.joins) ^ set(found.joins))],
+        "unions": [len(known.unions), len(found.unions), len(set(known.unions) ^ set(found.unions))],
+    }
 
 
 BIG_HEADER = (
@@ -512,7 +538,7 @@ def main() -> None:
     making.add_argument("data", type=Path)
     making.add_argument("out", type=Path)
     making.add_argument("--tables", type=int, nargs="+", default=[1_000, 10_000])
-    for name in ("build", "change", "ask"):
+    for name in ("build", "change", "ask", "kept"):
         measuring = commands.add_parser(name)
         measuring.add_argument("out", type=Path)
         measuring.add_argument("--tables", type=int, required=True)
@@ -521,7 +547,7 @@ def main() -> None:
         if name == "ask":
             measuring.add_argument("-k", type=int, default=300)
             measuring.add_argument("--answers", type=int, default=30)
-        else:
+        elif name != "kept":
             measuring.add_argument("--workers", type=int, default=2)
     large = commands.add_parser("big", help="one table of many rows")
     large.add_argument("out", type=Path)
@@ -542,6 +568,8 @@ def main() -> None:
     if given.command == "big":
         found = big(given.out, given.rows, given.suffix, given.workers)
         given.tables, given.embedding = 1, "none"
+    elif given.command == "kept":
+        found = kept(given.out, given.tables, given.embedding)
     elif given.command == "ask":
         found = ask(given.out, given.tables, given.embedding, given.k, given.answers)
     else:

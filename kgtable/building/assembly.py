@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,7 +39,7 @@ from kgtable.ontology.column_stats import (
 )
 from kgtable.ontology.owl import GeneratedOntology, generate
 from kgtable.storage import append_file, storage_errors
-from kgtable.tables.discovery import TableFile, Walk, file_digest, walk
+from kgtable.tables.discovery import TableFile, Walk, file_digest, file_stamp, walk
 
 _Key = TypeVar("_Key")
 
@@ -105,6 +105,8 @@ class BuildPlan:
     convert: tuple[tuple[TableFile, str], ...]
     order: tuple[str, ...]
     unreadable: tuple[FileRecord, ...] = ()
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    """The stamp of each file by its path, see `kgtable.tables.discovery.file_stamp`."""
 
     def is_done(self, before: Catalogue) -> bool:
         """Whether the graph with this catalogue already holds what was planned."""
@@ -126,22 +128,24 @@ def make_plan(
     stale: list[FileRecord] = []
     changed: list[tuple[TableFile, str]] = []
     digests: dict[str, str] = {}
+    stamps: dict[str, str] = {}
     unreadable: list[FileRecord] = []
     for file in files:
+        record = before.files.get(file.relative)
         try:
-            digest = digests[file.relative] = file_digest(file)
+            stamp = stamps[file.relative] = file_stamp(file)
+            is_stamped = record is not None and stamp != "" and record.stamp == stamp and record.is_read
+            digest = digests[file.relative] = record.digest if record and is_stamped else file_digest(file)
         except OSError as error:
             message = f"{file.relative}: the file cannot be read ({error.strerror})."
-            known = before.files.get(file.relative)
-            if known is not None and known.is_read and known.id == file.id and same_base:
-                stale.append(_stale(known, str(file.path), message))
+            if record is not None and record.is_read and record.id == file.id and same_base:
+                stale.append(_stale(record, str(file.path), message))
             else:
                 unreadable.append(FileRecord(file.relative, file.id, "", "", str(file.path), (), message))
             continue
-        record = before.files.get(file.relative)
         if record is not None and _is_same(record, file, digest, settings):
             fault = None if record.is_read else record.error
-            kept.append(replace(record, location=str(file.path), error=fault))
+            kept.append(_kept(record, str(file.path), fault, stamp))
         else:
             changed.append((file, digest))
     if same_base:
@@ -151,7 +155,13 @@ def make_plan(
     if _quads(kept) < (1 - CONVERT_ALL_ABOVE) * quads:
         changed = [(file, digests[file.relative]) for file in files if file.relative in digests]
         kept = []
-    return BuildPlan((*kept, *stale), tuple(changed), tuple(dict.fromkeys(order)), tuple(unreadable))
+    return BuildPlan((*kept, *stale), tuple(changed), tuple(dict.fromkeys(order)), tuple(unreadable), stamps)
+
+
+def _kept(record: FileRecord, location: str, error: str | None, stamp: str) -> FileRecord:
+    if (record.location, record.error, record.stamp) == (location, error, stamp):
+        return record
+    return replace(record, location=location, error=error, stamp=stamp)
 
 
 def _quads(records: Iterable[FileRecord]) -> int:
@@ -216,16 +226,24 @@ class GenerationContent:
 
         One after another they are a document only in a format without anything between its graphs.
         """
+        yield from self.table_texts(folder)
+        path = folder / "description"
+        self.describe(path)
+        yield path
+
+    def table_texts(self, folder: Path) -> Iterator[Path]:
+        """The text of the tables as files in `folder`."""
         jobs = [replace(job, contents=job.output.with_suffix(".contents")) for job in self._jobs(folder)]
         for converted in self._run(jobs):
             self._finished(converted.records)
             if converted.job.contents is not None:
                 self.contents.append(converted.job.contents)
             yield converted.job.output
-        path = folder / "description"
+
+    def describe(self, path: Path) -> None:
+        """Write the text of the default graph to a file; the tables have been converted. Raises `StorageError`."""
         with storage_errors(path), path.open("wb") as output:
             self._write_description(output)
-        yield path
 
     def write(self, out: IO[bytes], folder: Path) -> None:
         """Write the whole document to `out`, in any format; `folder` holds intermediate texts."""
@@ -315,7 +333,8 @@ class GenerationContent:
     def catalogue(self) -> Catalogue:
         """The records of all files, kept and new, in reading order."""
         records = {record.path: record for record in (*self.plan.kept, *self.plan.unreadable)}
-        records.update({record.path: record for record in merge_shares(self._records)})
+        for record in merge_shares(self._records):
+            records[record.path] = replace(record, stamp=self.plan.stamps.get(record.path, ""))
         return Catalogue(records[path] for path in self.plan.order)
 
     def save_ontology(self, folder: Path) -> None:

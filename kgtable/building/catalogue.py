@@ -22,6 +22,7 @@ CREATE TABLE files (
     path TEXT PRIMARY KEY, id TEXT NOT NULL, digest TEXT NOT NULL, settings TEXT NOT NULL,
     error TEXT, location TEXT NOT NULL
 );
+CREATE TABLE stamps (path TEXT PRIMARY KEY REFERENCES files (path), stamp TEXT NOT NULL);
 CREATE TABLE tables (
     id TEXT PRIMARY KEY, path TEXT NOT NULL REFERENCES files (path), position INTEGER NOT NULL,
     sheet TEXT, number INTEGER NOT NULL, media_type TEXT NOT NULL, sha256 TEXT NOT NULL,
@@ -85,7 +86,8 @@ class FileRecord:
     """One file that was read, the tables in it, and the error where it could not be read.
 
     `digest` changes with the file's content and its sidecar, `settings` with whatever else decides
-    how it is converted; `location` is the file's absolute path.
+    how it is converted; `location` is the file's absolute path, `stamp` what the file system said of it
+    (`kgtable.tables.discovery.file_stamp`).
     """
 
     path: str
@@ -96,6 +98,7 @@ class FileRecord:
     tables: tuple[TableRecord, ...] = ()
     error: str | None = None
     document: DocumentRecord | None = None
+    stamp: str = ""
 
     @property
     def is_read(self) -> bool:
@@ -201,6 +204,10 @@ class Catalogue:
                         (_stored(_file_row(file)) for file in self.files.values()),
                     )
                     connection.executemany(
+                        "INSERT INTO stamps VALUES (?, ?)",
+                        (_stored((file.path, file.stamp)) for file in self.files.values() if file.stamp),
+                    )
+                    connection.executemany(
                         f"INSERT INTO documents VALUES ({', '.join('?' * 12)})",  # noqa: S608
                         (_stored(_document_row(document)) for document in self.documents.values()),
                     )
@@ -224,6 +231,7 @@ class Catalogue:
             for row in map(_read_back, rows):
                 tables.setdefault(str(row[1]), []).append(_table_record(row))
             texts = {str(row[1]): _document_record(row) for row in map(_read_back, _documents(connection))}
+            stamps = dict(map(_read_back, _stamps(connection)))
             files = connection.execute("SELECT * FROM files ORDER BY rowid")
             return cls(
                 FileRecord(
@@ -235,6 +243,7 @@ class Catalogue:
                     tuple(tables.get(path, ())),
                     error,
                     texts.get(path),
+                    stamps.get(path, ""),
                 )
                 for path, id, digest, settings, error, location in map(_read_back, files)
             )
@@ -265,8 +274,17 @@ def _documents(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
     return connection.execute("SELECT * FROM documents") if _has_documents(connection) else ()
 
 
+def _stamps(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    """The stamps of files; an older graph has none."""
+    return connection.execute("SELECT * FROM stamps") if _has_table(connection, "stamps") else ()
+
+
 def _has_documents(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'documents'").fetchone())
+    return _has_table(connection, "documents")
+
+
+def _has_table(connection: sqlite3.Connection, name: str) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
 
 
 def _stored(row: tuple[object, ...]) -> tuple[object, ...]:

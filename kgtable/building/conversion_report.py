@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -65,6 +66,18 @@ class ConversionReport:
             "errors": list(self.errors),
             "notices": [_notice_json(notice) for notice in self.notices],
         }
+
+    def json_text(self) -> str:
+        """The whole report as JSON, with a line for each table, document and notice."""
+        parts = []
+        for name, value in self.to_json().items():
+            if isinstance(value, list):
+                lines = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value)
+                text = f"[\n{lines}\n]" if value else "[]"
+            else:
+                text = json.dumps(value, ensure_ascii=False)
+            parts.append(f"{json.dumps(name)}: {text}")
+        return "{\n" + ",\n".join(parts) + "\n}\n"
 
     def to_text(self) -> str:
         """The report as lines to read."""

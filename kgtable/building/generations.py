@@ -48,7 +48,10 @@ LOCK = ".kgtable.lock"
 LOCK_WAIT = 20.0
 """Seconds that a build waits for another one, or for updates through a server, to end."""
 
-MADE_AGAIN = ("contents.sqlite", "ontology.ttl", "ontology.owl", "report.json")
+DESCRIPTION = "description.nq"
+"""The text of the default graph as a build loads it, to tell what the next build changes in it."""
+
+MADE_AGAIN = ("contents.sqlite", "ontology.ttl", "ontology.owl", "report.json", DESCRIPTION)
 """Parts that a build makes from the store and the catalogue."""
 
 EVALUATION = "evaluation.json"
@@ -59,7 +62,8 @@ EVALUATION = "evaluation.json"
 class Generation:
     """One complete state of the graph. `previous` is the generation it was made from, if any.
 
-    `lease` is what keeps the generation on disk for whoever reads it.
+    `lease` is what keeps the generation on disk for whoever reads it. While it is built, `catalogue` is what was saved,
+    and `is_amended` tells whether its default graph is the previous one's, but for changes of the description.
     """
 
     number: int
@@ -68,6 +72,8 @@ class Generation:
     previous: Generation | None = None
     changes: Changes = field(default_factory=Changes)
     lease: Lease | None = field(default=None, compare=False, repr=False)
+    catalogue: Catalogue | None = field(default=None, compare=False, repr=False)
+    is_amended: bool = field(default=False, compare=False, repr=False)
 
     def release(self) -> None:
         """End the lease, where there is one; a second call does nothing."""
@@ -125,6 +131,11 @@ class Generation:
     def contents_path(self) -> Path:
         """What the index needs of each table: an SQLite file, see `kgtable.building.contents`."""
         return self.path / "contents.sqlite"
+
+    @property
+    def description_path(self) -> Path:
+        """The text of the default graph, see `DESCRIPTION`."""
+        return self.path / DESCRIPTION
 
     @property
     def index_path(self) -> Path:

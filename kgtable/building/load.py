@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import RawIOBase
+from itertools import compress
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyoxigraph as ox
 
 from kgtable.errors import StorageError
@@ -126,21 +130,72 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
             del store, old
 
 
-def change_store(previous: Path, path: Path, removed: Iterable[str], nquads: Iterable[Path]) -> None:
+@dataclass(frozen=True)
+class Exchange:
+    """Statements that go and that come, each a line of N-Quads without blank nodes."""
+
+    gone: Sequence[bytes]
+    new: Sequence[bytes]
+
+    @classmethod
+    def between(cls, before: Path, now: Path) -> Exchange:
+        """The lines of one file that the other has not, and the other way round. Raises `OSError`."""
+        old, new = _hashes(before), _hashes(now)
+        return cls(_lines(before, ~np.isin(old, new)), _lines(now, ~np.isin(new, old)))
+
+    @classmethod
+    def of(cls, gone: Blocks, new: Blocks) -> Exchange:
+        """The statements of blocks of the default graph, but for those that are in both."""
+        old, now = dict.fromkeys(_written(gone)), dict.fromkeys(_written(new))
+        return cls([line for line in old if line not in now], [line for line in now if line not in old])
+
+    def apply(self, store: ox.Store) -> None:
+        """Change a store. Raises `OSError`."""
+        for quad in ox.parse(b"".join(self.gone), ox.RdfFormat.N_QUADS, lenient=True):
+            store.remove(quad)
+        store.extend(ox.parse(b"".join(self.new), ox.RdfFormat.N_QUADS, lenient=True))
+
+
+def _written(blocks: Blocks) -> list[bytes]:
+    """The statements of blocks, a line each."""
+    text = "".join(writer_for(Format.NQUADS, Namespaces()).graph(None, blocks))
+    return text.encode("utf-8").splitlines(keepends=True)
+
+
+def _hashes(path: Path) -> npt.NDArray[np.int64]:
+    with path.open("rb") as lines:
+        return np.fromiter(map(hash, lines), np.int64)
+
+
+def _lines(path: Path, wanted: npt.NDArray[np.bool_]) -> list[bytes]:
+    with path.open("rb") as lines:
+        return list(compress(lines, wanted.tolist()))
+
+
+def change_store(
+    previous: Path,
+    path: Path,
+    removed: Iterable[str],
+    nquads: Iterable[Path],
+    description: Callable[[], Exchange] | None = None,
+) -> None:
     """Make a copy of a store with some graphs replaced.
 
-    The `removed` graphs and the default graph are emptied, then the N-Quads files are
-    loaded and deleted. The previous store is not touched: its data files are shared by hard links.
-    Raises `StorageError`.
+    The `removed` graphs are emptied, then the N-Quads files are loaded and deleted. Of the default graph changes what
+    `description` gives after that; without it, it is emptied first. The previous store is not touched: its data files
+    are shared by hard links. Raises `StorageError`.
     """
     with _store_errors(path, previous):
         copy_store(previous, path)
         store = ox.Store(str(path))
         try:
-            store.clear_graph(ox.DefaultGraph())
+            if description is None:
+                store.clear_graph(ox.DefaultGraph())
             for name in removed:
                 store.remove_graph(ox.NamedNode(name))
             _load(store, nquads)
+            if description is not None:
+                description().apply(store)
             store.flush()
         finally:
             del store
@@ -160,6 +215,17 @@ def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: 
         try:
             store.update(";\n".join(deleted))
             store.bulk_load(text.encode(), ox.RdfFormat.N_QUADS, lenient=True)
+            store.flush()
+        finally:
+            del store
+
+
+def exchange_description(path: Path, exchange: Exchange) -> None:
+    """Change statements of the default graph of a store that nobody reads yet. Raises `StorageError`."""
+    with _store_errors(path, path):
+        store = ox.Store(str(path))
+        try:
+            exchange.apply(store)
             store.flush()
         finally:
             del store

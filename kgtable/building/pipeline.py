@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias, TypeVar
 
 from kgtable.building.assembly import BuildPlan, GenerationContent, make_plan
 from kgtable.building.catalogue import Catalogue, Changes
-from kgtable.building.contents import save_contents
+from kgtable.building.contents import contents_state, save_contents
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions, JobRunner
 from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory
-from kgtable.building.load import carry_over, change_store, fill_store
+from kgtable.building.load import Exchange, carry_over, change_store, fill_store
+from kgtable.checksums import PARTS, differing
 from kgtable.errors import UsageError
-from kgtable.graph.store import can_be_rebuilt, damage_error, damaged_files
+from kgtable.graph.store import can_be_rebuilt, damage_error, damaged_files, store_state
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
@@ -276,17 +277,34 @@ def _make(
     watch: Stopwatch,
 ) -> BuildReport:
     previous, plan = generation.previous, assembly.plan
+    is_amended = False
     with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
-        texts = watch.waiting("converting", assembly.texts(Path(folder)))
+        tables = watch.waiting("converting", assembly.table_texts(Path(folder)))
+        described = generation.description_path
+
+        def description() -> Iterator[Path]:
+            assembly.describe(described)
+            yield Path(shutil.copyfile(described, Path(folder) / "description"))
+
+        def exchange() -> Exchange:
+            assembly.describe(described)
+            assert previous is not None
+            return Exchange.between(previous.description_path, described)
+
         with watch.stage("loading"):
             if previous is None or not plan.kept:
-                fill_store(generation.store_path, texts)
+                fill_store(generation.store_path, chain(tables, description()))
                 if previous is not None:
                     known = set(before.graphs(Namespaces(previous.base)))
                     carry_over(previous.store_path, generation.store_path, known)
             else:
                 gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
-                change_store(previous.store_path, generation.store_path, gone, texts)
+                is_amended = _is_described(previous)
+                if is_amended:
+                    change_store(previous.store_path, generation.store_path, gone, tables, exchange)
+                else:
+                    texts = chain(tables, description())
+                    change_store(previous.store_path, generation.store_path, gone, texts)
         with watch.stage("keeping contents"):
             save_contents(generation, assembly.contents, assembly.kept)
     with watch.stage("describing"):
@@ -295,7 +313,15 @@ def _make(
         catalogue.save(generation.catalogue_path)
         report = ConversionReport.of(catalogue.files.values(), notices)
         with storage_errors(generation.path):
-            text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
-            generation.report_path.write_text(text + "\n", encoding="utf-8")
+            generation.report_path.write_text(report.json_text(), encoding="utf-8")
     changes = catalogue.changes_since(before)
-    return BuildReport(replace(generation, changes=changes), changes, report)
+    made = replace(generation, changes=changes, catalogue=catalogue, is_amended=is_amended)
+    return BuildReport(made, changes, report)
+
+
+def _is_described(previous: Generation) -> bool:
+    """Whether the default graph of a generation holds its description as it was written, and nobody changed it."""
+    path = previous.description_path
+    if not path.exists() or differing(previous.path, [path.name], PARTS):
+        return False
+    return contents_state(previous) == store_state(previous.store_path)

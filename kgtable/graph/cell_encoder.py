@@ -170,7 +170,12 @@ _TYPED_KINDS = (
     CellKind.BOOLEAN,
 )
 _NUMBERS, _TEXTS = 0, 1
-_MOST_REMEMBERED = 10_000
+_MOST_REMEMBERED, _FEWEST_REMEMBERED = 10_000, 300
+"""Texts of a column that are remembered: fewer where hardly one comes twice."""
+
+_COMES_AGAIN = 1.25
+"""How often each text of a column has to come on average for more of them to be remembered."""
+
 _Key = TypeVar("_Key")
 
 
@@ -197,6 +202,8 @@ class CellShaper:
         width = len(self.predicates)
         self._simple = tuple(map(has_simple_numbers, annotated.styles))
         self._seen: list[dict[str, _Seen]] = [{} for _ in range(width)]
+        self._most = [_MOST_REMEMBERED] * width
+        self._met = [0] * width
         self._sorts: dict[tuple[CellKind, str], int] = {
             (CellKind.NUMBER, QUANTITY): _NUMBERS,
             (CellKind.TEXT, _STRING): _TEXTS,
@@ -239,7 +246,11 @@ class CellShaper:
                 if chosen is not None:
                     form, power = chosen
                     form.uses += 1
-                    value = decimal_term(scaled_decimal(digits, note == "NEGATIVE", power))
+                    sign = "-" if note == "NEGATIVE" else ""
+                    if power or (digits[-1] in "0." and "." in digits):
+                        value = decimal_term(scaled_decimal(digits, bool(sign), power))
+                    else:
+                        value = f'"{sign}{digits}{"" if "." in digits else ".0"}"{_DECIMAL}'
                     below.append((cell, FilledBlock(form, (value, signed, printed))))
                     continue
             below.append((cell, self._resolved(index, column, label, text, row)))
@@ -303,8 +314,8 @@ class CellShaper:
 
     def _look_at(self, column: int, text: str) -> _Seen:
         memory = self._seen[column]
-        if len(memory) > _MOST_REMEMBERED:
-            memory.clear()
+        if len(memory) > self._most[column]:
+            self._forget(column)
         style = self._annotated.styles[column]
         if self._simple[column]:
             seen = _simple_number(text) or self._typed(column, text, type_unlike_simple(text, style))
@@ -312,6 +323,14 @@ class CellShaper:
             seen = self._typed(column, text, type_cell(text, style))
         memory[text] = seen
         return seen
+
+    def _forget(self, column: int) -> None:
+        """Forget the texts of a column, and judge by how often they came how many to remember from now on."""
+        memory, met = self._seen[column], sum(self._counts[column])
+        often = met - self._met[column] >= _COMES_AGAIN * len(memory)
+        self._most[column] = _MOST_REMEMBERED if often else _FEWEST_REMEMBERED
+        self._met[column] = met
+        memory.clear()
 
     def _typed(self, column: int, text: str, value: CellValue) -> _Seen:
         kind = value.kind

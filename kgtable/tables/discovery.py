@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shutil
+import time
 import zipfile
 import zlib
 from collections import Counter
@@ -160,6 +161,25 @@ def file_digest(file: TableFile) -> str:
     if file.sidecar is not None:
         digest.update(b"\0sidecar\0" + file.sidecar.read_bytes())
     return digest.hexdigest()
+
+
+SETTLED = 2.0
+"""Seconds after which a file that changes again has another time."""
+
+
+def file_stamp(file: TableFile) -> str:
+    """What the file system says of the file and its sidecar: sizes, numbers, times.
+
+    As long as it is the same, so is `file_digest`. Empty for files that changed a moment ago: they may
+    change again without another time. Raises `OSError` where one of them is gone.
+    """
+    found = [os.stat(path) for path in (file.path, file.sidecar) if path is not None]
+    latest = max(max(one.st_mtime, one.st_ctime) for one in found)
+    if not 0 <= latest < time.time() - SETTLED:
+        return ""
+    return " ".join(
+        f"{one.st_dev}:{one.st_ino}:{one.st_size}:{one.st_mtime_ns}:{one.st_ctime_ns}" for one in found
+    )
 
 
 def hash_file(file: TableFile) -> str:

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import io
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtable.building.assembly import convert_tables
+from kgtable.building.convert import ConversionOptions
 from kgtable.graph.cell_encoder import Alike, CellShaper, QuantityForms
 from kgtable.graph.terms import KGT, QUDT, UNIT, XSD, Block, decimal_text, text_literal
 from kgtable.ontology.annotate import annotate
@@ -156,3 +160,20 @@ def test_a_form_that_was_not_used_counts_for_nothing() -> None:
     assert forms.form(Alike(0, Reading("NUM"), "ZERO")) is form
     assert not forms.readings()
     assert not forms.predicates()
+
+
+def test_what_is_remembered_of_a_column_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"Item {n},{n % 3},{n / 7:.2f},{n}.50,x{n % 40}\n" for n in range(200))
+    (tmp_path / "items.csv").write_text(f"Item,Kind,Price ($),Weight (kg),Shelf\n{rows}", encoding="utf-8")
+
+    def text() -> bytes:
+        out = io.BytesIO()
+        convert_tables([tmp_path], out, ConversionOptions())
+        return out.getvalue()
+
+    whole = text()
+    monkeypatch.setattr("kgtable.graph.cell_encoder._MOST_REMEMBERED", 20)
+    monkeypatch.setattr("kgtable.graph.cell_encoder._FEWEST_REMEMBERED", 1)
+    assert text() == whole

@@ -18,7 +18,7 @@ import numpy as np
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.corpus import Corpus
-from kgtable.index.postings import Integers, Postings
+from kgtable.index.postings import Integers, Postings, ranges
 from kgtable.text.words import is_empty_word, stem
 
 KEY_WORDS = frozenset({"id", "code", "key", "no", "nr", "number", "num", "sku", "#"})
@@ -164,11 +164,15 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class TableProfiles:
-    """The heads of all tables and the profiles of their columns; `keys` are the texts behind the numbers."""
+    """The heads of tables and the profiles of their columns; `keys` are the texts behind the numbers.
+
+    `total` counts the tables of the graph, where there are more than these.
+    """
 
     heads: tuple[TableHead, ...]
     columns: tuple[ColumnProfile, ...]
     keys: tuple[str, ...]
+    total: int = 0
 
     def under(self, heads: Sequence[TableHead]) -> TableProfiles:
         """The same columns under other headers and titles."""
@@ -178,7 +182,7 @@ class TableProfiles:
             else replace(column, name=name, words=header_words(name))
             for column in self.columns
         )
-        return TableProfiles(tuple(heads), tuple(columns), self.keys)
+        return TableProfiles(tuple(heads), tuple(columns), self.keys, self.total)
 
     @cached_property
     def of_table(self) -> tuple[tuple[ColumnProfile, ...], ...]:
@@ -191,27 +195,41 @@ class TableProfiles:
     @cached_property
     def kin(self) -> tuple[frozenset[str], ...]:
         """What each table may have in common with others: its headings, how its id begins, a small folder."""
-        small = ("folder",) if is_small(len(self.heads)) else ()
+        small = ("folder",) if is_small(max(self.total, len(self.heads))) else ()
         return tuple(
-            frozenset((*(f"heading {text.casefold()}" for text in head.heading), f"id {_first_part(head.id)}", *small))
+            frozenset((*(f"heading {text.casefold()}" for text in head.heading), f"id {first_part(head.id)}", *small))
             for head in self.heads
         )  # fmt: skip
 
 
-def _first_part(id: str) -> str:
+def first_part(id: str) -> str:
+    """How a table's id begins, by which tables of one source are known."""
     return re.split(r"__|[/#.]", id.casefold(), maxsplit=1)[0]
 
 
-def profiles_of(corpus: Corpus, heads: Sequence[TableHead]) -> TableProfiles:
-    """The profiles of all columns of a corpus, whose tables have these heads."""
+def profiles_of(corpus: Corpus, heads: Sequence[TableHead], tables: Integers | None = None) -> TableProfiles:
+    """The profiles of the columns of a corpus, or of some of its `tables`, which have these heads.
+
+    Tables and columns are numbered as if there were no others.
+    """
     places = corpus.places
-    body = ~places.row_is_header[places.cell_row]
-    column, text = places.cell_column[body], places.cell_text[body]
+    if tables is None:
+        body = ~places.row_is_header[places.cell_row]
+        column, text = places.cell_column[body], places.cell_text[body]
+        column_table, column_number = places.column_table, places.column_number
+    else:
+        rows = ranges(places.table_row_start[tables], places.table_row_start[tables + 1])
+        rows = rows[~places.row_is_header[rows]]
+        cells = ranges(places.row_cell_start[rows], places.row_cell_start[rows + 1])
+        own = ranges(places.table_column_start[tables], places.table_column_start[tables + 1])
+        column, text = np.searchsorted(own, places.cell_column[cells]), places.cell_text[cells]
+        column_table = np.searchsorted(tables, places.column_table[own])
+        column_number = places.column_number[own]
     keys, numbers = _keys(corpus, np.unique(text))
     key = numbers[text]
     known = key >= 0
     column, key = column[known], key[known]
-    count = len(places.column_name)
+    count = len(column_table)
     filled = np.bincount(column, minlength=count).tolist()
     values_of = Postings.build(column, key, count)
     forms = np.fromiter((_FORMS.index(_form_of(text)) for text in keys), np.int8, len(keys))
@@ -220,9 +238,7 @@ def profiles_of(corpus: Corpus, heads: Sequence[TableHead]) -> TableProfiles:
         owner * len(_FORMS) + forms[values_of.items], minlength=count * len(_FORMS)
     ).reshape(count, len(_FORMS))
     columns = []
-    for at, (table, index) in enumerate(
-        zip(places.column_table.tolist(), places.column_number.tolist(), strict=True)
-    ):
+    for at, (table, index) in enumerate(zip(column_table.tolist(), column_number.tolist(), strict=True)):
         name = heads[table].names[index]
         own = values_of.of_one(at)
         form = _common_form({form: n for form, n in zip(_FORMS, counted[at].tolist(), strict=True) if n})
@@ -232,7 +248,7 @@ def profiles_of(corpus: Corpus, heads: Sequence[TableHead]) -> TableProfiles:
         columns.append(
             ColumnProfile(at, table, index, name, header_words(name), form, filled[at], own, density)
         )
-    return TableProfiles(tuple(heads), tuple(columns), tuple(keys))
+    return TableProfiles(tuple(heads), tuple(columns), tuple(keys), places.tables)
 
 
 _FORMS = (ValueForm.DATE, ValueForm.NUMBER, ValueForm.TEXT, ValueForm.WHOLE)

@@ -101,7 +101,9 @@ class JoinFinder:
     `vectors` are those of the distinct headers (`vector_of` gives the row of a column's header, -1 for
     none); without them meaning is judged by words alone. `clusters` are tables that are parts of one, which are
     not joined with each other. Pairs that `known` rejects are not compared again, unless one of their tables has come
-    to be related with others, or no longer is.
+    to be related with others, or no longer is. With `fresh` only pairs with a column of one of these tables are
+    looked at; `related` are tables that have a heading or the beginning of an id in common with others, which need not
+    be among those of the profiles.
     """
 
     def __init__(
@@ -111,6 +113,9 @@ class JoinFinder:
         vector_of: Sequence[int] = (),
         clusters: Sequence[Sequence[int]] = (),
         known: ComparedColumns | None = None,
+        *,
+        fresh: Flags | None = None,
+        related: Flags | None = None,
     ) -> None:
         self.looked_at = 0
         """Pairs of columns that the last call of `candidates` looked at."""
@@ -123,6 +128,9 @@ class JoinFinder:
             self._cluster[list(cluster)] = number
         counts = Counter(name for kin in profiles.kin for name in kin)
         self._has_kin = [any(counts[name] > 1 for name in kin) for kin in profiles.kin]
+        if related is not None:
+            self._has_kin = (related | np.array(self._has_kin, dtype=np.bool_)).tolist()
+        self._fresh = fresh
         self._keys = [
             column
             for column in profiles.columns
@@ -144,6 +152,9 @@ class JoinFinder:
             codes = array("q", (left * count + right for left, right in pairs))
             brought.append(np.unique(np.frombuffer(codes, dtype=np.int64)))
         found = np.unique(np.concatenate(brought))
+        if self._fresh is not None:
+            is_fresh = self._fresh[self._kinds[0]]
+            found = found[is_fresh[found // count] | is_fresh[found % count]]
         self.looked_at = len(found)
         for start in range(0, len(found), PAIRS_COMPARED):
             left, right = np.divmod(found[start : start + PAIRS_COMPARED], count)
@@ -541,6 +552,17 @@ class ComparedColumns:
         left, right = place[left], place[right]
         kept = (left != NONE) & (right != NONE)
         return ComparedColumns(columns, np.sort(left[kept] * columns + right[kept]), related)
+
+    def with_some(self, others: ComparedColumns, columns: Integers, tables: Integers) -> ComparedColumns:
+        """These with what was found out of some tables, whose places and columns here are given.
+
+        Of a table that is in neither, `related` tells nothing.
+        """
+        left, right = np.divmod(others.rejected, max(others.columns, 1))
+        more = columns[left].astype(np.int64) * self.columns + columns[right]
+        related = self.related.copy()
+        related[tables] = others.related
+        return ComparedColumns(self.columns, np.union1d(self.rejected, more), related)
 
 
 def unchanged_places(before: Sequence[str], now: Sequence[str], unchanged: Collection[str]) -> dict[int, int]:

@@ -1,0 +1,115 @@
+"""Builds of a graph of which little changed: what is read, and what is written of the description."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import kgtable.building.assembly
+from kgtable.building.catalogue import Catalogue
+from kgtable.building.generations import DESCRIPTION, Generation, GraphDirectory
+from kgtable.building.load import Exchange
+from kgtable.building.pipeline import build_graph
+from kgtable.graph.store import EmbeddedStore
+from kgtable.index.graph_index import index_step
+from kgtable.tables.discovery import TableFile, file_stamp, find_files
+
+LONG_AGO = 1_600_000_000
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("kgtable.tables.discovery.SETTLED", -60.0)
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    for number in range(8):
+        write(folder / f"ships-{number}.csv", f"Ship,Tons\nAda,{number}1\nBea,{number}2\n")
+    return folder
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    found: list[str] = []
+    plain = kgtable.building.assembly.file_digest
+    monkeypatch.setattr(
+        "kgtable.building.assembly.file_digest", lambda file: found.append(file.relative) or plain(file)
+    )
+    return found
+
+
+def build(tables: Path, graph: Path) -> Generation:
+    build_graph([tables], graph, after=[index_step("none")])
+    return GraphDirectory(graph).current()
+
+
+def default_graph(generation: Generation) -> list[str]:
+    return sorted(map(str, EmbeddedStore(generation.store_path).graph(None)))
+
+
+def test_only_files_that_changed_are_read(tables: Path, tmp_path: Path, read: list[str]) -> None:
+    build(tables, tmp_path / "kg")
+    assert len(read) == 8
+    read.clear()
+    assert build(tables, tmp_path / "kg").number == 1
+    assert not read
+    path = tables / "ships-3.csv"
+    before = path.stat()
+    write(path, path.read_text(encoding="utf-8").replace("Ada", "Ida"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    write(tables / "ships-4.json", '{"title": "Ships of the line"}')
+    made = build(tables, tmp_path / "kg")
+    assert read == ["ships-3.csv", "ships-4.csv"]
+    assert made.number == 2
+    assert Catalogue.load(made.catalogue_path).tables["ships-4"].title == "Ships of the line"
+
+
+def test_files_that_changed_a_moment_ago_have_no_stamp(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    write(path, "A,B\n1,2\n")
+    (file,) = find_files([tmp_path])
+    assert file_stamp(file) == ""
+    with pytest.raises(FileNotFoundError):
+        file_stamp(TableFile(tmp_path / "b.csv", "b.csv", "b"))
+
+
+def test_the_description_after_many_changes_is_that_of_a_fresh_build(tables: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "kg"
+    build(tables, graph)
+    write(tables / "ships-1.csv", "Ship,Tons,Built\nAda,11,1911-05-01\n")
+    first = build(tables, graph)
+    write(tables / "ships-9.csv", 'Ship,"Crew ""Ümläut"""\nAda,40\n')
+    (tables / "ships-2.csv").unlink()
+    second = build(tables, graph)
+    assert second.number == first.number + 1
+    fresh = build(tables, tmp_path / "fresh")
+    assert default_graph(second) == default_graph(fresh)
+    assert second.description_path.read_bytes() == fresh.description_path.read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["changed", "gone"])
+def test_a_damaged_description_is_made_again(tables: Path, tmp_path: Path, damage: str) -> None:
+    path = build(tables, tmp_path / "kg").path / DESCRIPTION
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-40])
+    write(tables / "ships-1.csv", "Ship,Tons\nAda,12\n")
+    made = build(tables, tmp_path / "kg")
+    fresh = build(tables, tmp_path / "fresh")
+    assert default_graph(made) == default_graph(fresh)
+    assert made.description_path.read_bytes() == fresh.description_path.read_bytes()
+
+
+def test_an_exchange_holds_the_lines_that_differ(tmp_path: Path) -> None:
+    (tmp_path / "1").write_bytes(b"a\nb\nc\n")
+    (tmp_path / "2").write_bytes(b"c\nd\na\n")
+    assert Exchange.between(tmp_path / "1", tmp_path / "2") == Exchange([b"b\n"], [b"d\n"])
+    (tmp_path / "3").write_bytes(b"")
+    assert Exchange.between(tmp_path / "1", tmp_path / "3") == Exchange([b"a\n", b"b\n", b"c\n"], [])
