@@ -60,7 +60,11 @@ _TO_ENCODE = re.compile(
 _TO_ESCAPE = re.compile('["\\\\\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NAMED_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_FORBIDDEN_IN_IRI = re.compile('[\x00-\x20<>"{}|^`\\\\\x7f\ud800-\udfff]')
+# RFC 3987 has no private use and no tags in an IRI; stores refuse them when they read.
+_FORBIDDEN_IN_IRI = re.compile(
+    '[\x00-\x20<>"{}|^`\\\\\x7f\ud800-\uf8ff\ufdd0-\ufdef\ufff0-\uffff'
+    "\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
+)
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 

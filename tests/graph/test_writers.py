@@ -13,7 +13,7 @@ from rdflib.compare import isomorphic
 
 from kgtable import api
 from kgtable.errors import UsageError
-from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Share, text_literal, typed
+from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Share, is_valid_iri, text_literal, typed
 from kgtable.graph.writers import (
     Format,
     JsonLdWriter,
@@ -143,7 +143,7 @@ BASE = TABLE_NAME[1:-1]
 
 local_names = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Cn", "Co"), exclude_characters=' <>"{}|^`\\%#[]')
-)
+).filter(lambda name: is_valid_iri(f"http://e/{name}"))
 iris = st.builds(
     lambda namespace, name: f"<{namespace}{name}>",
     st.sampled_from([NAMES.ex, NAMES.data, KGT, f"{BASE}/", f"{BASE}/row/", "http://e/", "urn:x:"]),
