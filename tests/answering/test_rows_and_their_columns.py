@@ -366,3 +366,31 @@ def test_metres_are_named_by_the_unit_of_a_header() -> None:
         "waterfalls", ("Waterfall", "Drop (m)", "Platforms"), ("Donnerloch", "212", "1"), ("Ost", "96", "3")
     )
     assert ask("How many metres is the drop of the Donnerloch?", falls).verified
+
+
+def test_the_column_before_of_is_what_is_asked_for() -> None:
+    labels = relation(
+        "orchestras", ("Orchestra", "Record company", "Founded"),
+        ("Columbia Symphony", "RCA", "1957"), ("Kirov", "Philips", "1783"), ("Royal", "EMI", "1888"),
+    )  # fmt: skip
+    answer = ask(
+        "Return the record companies of orchestras, sorted descending by the years when founded.", labels
+    )
+    assert answer.text == "RCA; EMI; Philips" or not answer.verified
+
+
+def test_two_counts_are_not_answered_by_one() -> None:
+    channels = relation(
+        "channels",
+        ("Channel", "Series", "Content"),
+        ("A", "Sky", "Sport"),
+        ("B", "Sun", "Sport"),
+        ("C", "Sky", "News"),
+    )
+    assert not ask("How many different series and contents are there?", channels).verified
+
+
+def test_numbers_of_courses_are_not_numbers_of_teachers() -> None:
+    courses = relation("courses", ("Course ID", "Course"), ("1", "Math"), ("2", "Art"), ("3", "Law"))
+    teachers = relation("teachers", ("Teacher ID", "Teacher"), ("1", "Ada"), ("2", "Bo"), ("3", "Cy"))
+    assert ask("Which teacher teaches the course Math?", courses, teachers).text != "Ada"
