@@ -98,7 +98,13 @@ def _another_measure_named(found: Interpretation) -> str:
 def _verb_of_the_measure(found: Interpretation) -> str:
     """*What does the largest … cost* asks for the price by which the answer was found, not for what has it."""
     question, measure = found.question, found.best.candidate.measure
-    if found.op not in ("extreme", "top") or measure is None or not _WHAT_DOES.match(question.lower):
+    if found.op not in ("extreme", "top") or measure is None:
+        return ""
+    link, target = found.source.link, found.target
+    asked = question.wh == "what_is" and link(measure).exact and link(measure).mask & question.head
+    if asked and target is not None and not link(target).mask:  # "the winning time"
+        return f"The question asks for {measure.name}, not for what has it."
+    if not _WHAT_DOES.match(question.lower):
         return ""
     meant = synonyms().get(question.tokens[-1].stem, frozenset()) & measure.aspects
     return f"The question asks for {measure.name}, not for what has it." if meant else ""

@@ -209,7 +209,10 @@ def _length_of_a_time(found: Interpretation) -> str:
 
 def _percent_not_computed(found: Interpretation) -> str:
     """*How many percent of the families* is not their number."""
-    asked = found.question.cues.get("percent", 0)
+    cues = found.question.cues
+    asked = cues.get("percent", 0) | (
+        cues.get("share", 0) if found.question.wh in ("what_is", "other") else 0
+    )
     read = found.target or found.best.candidate.measure
     points = "points" in found.question.cues
     if (
@@ -220,7 +223,8 @@ def _percent_not_computed(found: Interpretation) -> str:
         return ""
     told = Question._all(condition.mask for condition in found.best.candidate.conditions)
     told |= found.source.title | (found.source.link(read).mask if read is not None else 0)
-    plain = [value for value in found.said if value.number is not None and value.unit != "PERCENT"]
+    numbers = [value for value in found.said if value.number is not None]
+    plain = any(value.unit != "PERCENT" for value in numbers) or not numbers
     counted = read is None or "PERCENT" not in {read.unit_hint, *read.units}
     return "The question asks for a percentage." if asked & ~told and plain and counted else ""
 

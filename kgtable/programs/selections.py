@@ -216,6 +216,17 @@ class Selections(Grammar):
                     spent = Filter(rows, Compare(Relator.LESS, view.ref, _ZERO))
                     root = Apply(Function.ABSOLUTE, Aggregate(other, view.ref, spent))
                 yield from self._converted(name, root, conditions, view)
+        for adjective, _ in question.achievements[:1]:  # "the winning time" is the lowest
+            for view in self.measures[:MOST_MEASURES]:
+                told = self._told_by(view)
+                sign = next(
+                    (adjective.headers[stem] for stem in sorted(told) if stem in adjective.headers), 0
+                )
+                if sign and self.source.link(view).exact:
+                    name = "max" if sign > 0 else "min"
+                    yield from self._converted(
+                        name, Aggregate(AGGREGATES[name], view.ref, rows), conditions, view
+                    )
         several = [
             name
             for name in ("mean", "min", "max", "sum")
