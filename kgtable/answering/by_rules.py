@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgtable.answering.doubts import doubts_of, missing_words
-from kgtable.answering.rivals import Interpretation, rivals_of
+from kgtable.answering.rivals import Interpretation, printed_instead, rivals_of
 from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Program
@@ -191,11 +191,14 @@ def _likeliest(
     )
     confidence = confidence_of(told, known)
     rivals = rivals_of(best, [groups[key][0] for key in ranked[1:]])
+    first = printed_instead(best, rivals)
+    if first is not best:
+        best, rivals = first, [best, *(rival for rival in rivals if rival is not first)]
     reading = Interpretation(asked, best, rivals, confidence, sources)
     shown = [
         groups[key][0] for key in ranked[1 : 1 + MOST_ALTERNATIVES] if groups[key][0].score > best.score - 5
     ]
-    apart = {executed.key: executed for executed in [*rivals[:MOST_ALTERNATIVES], *shown]}
+    apart = {one.key: one for one in [*rivals[:MOST_ALTERNATIVES], *shown] if one.key != best.key}
     others = [
         _told(executed, relations, sums[key]) for key, executed in list(apart.items())[:MOST_ALTERNATIVES]
     ]

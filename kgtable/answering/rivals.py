@@ -72,10 +72,28 @@ def rivals_of(best: Executed, others: Sequence[Executed]) -> list[Executed]:
     return [other for other in others if _is_near(other, best) and not _is_dominated(other, best)]
 
 
+def printed_instead(best: Executed, rivals: Sequence[Executed]) -> Executed:
+    """The rival that reads one printed number of another table, where the best adds up and nothing asks for a sum."""
+    asked = best.candidate.source.question.cues.keys() & {"total", "together", "how_many"}
+    if best.candidate.op != "sum" or asked:
+        return best
+    own = set(best.candidate.source.ids)
+    printed = (
+        rival
+        for rival in rivals
+        if rival.candidate.op == "select"
+        and rival.denotation.size == 1
+        and own.isdisjoint(rival.candidate.source.ids)
+    )
+    return next(printed, best)
+
+
 def _is_near(other: Executed, best: Executed) -> bool:
     if other.score < best.score - RIVAL_WITHIN:
         apart = other.candidate.source.ids != best.candidate.source.ids
-        same_form = other.candidate.op == best.candidate.op
+        forms = {other.candidate.op, best.candidate.op}
+        total = forms == {"select", "sum"} and "total" in best.candidate.source.question.cues
+        same_form = len(forms) == 1 or total  # the total of one table, and what another adds up to
         if not (apart and same_form and other.score > best.score - RIVAL_TABLE_WITHIN):
             return False
     return all(other.features.get(name, 0.0) <= best.features.get(name, 0.0) + 1e-9 for name in _LEAVES)

@@ -394,3 +394,13 @@ def test_numbers_of_courses_are_not_numbers_of_teachers() -> None:
     courses = relation("courses", ("Course ID", "Course"), ("1", "Math"), ("2", "Art"), ("3", "Law"))
     teachers = relation("teachers", ("Teacher ID", "Teacher"), ("1", "Ada"), ("2", "Bo"), ("3", "Cy"))
     assert ask("Which teacher teaches the course Math?", courses, teachers).text != "Ada"
+
+
+def test_a_printed_amount_comes_before_a_sum_that_nobody_asked_for() -> None:
+    halden = relation(
+        "halden-costs", ("Branch", "Kind", "2023"), ("North", "Services", "20"), ("South", "Services", "30")
+    )
+    norrvik = relation("norrvik-costs", ("Item", "2023"), ("Services", "371"), ("Rent", "90"))
+    answer = ask("How much was services in 2023?", halden, norrvik)
+    assert answer.text == "371"
+    assert "371" not in [other.text for other in answer.alternatives]
