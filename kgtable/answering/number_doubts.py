@@ -10,12 +10,11 @@ from collections.abc import Callable
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Apply, ValueKind, walk
 from kgtable.programs.dimensions import NO_UNIT
-from kgtable.programs.english import synonyms, words_of_type
+from kgtable.programs.english import synonyms, word_stem, words_of_type
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import items, text_of
 
-_TOTALS = frozenset(("total", "totals", "subtotal", "sum", "overall"))
 _COUNTED = ("count", "count_distinct", "sum", "mean")
 _AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minimum", "good", "bad"))
 
@@ -236,7 +235,7 @@ def _total_for_a_member(found: Interpretation) -> str:
         return ""
     for value in found.said[:20]:
         words = text_of(value).casefold().split()
-        if value.number is None and words and words[0].strip(":.") in _TOTALS:
+        if value.number is None and words and word_stem(words[0].strip(":.")) in words_of_type("whole"):
             return f"{text_of(value)} is a total of others."
     return ""
 

@@ -667,6 +667,14 @@ class Grammar:
         else:
             yield self.make(op, node, conditions, measure=measure, mask=mask | adjective, others=others)
 
+    def _aggregates_named(self) -> Iterator[tuple[str, int]]:
+        """The aggregates that the question names, with the tokens that do."""
+        for name, cue in (("mean", "average"), ("median", "median"), ("sum", "total")):
+            if cue in self.cues:
+                yield name, self.cues[cue]
+        for down, token, _, _ in self._directions():
+            yield "max" if down else "min", token
+
     def _directions(self) -> list[tuple[bool, int, str, Mapping[str, int]]]:
         """Descending or not, tokens, name, headers measured, for each superlative of the question."""
         compared = Question._all(threshold.mask for threshold in self.question.thresholds)

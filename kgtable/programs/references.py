@@ -199,14 +199,6 @@ class References(Grammar):
                             f"{name}/{aggregate}", of_rows, conditions, measure=view, mask=mask | told
                         )
 
-    def _aggregates_named(self) -> Iterator[tuple[str, int]]:
-        """The aggregates that the question names, with the tokens that do."""
-        for name, cue in (("mean", "average"), ("median", "median"), ("sum", "total")):
-            if cue in self.cues:
-                yield name, self.cues[cue]
-        for down, token, _, _ in self._directions()[:2]:
-            yield "max" if down else "min", token
-
     def _of_other(self, part: int) -> Iterator[ConditionSet]:
         """No condition, and the likeliest conditions on the columns of one part of a join, none negated."""
         yield condition_set([])

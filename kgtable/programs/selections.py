@@ -430,10 +430,7 @@ class Selections(Grammar):
 
     def _several_of_groups(self, key: ColumnView, conditions: ConditionSet) -> Iterator[Candidate]:
         """Several aggregates of one column for each group: "the average and the highest price for each kind"."""
-        words = [(name, mask) for name, cue in (("mean", "average"), ("sum", "total"), ("median", "median"))
-                 if (mask := self.cues.get(cue, 0))]  # fmt: skip
-        words += [("max" if down else "min", token) for down, token, _, _ in self._directions()]
-        words.sort(key=lambda word: word[1])
+        words = sorted(self._aggregates_named(), key=lambda word: word[1])
         names = list(dict.fromkeys(name for name, _ in words))
         if len(names) < 2:
             return
