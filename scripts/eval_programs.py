@@ -27,6 +27,7 @@ from kgtable.errors import KgtableError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.graph.table_source import TableReader
+from kgtable.programs.ranker_weights import read_weights
 from kgtable.programs.relation import Relation
 from kgtable.programs.table_relation import relation_of
 
@@ -158,9 +159,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--oracle-tables", action="store_true")
     parser.add_argument("--half", choices=("all", "even", "odd"), default="all")
     parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument(
+        "--weights", type=Path, help="a file of train_ranker.py, instead of the weights shipped"
+    )
     parser.add_argument("--show", type=int, default=15, help="how many wrong answers to print")
     parser.add_argument("--show-wrong", action="store_true", help="also those that are not verified")
     options = parser.parse_args(arguments)
+    known = read_weights(json.loads(options.weights.read_text())) if options.weights else None
     place = Workplace(options.folder, options.kg)
     asked = list(questions_of(place, options.split, options.half))
     if options.limit:
@@ -170,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tables = place.tables(question, options.oracle_tables)
         began = time.perf_counter()
         try:
-            answer = answer_by_programs(question.text, tables)
+            answer = answer_by_programs(question.text, tables, known=known)
         except KgtableError as error:
             print(question.id, error, file=sys.stderr)
             continue

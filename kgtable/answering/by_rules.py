@@ -17,9 +17,9 @@ from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import texts
+from kgtable.programs.candidates import Candidate
 from kgtable.programs.dimensions import NO_UNIT
 from kgtable.programs.executor import ProgramResult, run
-from kgtable.programs.grammar import Candidate
 from kgtable.programs.ranker import (
     Executed,
     abstention_features,

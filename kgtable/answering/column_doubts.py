@@ -11,12 +11,14 @@ from collections.abc import Callable
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
-from kgtable.programs.english import number_words, synonyms, words_of_type
+from kgtable.programs.english import is_verb_form, number_words, synonyms, words_of_type
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView, stems_of
 from kgtable.programs.scalars import text_of
 
 _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
+_NUMBER_OF = re.compile(r"(?:\W*\w+){0,4}?\W*the (?:total )?number of\b")
+_WHAT_DAY = re.compile(r"\W*(?:on |in |by )?(?:what|which) (?:day|date|month|year|time)\b")
 _PRONOUNS = frozenset(("he", "him", "his", "she", "her"))
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 _NAMES = frozenset(("name", "surnam"))
@@ -41,12 +43,19 @@ def _key_for_a_name(found: Interpretation) -> str:
 
 
 def _named_before_of(found: Interpretation, target: ColumnView) -> str:
-    """The column that is asked for of what is shown, and not read: *record companies of orchestras*."""
+    """The column that is asked for of what is shown, or first, and not shown: *record companies of orchestras*."""
     tokens, link = found.question.tokens, found.source.link
+    listed = found.best.candidate.op.endswith("/columns")
     for view in found.source.columns:
-        if view.ref in found.read or not link(view).exact:
+        if view is target or (listed and view.ref in found.read) or not link(view).exact:
             continue
         behind = tokens[link(view).mask.bit_length() :][:3]
+        opens = (
+            found.target is not None
+            and found.question.content & ((link(view).mask & -link(view).mask) - 1) == 0
+        )
+        if opens and behind and behind[0].word == "of" and not link(target).mask & link(view).mask:
+            return view.name
         words = [token.word for token in behind]
         if words[:1] == ["of"] and any(link(target).mask >> token.index & 1 for token in behind[1:]):
             return view.name
@@ -70,7 +79,8 @@ def _another_column_named(found: Interpretation) -> str:
     ]
     if unread:
         return f"The question asks for {unread[0]}."
-    head, link = found.question.head, source.link(target)
+    chosen = found.question._all(c.mask for c in found.best.candidate.conditions)
+    head, link = found.question.head & ~chosen, source.link(target)
     measured = link.exact and (target.period or target.measure)
     titled = head & source.title and not target.label and not measured and link.mask and not link.mask & head
     guessed = (
@@ -108,6 +118,44 @@ def _verb_of_the_measure(found: Interpretation) -> str:
         return ""
     meant = synonyms().get(question.tokens[-1].stem, frozenset()) & measure.aspects
     return f"The question asks for {measure.name}, not for what has it." if meant else ""
+
+
+def _time_of_something_else(found: Interpretation) -> str:
+    """*On what day was it paid* asks when that happened: no row's date does where *paid* is a cell beside it."""
+    question, target = found.question, found.target
+    if target is None or not target.temporal or found.source.link(target).exact:
+        return ""
+    dated = question.wh == "when" or _WHAT_DAY.match(question.lower)
+    last = next((t for t in reversed(question.tokens) if t.word.isalpha()), None)
+    if not dated or last is None or not is_verb_form(last.word):
+        return ""
+    said = any(c.mask >> last.index & 1 for c in found.best.candidate.conditions)
+    return f"The question asks when it was {last.word}, and {target.name} does not say so." if said else ""
+
+
+def _text_for_a_number(found: Interpretation) -> str:
+    """*The number of concerts in the largest hall* is a number, and not the name of the hall."""
+    asked = (found.question.wh == "how_many" or _NUMBER_OF.match(found.question.lower)) and found.said
+    wrong = asked and all(value.kind in NAMING and value.number is None for value in found.said)
+    return "The question asks for a number, and the answer is none." if wrong else ""
+
+
+def _listed_with_another(found: Interpretation) -> str:
+    """*The teachers and the courses they teach* asks for two things, where one column is shown."""
+    question, target = found.question, found.target
+    if found.op not in ("select", "sorted", "extreme", "top") or target is None:
+        return ""
+    if found.best.candidate.op.endswith("/columns"):
+        return ""
+    read = question._all(found.source.link(v).mask for v in found.source.columns if v.ref in found.read)
+    said = read | question._all(c.mask for c in found.best.candidate.conditions)
+    for place in range(len(question.tokens) - 1):
+        if not question.cues.get("and", 0) >> place & 1:
+            continue
+        rest = [t for t in question.tokens[place + 1 : place + 3] if not t.empty]
+        if rest and not said >> rest[0].index & 1 and found.source.title >> rest[0].index & 1:
+            return f"The question asks for {rest[0].text} as well."
+    return ""
 
 
 def _not_by_letters(found: Interpretation) -> str:
@@ -295,6 +343,9 @@ COLUMN_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _another_column_named,
     _another_measure_named,
     _verb_of_the_measure,
+    _time_of_something_else,
+    _text_for_a_number,
+    _listed_with_another,
     _not_by_letters,
     _lists_something_else,
     _number_not_asked,

@@ -50,9 +50,10 @@ from kgtable.programs.algebra import (
     tables_of,
     walk,
 )
+from kgtable.programs.conditions import Condition
 from kgtable.programs.english import consumed_cues, months, words_of_type
 from kgtable.programs.executor import ProgramResult
-from kgtable.programs.linking import Condition, Links
+from kgtable.programs.linking import Links
 from kgtable.programs.provenance import CellRole
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation

@@ -19,6 +19,7 @@ from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.english import consumed_cues, light_words, words_of_type
 from kgtable.programs.reading import Question
+from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
 
 VERIFIED_FROM = 0.75
@@ -252,14 +253,16 @@ def _asks_for_several(found: Interpretation) -> str:
 
 
 def _joined_by_row_numbers(found: Interpretation) -> str:
-    """Each table numbers its own rows, and the two numbers have nothing to do with one another."""
+    """Each table numbers or ranks its own rows, and the two numbers have nothing to do with one another."""
     join = found.source.join
     if join is None:
         return ""
     ends = [view for view in found.source.columns if view.ref in (join.left, join.right)]
     keys = words_of_type("key")
     own = all(set(view.stems) <= keys and view.distinct == view.filled for view in ends)
-    return "The tables are joined by the numbers of their own rows." if own else ""
+    ranks = words_of_type("standing")  # no keys
+    ranked = any(view.role is ColumnRole.ORDINAL or not ranks.isdisjoint(view.stems) for view in ends)
+    return "The tables are joined by the numbers of their own rows." if own or ranked else ""
 
 
 def _verb_for_a_place(found: Interpretation) -> str:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from kgtable.programs.algebra import ColumnRef, walk
-from kgtable.programs.linking import Condition
+from kgtable.programs.conditions import Condition
 from kgtable.programs.ranker import Executed
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView

@@ -10,16 +10,18 @@ from collections.abc import Callable
 
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.dimensions import NO_UNIT, comparable
+from kgtable.programs.dimensions import COUNTS, NO_UNIT, comparable
 from kgtable.programs.english import linking_verbs, unit_named, words_of_type
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 
 _SHARE_OF = re.compile(r"\b(?:percent|percentage|per cent|%|share|proportion|fraction|part) of\b")
 _RATE = re.compile(r"\bper\b|\w/\w|\b(?:hour|dai|week|month|quarter|year|annual)ly\b", re.IGNORECASE)
+_PRICE_OF_ONE = re.compile(r"\W*how much (?:is|was|are|were) (?:an?|one|the price of)\b")
 _WHAT_DOES = re.compile(r"\W*what (?:does|do|did)\b")
 _RATES = frozenset(("rate", "rates", "ratio", "density", "margin", "quota"))
 _OF_ONE_COLUMN = ("select", "sum", "min", "max", "mean")
+_OF_AMOUNTS = (*_OF_ONE_COLUMN, "difference", "columns")
 _AGGREGATED = ("sum", "mean", "min", "max", "extreme", "top", "columns")
 
 
@@ -74,6 +76,20 @@ def _money_for_a_number(found: Interpretation) -> str:
     money = read.aspects & _money() or any((unit or "").startswith("CCY_") for unit in read.units)
     asked = found.question.unit_asked or any(t.number.unit for t in found.question.thresholds)
     return f"The question asks for a number, and {read.name} is money." if money and not asked else ""
+
+
+def _number_for_money(found: Interpretation) -> str:
+    """*How much did we take in fines* asks for money, where the table has some: not for how many fines there were."""
+    question, read = found.question, found.target or found.best.candidate.measure
+    if question.wh != "how_much" or read is None or found.op not in _OF_AMOUNTS or not read.numeric:
+        return ""
+    units = {unit for unit in (*read.units, read.unit_hint) if unit and unit not in COUNTS}
+    plain = all(comparable(unit, "SEC") for unit in units) and not read.aspects & _money()
+    other = [v for v in found.source.columns if v is not read and v.measure and v.aspects & _money()]
+    paid = any(token.stem in words_of_type("paying") for token in question.tokens)
+    paid = paid or bool(_PRICE_OF_ONE.match(question.lower))
+    meant = paid or not found.source.link(read).exact
+    return f"The question asks how much, and {read.name} is no money." if plain and other and meant else ""
 
 
 def _clock_not_named(found: Interpretation) -> str:
@@ -302,6 +318,7 @@ UNIT_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _percent_not_computed,
     _rate_not_computed,
     _money_for_a_number,
+    _number_for_money,
     _clock_not_named,
     _cost_of_which,
     _below_zero_long,

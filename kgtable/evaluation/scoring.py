@@ -180,7 +180,9 @@ def answer_scores(question: BenchmarkQuestion, text: str, value: str | None = No
         right = verdict_of(text) == bool(question.extra["label"])
         return {"fact": float(right), "match": float(right)}
     gold = question.answers
-    exact = any(exact_match(parts, gold) for parts in readings(text, len(gold))) if text else False
+    # Equal values count once, on both sides.
+    counts = dict.fromkeys((len(gold), len(set(gold))))
+    exact = any(exact_match(parts, gold) for count in counts for parts in readings(text, count))
     scores = {
         "exact": float(exact),
         "contained": float(bool(text) and contained(text, gold)),

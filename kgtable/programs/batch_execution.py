@@ -10,7 +10,8 @@ from decimal import Decimal
 from kgtable.errors import KgtableError
 from kgtable.programs.algebra import Node, Program, Rows, ValueKind
 from kgtable.programs.dimensions import EXACT
-from kgtable.programs.executor import _Executor, _Frame, _Sight
+from kgtable.programs.executor import Executor
+from kgtable.programs.frames import Frame, Sight
 from kgtable.programs.relation import ColumnData, Relation
 from kgtable.programs.scalars import Datum, format_decimal, text_of
 from kgtable.programs.types import check
@@ -36,15 +37,15 @@ class Denotation:
         return all(value is None for row in self.rows for value in row)
 
 
-class Session(_Executor):
+class Session(Executor):
     """Executes programs and remembers the relations inside them."""
 
     def __init__(self, relations: Mapping[str, Relation]) -> None:
         super().__init__(relations)
         self._all = relations
-        self._frames: dict[Rows, _Frame | KgtableError] = {}
+        self._frames: dict[Rows, Frame | KgtableError] = {}
 
-    def rows(self, node: Rows) -> _Frame:
+    def rows(self, node: Rows) -> Frame:
         """The rows of a relation, executed at the first time."""
         found = self._frames.get(node)
         if found is None:
@@ -67,7 +68,7 @@ class Session(_Executor):
             shown = min(frame.size, MOST_ROWS_TOLD)
             rows = tuple(tuple(column[row] for column in columns) for row in range(shown))
             return Denotation(rows, frame.size, False, frame.ordered)
-        value = self.expression(root, None, _Sight())
+        value = self.expression(root, None, Sight())
         assert not isinstance(value, ColumnData)
         plain = None if value is None else Datum(*value)
         return Denotation(((plain,),), 1, True, False)

@@ -34,8 +34,9 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
+from kgtable.programs.candidates import Candidate
 from kgtable.programs.english import linking_verbs, months, synonyms, telling_words, word_stem, words_of_type
-from kgtable.programs.grammar import AGGREGATES, Candidate, Grammar
+from kgtable.programs.grammar import AGGREGATES, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet
@@ -140,6 +141,10 @@ class ColumnComparisons(Grammar):
         ]
         if not pairs and len(periods) == 2 and len(question.times) == 0:
             pairs = [(periods[0], periods[1])]
+        if not pairs and len(asked) == 1 and cues.keys() & {"change", "up", "down"}:
+            # "The change in 2024" is that from the year before.
+            earlier = [view for view in periods if view.period < asked[0].period]
+            pairs = [(max(earlier, key=lambda view: view.period), asked[0])] if earlier else []
         rows = conditions.over(source.rows(conditions.choice))
         single = bool(conditions.conditions)
         has_totals = any(part.index.has_totals for part in source.links)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.english import synonyms, unit_named
+from kgtable.programs.english import ordinal_words, synonyms, unit_named, word_endings, words_of_type
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView, TableIndex
 from kgtable.text.words import is_empty_word
@@ -27,6 +27,8 @@ class ColumnLink:
     key: bool = False
 
 
+_BY_SYNONYM = 0.8
+"""What a word of a header counts that a synonym names, beside one that the question says."""
 _SHARES = frozenset({"share", "percent"})
 """Cues of questions for a part of a whole."""
 _NOUNS = frozenset({"name", "amount", "chang", "valu", "share", "rank", "posit", "state"})
@@ -84,7 +86,21 @@ class ColumnLinks:
             # "Which students" asks for the names of students, though the header is that of their numbers.
             if view.key >= 0 and not links[view.key].key and links[view.key].score > links[view.place].score:
                 links[view.place] = links[view.key]
+        for view in self.index.columns:
+            if view.measure and not links[view.place].score and set(view.own) & words_of_type("whole"):
+                links[view.place] = self._of_parts(view, links)
         return tuple(links)
+
+    def _of_parts(self, whole: ColumnView, links: Sequence[ColumnLink]) -> ColumnLink:
+        """What names a total: a word for all columns that it adds up, as *medals* for gold, silver and bronze."""
+        parts: dict[int, list[ColumnView]] = defaultdict(list)
+        for view in self.index.columns:
+            if view.measure and links[view.place].derived:
+                parts[links[view.place].mask].append(view)
+        for mask, views in parts.items():
+            if len(views) > 1 and self.index.adds_up(whole, views):
+                return ColumnLink(0.9, mask, derived=True)
+        return ColumnLink(0.0, 0)
 
     def _named(self, stems: frozenset[str]) -> int:
         mask = 0
@@ -112,14 +128,21 @@ class ColumnLinks:
                 mask = 0
                 for stem in hits:
                     mask |= by_stem[stem]
-                if all(is_empty_word(stem) for stem in content) and not self._said(stems):
+                if all(is_empty_word(stem) for stem in content) and not self._said(stems, view):
                     continue
                 share = len(hits) / len(content)
+                if share < 1.0:  # "charge a month" says with both words "Price per month"
+                    meant = self._meant(stem for stem in content if stem not in by_stem)
+                    mask |= Question._all(meant.values()) & ~mask
+                    share += _BY_SYNONYM * len(meant) / len(content)
                 if share == 1.0 and len(content) < len(stems):
                     small = [stem for stem in stems if is_empty_word(stem)]
-                    beside = [by_stem.get(stem, 0) & (mask << 1 | mask >> 1) for stem in small]
-                    mask |= Question._all(beside)
+                    around = [by_stem.get(stem, 0) for stem in small]
+                    beside = [tokens & (mask << 1 | mask >> 1) for tokens in around]
                     share = 1.0 if all(beside) else 0.75
+                    if all(around) and not all(beside) and set(content) <= self.index.title_stems:
+                        beside, share = around, 0.9  # "the names of all sections" of a table of sections
+                    mask |= Question._all(beside)
                 link = ColumnLink(share, mask, len(hits) == len(content))
                 if (link.score, link.mask.bit_count()) > (best.score, best.mask.bit_count()):
                     best = link
@@ -154,23 +177,55 @@ class ColumnLinks:
         if asking is not None and view.own == (question.wh,):  # a column "Where" answers where
             return ColumnLink(1.0, best.mask | 1 << asking, True)
         units = self._by_unit(view)
-        if best.mask:
-            units |= Question._all(by_stem[s] for s in view.unit_stems if len(s) > 1 and s in by_stem)
+        named_units = [by_stem[s] for s in view.unit_stems if len(s) > 1 and s in by_stem]
+        if best.mask or len(named_units) > 1:  # so many "cents a word" of a column "Rate (cent/word)"
+            units |= Question._all(named_units)
         if units:
             best = replace(best, score=max(best.score, 0.6), mask=best.mask | units)
         return best
 
-    def _said(self, stems: Sequence[str]) -> bool:
+    def _meant(self, stems: Iterable[str]) -> dict[str, int]:
+        """The words of a header that another word of the question stands for, and the tokens that do."""
+        known, found = synonyms(), dict[str, int]()
+        for stem in stems:
+            mask = Question._all(
+                1 << token.index
+                for token in self.question.tokens
+                if stem in known.get(token.stem, ()) and token.stem not in self.index.title_stems
+            )
+            if mask:
+                found[stem] = mask
+        return found
+
+    def _said(self, stems: Sequence[str], view: ColumnView) -> bool:
         """Whether the words stand in the question one after another, as more than function words can."""
-        said = [token.stem for token in self.question.tokens]
+        tokens = self.question.tokens
+        said = [token.stem for token in tokens]
         size = len(stems)
         for start in range(len(said) - size + 1):
             if tuple(said[start : start + size]) == tuple(stems):
-                token = self.question.tokens[start]
+                token = tokens[start]
                 if size > 1 or (start > 0 and token.text[:1].isupper()) or len(token.text) == 1:
                     return True
                 if token.stem in _NOUNS and not _is_verb(said, start):
                     return True
+                if view.kind is ValueKind.TRUTH and start > 0:  # who is "coming"
+                    return True
+                if token.word in ordinal_words() and token.word != "first":  # a column of its own for "Third"
+                    return True
+                if start + 1 < len(said) and said[start + 1].isdigit():  # at "table" 3
+                    return True
+        return size > 1 and self._said_apart(tuple(stems))
+
+    def _said_apart(self, stems: tuple[str, ...]) -> bool:
+        """Whether one noun ends two names that "and" joins: "first and last name" names "First name"."""
+        said = [token.stem for token in self.question.tokens]
+        size = len(stems)
+        for start in range(len(said) - size - 1):
+            behind = said[start + size - 1 : start + 2 * size]
+            opens = tuple(said[start : start + size - 1]) == stems[:-1]
+            if opens and behind[0] in ("and", "or") and behind[-1] == stems[-1]:
+                return True
         return False
 
     def _derived(self, view: ColumnView, unasked: frozenset[str]) -> ColumnLink:
@@ -183,7 +238,7 @@ class ColumnLinks:
             if aspects & meant or (token.stem in aspects and token.stem not in stems):
                 mask |= 1 << token.index
                 score = max(score, 0.5 if stems & meant else 0.4)
-            elif not token.empty and len(token.stem) >= 4:
+            elif not token.empty and len(token.stem) >= 4 and token.stem not in self.index.title_stems:
                 for stem in stems:
                     shorter = min(len(stem), len(token.stem))
                     if (
@@ -231,4 +286,6 @@ def inflected(said: str, stem: str) -> bool:
         if one != other:
             break
         shared += 1
+    if {said[shared:], stem[shared:]} - word_endings():  # *petrol* is no form of the name "Petrolux"
+        return False
     return shared >= 4 and shared >= min(len(said), len(stem)) - 2 and abs(len(said) - len(stem)) <= 4

@@ -21,8 +21,9 @@ from kgtable.programs.algebra import (
     Sort,
     SortKey,
 )
+from kgtable.programs.candidates import Candidate
 from kgtable.programs.english import english, words_of_type
-from kgtable.programs.grammar import Candidate, Grammar
+from kgtable.programs.grammar import Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet

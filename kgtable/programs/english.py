@@ -110,6 +110,18 @@ def words_of_type(name: str) -> frozenset[str]:
 
 
 @cache
+def word_endings() -> frozenset[str]:
+    """What stems of one word may end with: nothing, and the endings of derived words."""
+    return frozenset({"", *english()["words"]["endings"].split()})
+
+
+@cache
+def results() -> Mapping[str, frozenset[str]]:
+    """Words for the result of a game, by the letter that tables write for it."""
+    return {letter: frozenset(words.split()) for letter, words in english()["results"].items()}
+
+
+@cache
 def consumed_cues() -> Mapping[str, frozenset[str]]:
     """The classes of operator words that each operator accounts for, those that any does included."""
     entries = english()["consumed"]

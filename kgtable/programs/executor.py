@@ -1,19 +1,18 @@
 """Runs programs over relations in memory, keeping which cells each result stands on.
 
 `run` checks a program and executes it. Relations are carried as row numbers into their tables, so a
-filter over a million rows copies none of them; see `vectors` for the work on columns and
+filter over a million rows copies none of them; see `frames` for these, `column_math` for the work on columns and
 `provenance` for the cells read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 from rapidfuzz import fuzz, process
 
 from kgtable.errors import EvaluationError, ProgramError, ProgramTypeError
@@ -67,7 +66,19 @@ from kgtable.programs.column_math import (
     shared_keys,
 )
 from kgtable.programs.dimensions import comparable, convert, describe
-from kgtable.programs.provenance import CellRead, CellRole, Origin, Read, RowGroups, RowTrace
+from kgtable.programs.frames import (
+    Frame,
+    GroupContext,
+    Sight,
+    column_of,
+    concatenated,
+    grouped_rows,
+    known_values,
+    look,
+    shifted,
+    with_role,
+)
+from kgtable.programs.provenance import CellRead, CellRole, Origin, Read, RowTrace
 from kgtable.programs.realize import realize
 from kgtable.programs.relation import ColumnData, Indices, Relation, distinct
 from kgtable.programs.scalars import (
@@ -161,7 +172,7 @@ def run(program: Program, relations: Mapping[str, Relation]) -> ProgramResult:
     answers, or more rows than can be handled.
     """
     check(program, relations)
-    executor = _Executor(relations)
+    executor = Executor(relations)
     try:
         return _run(program, executor)
     except ProgramError as error:
@@ -170,7 +181,7 @@ def run(program: Program, relations: Mapping[str, Relation]) -> ProgramResult:
         raise
 
 
-def _run(program: Program, executor: _Executor) -> ProgramResult:
+def _run(program: Program, executor: Executor) -> ProgramResult:
     root = program.root
     if isinstance(root, Rows):
         frame = executor.rows(root)
@@ -179,7 +190,7 @@ def _run(program: Program, executor: _Executor) -> ProgramResult:
         trace = RowTrace(((frame.trace, np.arange(frame.size)),), frame.reads_of_all())
         ordered = frame.ordered
     else:
-        sight = _Sight()
+        sight = Sight()
         value = executor.expression(root, None, sight)
         assert not isinstance(value, ColumnData)
         names = ("value",)
@@ -196,101 +207,12 @@ def places_of(node: Rows, relations: Mapping[str, Relation]) -> Indices:
 
     The compilers ask for it: which cells are left decides on the unit that a column has.
     """
-    return distinct(_Executor(relations).rows(node).places[0]).astype(np.int64)
+    return distinct(Executor(relations).rows(node).places[0]).astype(np.int64)
 
 
-@dataclass
-class _Frame:
-    """A relation while it is computed: for each bound table the place of each row, and computed columns."""
+class Executor:
+    """Executes the nodes of programs over relations, by id."""
 
-    scope: Scope
-    size: int
-    places: tuple[Indices, ...]
-    computed: tuple[ColumnData, ...]
-    trace: RowTrace
-    ordered: bool = False
-    order: tuple[npt.NDArray[np.int64], ...] = ()
-    """The sort ranks of the rows, where a sort has just ordered them."""
-
-    def take(self, rows: Indices, trace: RowTrace | None = None) -> _Frame:
-        """Some rows in a new order."""
-        return _Frame(
-            self.scope,
-            len(rows),
-            tuple(places[rows] for places in self.places),
-            tuple(column.take(rows) for column in self.computed),
-            trace or RowTrace(((self.trace, rows),)),
-            self.ordered,
-        )
-
-    def column(self, place: SourceColumn | int) -> ColumnData:
-        """The values of a column for the rows."""
-        if isinstance(place, int):
-            return self.computed[place]
-        bound = self.scope.sources[place.source]
-        rows = self.places[place.source]
-        if place.column == "@row":
-            numbers = np.zeros(len(bound.relation), dtype=np.int64)
-            chosen = bound.relation.select(bound.choice)
-            numbers[chosen] = np.arange(1, len(chosen) + 1)
-            return ColumnData.of(quantity(number, "NUM") for number in numbers[rows].tolist())
-        if isinstance(place.column, str):
-            return bound.relation.pseudo(place.column).take(rows)
-        return bound.relation.data(place.column).take(rows)
-
-    def columns(self) -> tuple[ColumnData, ...]:
-        """All columns: computed ones, then those of the tables."""
-        found = list(self.computed)
-        for index, source in enumerate(self.scope.sources):
-            found += [self.column(SourceColumn(index, column.index)) for column in source.relation.columns]
-        return tuple(found)
-
-    def reads_of_all(self) -> tuple[Read, ...]:
-        """The cells of all columns of its tables."""
-        return tuple(
-            Read(source.relation, column.index, places)
-            for source, places in zip(self.scope.sources, self.places, strict=True)
-            for column in source.relation.columns
-        )
-
-
-@dataclass
-class _Sight:
-    """What an expression looks at while it is evaluated: columns of tables, and other results."""
-
-    reads: list[Read] = field(default_factory=list)
-    traces: list[RowTrace] = field(default_factory=list)
-
-    def trace(self, frame: _Frame | None, role: CellRole, origin: Origin = None) -> RowTrace:
-        """A trace of what was looked at, in a role."""
-        reads = tuple(replace(read, role=role) for read in self.reads)
-        origins: list[tuple[RowTrace, Origin]] = [(trace, None) for trace in self.traces]
-        if frame is not None:
-            origins.insert(0, (frame.trace, origin))
-        return RowTrace(tuple(origins), reads)
-
-    def taken(self, role: CellRole, rows: Indices) -> tuple[Read, ...]:
-        """What was looked at, for some of the rows only."""
-        return tuple(
-            replace(
-                read,
-                role=role,
-                rows=read.rows[rows],
-                columns=read.columns if isinstance(read.columns, int) else read.columns[rows],
-            )
-            for read in self.reads
-        )
-
-    def fixed(self, role: CellRole) -> tuple[Read, ...]:
-        """What was looked at, as cells that every row of the result stands on."""
-        return tuple(replace(read, role=role, aligned=False) for read in self.reads)
-
-    def others(self) -> tuple[tuple[RowTrace, Origin], ...]:
-        """The other results as origins."""
-        return tuple((trace, None) for trace in self.traces)
-
-
-class _Executor:
     def __init__(self, relations: Mapping[str, Relation]) -> None:
         self._relations = relations
         self.sizes: dict[Node, int] = {}
@@ -300,7 +222,7 @@ class _Executor:
 
     # Relations
 
-    def rows(self, node: Rows) -> _Frame:
+    def rows(self, node: Rows) -> Frame:
         """Execute a relation."""
         try:
             frame = self._rows(node)
@@ -310,13 +232,13 @@ class _Executor:
         self.sizes[node] = frame.size
         return frame
 
-    def _rows(self, node: Rows) -> _Frame:
+    def _rows(self, node: Rows) -> Frame:
         match node:
             case TableRows():
                 return self._table(node)
             case Filter(source, condition):
                 frame = self.rows(source)
-                sight = _Sight()
+                sight = Sight()
                 rows = np.flatnonzero(self._condition(condition, frame, sight)).astype(np.int64)
                 reads = sight.taken(CellRole.CONDITION, rows)
                 return frame.take(rows, RowTrace(((frame.trace, rows), *sight.others()), reads))
@@ -332,7 +254,7 @@ class _Executor:
                 return self._limit(node)
             case Neighbours(source, condition, offset):
                 frame = self.rows(source)
-                sight = _Sight()
+                sight = Sight()
                 found = np.flatnonzero(self._condition(condition, frame, sight)).astype(np.int64)
                 rows = found + offset
                 kept = (rows >= 0) & (rows < frame.size)
@@ -347,20 +269,20 @@ class _Executor:
                 return self._unnest(node)
         raise ProgramTypeError(f"{type(node).__name__} is no relation.")
 
-    def _table(self, node: TableRows) -> _Frame:
+    def _table(self, node: TableRows) -> Frame:
         if node.tables not in self._parts:
             self._parts[node.tables] = bind(node, self._relations)
         bound = BoundTable(node.name, self._parts[node.tables].relation, node.choice)
         rows = bound.relation.select(node.choice)
-        return _Frame(Scope((bound,)), len(rows), (rows,), (), RowTrace())
+        return Frame(Scope((bound,)), len(rows), (rows,), (), RowTrace())
 
-    def _join(self, node: Join) -> _Frame:
+    def _join(self, node: Join) -> Frame:
         left, right = self.rows(node.left), self.rows(node.right)
-        first, second = _Sight(), _Sight()
+        first, second = Sight(), Sight()
         pairs = []
         for pair in node.on:
-            a = _column(self.expression(pair.left, left, first), left.size)
-            b = _column(self.expression(pair.right, right, second), right.size)
+            a = column_of(self.expression(pair.left, left, first), left.size)
+            b = column_of(self.expression(pair.right, right, second), right.size)
             pairs.append(_joined_keys(a, b, node.similarity))
         both = [np.concatenate(pair) for pair in pairs]
         numbers, _ = combine_keys(both, left.size + right.size)
@@ -382,7 +304,7 @@ class _Executor:
             first.taken(CellRole.KEY, a_rows) + second.taken(CellRole.KEY, b_rows),
         )
         a_frame, b_frame = left.take(a_rows), right.take(b_rows)
-        return _Frame(
+        return Frame(
             joined(left.scope, right.scope),
             total,
             a_frame.places + b_frame.places,
@@ -390,17 +312,17 @@ class _Executor:
             trace,
         )
 
-    def _combine(self, operator: SetOperator, left: _Frame, right: _Frame) -> _Frame:
+    def _combine(self, operator: SetOperator, left: Frame, right: Frame) -> Frame:
         pairs = list(zip(left.columns(), right.columns(), strict=True))
         size = left.size + right.size
         numbers, first = combine_keys([np.concatenate(shared_keys(a, b)) for a, b in pairs], size)
-        columns = [_concatenate(a, b) for a, b in pairs]
+        columns = [concatenated(a, b) for a, b in pairs]
         sources = RowTrace(
             (
                 (left.trace, np.concatenate([np.arange(left.size), np.full(right.size, -1)])),
                 (right.trace, np.concatenate([np.full(left.size, -1), np.arange(right.size)])),
             ),
-            _shifted(left.reads_of_all(), 0, right.size) + _shifted(right.reads_of_all(), left.size, 0),
+            shifted(left.reads_of_all(), 0, right.size) + shifted(right.reads_of_all(), left.size, 0),
         )
         if operator is SetOperator.UNION_ALL:
             rows = np.arange(size)
@@ -414,40 +336,40 @@ class _Executor:
                 SetOperator.EXCEPT: in_left & ~in_right,
             }[operator]
             rows = first[chosen]
-            groups = _grouped(numbers, np.flatnonzero(chosen))
+            groups = grouped_rows(numbers, np.flatnonzero(chosen))
         found = tuple(column.take(rows) for column in columns)
-        return _Frame(computed(left.scope), len(rows), (), found, RowTrace(((sources, groups),)))
+        return Frame(computed(left.scope), len(rows), (), found, RowTrace(((sources, groups),)))
 
-    def _group(self, node: GroupBy) -> _Frame:
+    def _group(self, node: GroupBy) -> Frame:
         frame = self.rows(node.source)
-        sight = _Sight()
+        sight = Sight()
         key_columns = [
-            _column(self.expression(key.expression, frame, sight), frame.size) for key in node.keys
+            column_of(self.expression(key.expression, frame, sight), frame.size) for key in node.keys
         ]
         if key_columns:
             numbers, first = combine_keys([keys(column) for column in key_columns], frame.size)
         else:
             numbers, first = np.zeros(frame.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        groups = _grouped(numbers, np.arange(len(first)))
+        groups = grouped_rows(numbers, np.arange(len(first)))
         found = [column.take(first) for column in key_columns]
-        inner = _Sight()
-        context = _GroupContext(frame, groups, inner)
+        inner = Sight()
+        context = GroupContext(frame, groups, inner)
         for measure in node.measures:
             value = self.expression(measure.expression, frame, inner, context)
-            found.append(_column(value, len(first)))
+            found.append(column_of(value, len(first)))
         below = RowTrace(
             ((frame.trace, np.arange(frame.size)), *sight.others(), *inner.others()),
-            (*_roled(inner.reads, CellRole.SELECTED), *_roled(sight.reads, CellRole.KEY)),
+            (*with_role(inner.reads, CellRole.SELECTED), *with_role(sight.reads, CellRole.KEY)),
         )
         scope = Scope((), names_of((*node.keys, *node.measures)), tuple(Type(None) for _ in found))
-        return _Frame(scope, len(first), (), tuple(found), RowTrace(((below, groups),)))
+        return Frame(scope, len(first), (), tuple(found), RowTrace(((below, groups),)))
 
-    def _sort(self, node: Sort) -> _Frame:
+    def _sort(self, node: Sort) -> Frame:
         frame = self.rows(node.source)
-        sight = _Sight()
+        sight = Sight()
         ranked = []
         for key in node.keys:
-            column = _column(self.expression(key.expression, frame, sight), frame.size)
+            column = column_of(self.expression(key.expression, frame, sight), frame.size)
             found = ranks(column)
             largest = int(found.max(initial=0)) + 1
             ranked.append(np.where(found < 0, largest, largest - 1 - found if key.descending else found))
@@ -459,7 +381,7 @@ class _Executor:
         taken.ordered, taken.order = True, tuple(rank[rows] for rank in ranked)
         return taken
 
-    def _limit(self, node: Limit) -> _Frame:
+    def _limit(self, node: Limit) -> Frame:
         frame = self.rows(node.source)
         rows = np.arange(frame.size)
         if frame.order:
@@ -473,24 +395,24 @@ class _Executor:
         taken.order = tuple(rank[kept] for rank in frame.order)
         return taken
 
-    def _project(self, node: Project) -> _Frame:
+    def _project(self, node: Project) -> Frame:
         frame = self.rows(node.source)
-        sight = _Sight()
+        sight = Sight()
         columns = tuple(
-            _column(self.expression(output.expression, frame, sight), frame.size) for output in node.columns
+            column_of(self.expression(output.expression, frame, sight), frame.size) for output in node.columns
         )
         scope = Scope((), names_of(node.columns), tuple(Type(None) for _ in columns))
         trace = RowTrace(
-            ((frame.trace, np.arange(frame.size)), *sight.others()), _roled(sight.reads, CellRole.SELECTED)
+            ((frame.trace, np.arange(frame.size)), *sight.others()), with_role(sight.reads, CellRole.SELECTED)
         )
-        projected = _Frame(scope, frame.size, (), columns, trace, frame.ordered, frame.order)
+        projected = Frame(scope, frame.size, (), columns, trace, frame.ordered, frame.order)
         if not node.distinct:
             return projected
         numbers, first = combine_keys([keys(column) for column in columns], frame.size)
-        groups = _grouped(numbers, np.arange(len(first)))
+        groups = grouped_rows(numbers, np.arange(len(first)))
         return projected.take(first, RowTrace(((trace, groups),)))
 
-    def _unpivot(self, node: Unpivot) -> _Frame:
+    def _unpivot(self, node: Unpivot) -> Frame:
         frame = self.rows(node.source)
         places = [frame.scope.resolve(ref) for ref in node.columns]
         found = [
@@ -523,10 +445,10 @@ class _Executor:
         taken.computed = (ColumnData.of(headings * frame.size), ColumnData.of(values), *taken.computed)
         return taken
 
-    def _unnest(self, node: Unnest) -> _Frame:
+    def _unnest(self, node: Unnest) -> Frame:
         frame = self.rows(node.source)
-        sight = _Sight()
-        column = _column(self.expression(node.column, frame, sight), frame.size)
+        sight = Sight()
+        column = column_of(self.expression(node.column, frame, sight), frame.size)
         lists = [() if (value := column[row]) is None else items(text_of(value)) for row in range(frame.size)]
         rows = np.repeat(np.arange(frame.size), [len(found) for found in lists])
         reads = sight.taken(CellRole.SELECTED, rows)
@@ -541,7 +463,7 @@ class _Executor:
     # Expressions
 
     def expression(
-        self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None = None
+        self, node: Expression, frame: Frame | None, sight: Sight, group: GroupContext | None = None
     ) -> Vector:
         """The value of an expression for each row of a frame, or one value."""
         try:
@@ -551,7 +473,7 @@ class _Executor:
             raise
 
     def _expression(
-        self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None
+        self, node: Expression, frame: Frame | None, sight: Sight, group: GroupContext | None
     ) -> Vector:
         match node:
             case ColumnRef():
@@ -562,7 +484,7 @@ class _Executor:
                     )
                 if frame is None:
                     raise ProgramTypeError(f"The column {node.name!r} stands outside of any rows.")
-                return _look(node, frame, sight)
+                return look(node, frame, sight)
             case Constant():
                 return constant_datum(node)
             case Arithmetic(operator, left, right):
@@ -586,7 +508,7 @@ class _Executor:
                 return self._truth(node, frame, sight, group)
 
     def _truth(
-        self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None
+        self, node: Expression, frame: Frame | None, sight: Sight, group: GroupContext | None
     ) -> Vector:
         holds, fails = self._masks(node, frame, sight, group)
         if frame is None:
@@ -594,11 +516,11 @@ class _Executor:
         codes = np.where(holds, 0, np.where(fails, 1, -1)).astype(np.int32)
         return ColumnData(codes, [truth(True), truth(False)])
 
-    def _condition(self, node: Expression, frame: _Frame, sight: _Sight) -> Mask:
+    def _condition(self, node: Expression, frame: Frame, sight: Sight) -> Mask:
         return self._masks(node, frame, sight, None)[0]
 
     def _masks(
-        self, node: Expression, frame: _Frame | None, sight: _Sight, group: _GroupContext | None
+        self, node: Expression, frame: Frame | None, sight: Sight, group: GroupContext | None
     ) -> tuple[Mask, Mask]:
         """For each row whether a condition holds, and whether its negation does."""
         size = 1 if frame is None else frame.size if group is None else group.size
@@ -628,35 +550,35 @@ class _Executor:
                 ]
                 return (
                     np.logical_or.reduce([np.zeros(size, dtype=np.bool_), *(pair[0] for pair in pairs)]),
-                    np.logical_and.reduce([_known(value, size), *(pair[1] for pair in pairs)]),
+                    np.logical_and.reduce([known_values(value, size), *(pair[1] for pair in pairs)]),
                 )
             case IsMissing(operand):
-                known = _known(self.expression(operand, frame, sight, group), size)
+                known = known_values(self.expression(operand, frame, sight, group), size)
                 return ~known, known
         value = self.expression(node, frame, sight, group)
         if isinstance(value, ColumnData):
             yes = _mapped(value, lambda found: found if found.value is True else None)
             no = _mapped(value, lambda found: found if found.value is False else None)
-            return _known(yes, size), _known(no, size)
+            return known_values(yes, size), known_values(no, size)
         return np.full(size, value is not None and value.value is True), np.full(
             size, value is not None and value.value is False
         )
 
-    def _member(self, value: Vector, choices: Rows, sight: _Sight, size: int) -> tuple[Mask, Mask]:
+    def _member(self, value: Vector, choices: Rows, sight: Sight, size: int) -> tuple[Mask, Mask]:
         """Whether values are in the first column of a relation, whose rows count as compared."""
         inner = self.rows(choices)
         column = inner.columns()[0]
         reads = inner.reads_of_all()[:1] if not inner.computed else ()
-        sight.traces.append(RowTrace(((inner.trace, None),), _roled(list(reads), CellRole.COMPARED)))
-        known = _known(value, size)
-        mine, theirs = shared_keys(_column(value, size), column)
+        sight.traces.append(RowTrace(((inner.trace, None),), with_role(list(reads), CellRole.COMPARED)))
+        known = known_values(value, size)
+        mine, theirs = shared_keys(column_of(value, size), column)
         found = np.isin(mine, theirs[theirs >= 0]) & known
         return found, known & ~found
 
-    def _lookup(self, node: Lookup, sight: _Sight) -> Datum | None:
+    def _lookup(self, node: Lookup, sight: Sight) -> Datum | None:
         frame = self.rows(node.rows)
-        inner = _Sight()
-        column = _column(self.expression(node.value, frame, inner), frame.size)
+        inner = Sight()
+        column = column_of(self.expression(node.value, frame, inner), frame.size)
         sight.traces.append(inner.trace(frame, CellRole.SELECTED, np.arange(frame.size)))
         found = {key_of(column.values[code]): column.values[code] for code in column.used()}
         if len(found) > 1:
@@ -667,13 +589,13 @@ class _Executor:
             )
         return next(iter(found.values()), None)
 
-    def _aggregate(self, node: Aggregate, sight: _Sight, group: _GroupContext | None) -> Vector:
+    def _aggregate(self, node: Aggregate, sight: Sight, group: GroupContext | None) -> Vector:
         if node.rows is None:
             if group is None:
                 raise ProgramTypeError("The aggregate has no rows: it stands in no group.")
             return self._of_groups(node, group)
         frame = self.rows(node.rows)
-        inner = _Sight()
+        inner = Sight()
         every = np.arange(frame.size)
         bounds = np.array([0, frame.size], dtype=np.int64)
         if node.argument is None:
@@ -681,7 +603,7 @@ class _Executor:
                 inner.reads.append(Read(source.relation, source.relation.label_column(), places))
             sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
             return quantity(frame.size, "NUM")
-        column = _column(self.expression(node.argument, frame, inner), frame.size)
+        column = column_of(self.expression(node.argument, frame, inner), frame.size)
         if node.function in (AggregateFunction.MIN, AggregateFunction.MAX):
             best = extreme_rows(node.function, column, every)
             selected = RowTrace(((frame.trace, best),), inner.taken(CellRole.SELECTED, best))
@@ -695,37 +617,14 @@ class _Executor:
             sight.traces.append(inner.trace(frame, CellRole.SELECTED, every))
         return aggregate(node.function, column, every, bounds, _name(node.argument))[0]
 
-    def _of_groups(self, node: Aggregate, group: _GroupContext) -> ColumnData:
+    def _of_groups(self, node: Aggregate, group: GroupContext) -> ColumnData:
         frame, groups = group.frame, group.groups
         if node.argument is None:
             return ColumnData.of(quantity(count, "NUM") for count in np.diff(groups.starts).tolist())
-        column = _column(self.expression(node.argument, frame, group.sight), frame.size)
+        column = column_of(self.expression(node.argument, frame, group.sight), frame.size)
         return ColumnData.of(
             aggregate(node.function, column, groups.rows, groups.starts, _name(node.argument))
         )
-
-
-@dataclass(frozen=True)
-class _GroupContext:
-    """The groups that aggregates without rows of their own go over."""
-
-    frame: _Frame
-    groups: RowGroups
-    sight: _Sight
-
-    @property
-    def size(self) -> int:
-        return len(self.groups.starts) - 1
-
-
-def _look(node: ColumnRef, frame: _Frame, sight: _Sight) -> ColumnData:
-    place = frame.scope.resolve(node)
-    if isinstance(place, SourceColumn):
-        relation = frame.scope.sources[place.source].relation
-        column = relation.label_column() if place.column == "@label" else place.column
-        if isinstance(column, int):
-            sight.reads.append(Read(relation, column, frame.places[place.source]))
-    return frame.column(place)
 
 
 def constant_datum(node: Constant) -> Datum:
@@ -764,49 +663,6 @@ def _mapped(value: Vector, function: Callable[[Datum], Datum | None]) -> Vector:
         return map_values(value, function)
     found = function(value)
     return BareNumber(*found) if found is not None and isinstance(value, BareNumber) else found
-
-
-def _column(value: Vector, size: int) -> ColumnData:
-    """A value for each row, also of one for all."""
-    if isinstance(value, ColumnData):
-        return value
-    if value is None:
-        return ColumnData(np.full(size, -1, dtype=np.int32), [])
-    return ColumnData(np.zeros(size, dtype=np.int32), [Datum(*value)])
-
-
-def _known(value: Vector, size: int) -> Mask:
-    if isinstance(value, ColumnData):
-        return value.codes >= 0
-    return np.full(size, value is not None)
-
-
-def _concatenate(left: ColumnData, right: ColumnData) -> ColumnData:
-    shifted = np.where(right.codes >= 0, right.codes + len(left.values), -1)
-    return ColumnData(np.concatenate([left.codes, shifted]).astype(np.int32), [*left.values, *right.values])
-
-
-def _grouped(numbers: Indices, wanted: Indices) -> RowGroups:
-    """The rows that have each of some numbers."""
-    order = np.argsort(numbers, kind="stable").astype(np.int64)
-    ordered = numbers[order]
-    low, high = np.searchsorted(ordered, wanted, "left"), np.searchsorted(ordered, wanted, "right")
-    if len(wanted) and len(low) == len(distinct(numbers)):
-        return RowGroups(order, np.append(low, high[-1]).astype(np.int64))
-    counts = high - low
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    within = np.arange(int(counts.sum())) - np.repeat(starts[:-1], counts)
-    return RowGroups(order[np.repeat(low, counts) + within], starts)
-
-
-def _roled(reads: list[Read], role: CellRole) -> tuple[Read, ...]:
-    return tuple(replace(read, role=role) for read in reads)
-
-
-def _shifted(reads: tuple[Read, ...], before: int, after: int) -> tuple[Read, ...]:
-    """Reads of rows that stand among others."""
-    pad = np.full(before, -1, dtype=np.int64), np.full(after, -1, dtype=np.int64)
-    return tuple(replace(read, rows=np.concatenate([pad[0], read.rows, pad[1]])) for read in reads)
 
 
 def _joined_keys(left: ColumnData, right: ColumnData, similarity: int) -> tuple[Indices, Indices]:

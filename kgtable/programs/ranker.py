@@ -18,12 +18,12 @@ from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
+from kgtable.programs.candidates import Candidate
 from kgtable.programs.column_comparisons import ColumnComparisons
 from kgtable.programs.derived_amounts import DerivedAmounts
 from kgtable.programs.english import superseded_stems
-from kgtable.programs.grammar import Candidate
 from kgtable.programs.linking import Links
-from kgtable.programs.ranker_weights import RankerWeights
+from kgtable.programs.ranker_weights import RankerWeights, word_features
 from kgtable.programs.reading import Question
 from kgtable.programs.references import References
 from kgtable.programs.relation import Relation
@@ -229,6 +229,8 @@ def execute(
             continue
         features = dict(candidate.features)
         features.update(denotation_features(candidate, denotation))
+        said = known.words.intersection(candidate.source.question.stems)
+        features.update(word_features(sorted(said), candidate.op))
         found.append(Executed(candidate, denotation, answer_key(denotation), 0.0, features))
     for executed, score in zip(found, known.scores([one.features for one in found]), strict=True):
         executed.score = score

@@ -8,7 +8,7 @@ a feature may tell much beside one other feature and nothing alone. All weights 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -78,13 +78,31 @@ class HiddenLayer:
         return cls(places, inputs, bias, np.array(data["output"], dtype=np.float64))
 
 
+SAID = 0.5
+"""The value of a feature that a word of the question is said beside an operator."""
+
+
+def word_features(words: Iterable[str], op: str) -> dict[str, float]:
+    """Features that tie words of a question to an operator: *besides* to a list without the one named.
+
+    >>> word_features(["besid"], "select/columns")
+    {'word:besid:select': 0.5}
+    """
+    operator = op.partition("/")[0]
+    return {f"word:{word}:{operator}": SAID for word in words}
+
+
 @dataclass(frozen=True)
 class RankerWeights:
-    """The learned weights by feature: of the ranker, and of the confidence in the answer that it puts first."""
+    """The learned weights by feature: of the ranker, and of the confidence in the answer that it puts first.
+
+    `words` are the stems that `word_features` are made of.
+    """
 
     features: Mapping[str, float]
     confidence: Mapping[str, float]
     hidden: HiddenLayer | None = None
+    words: frozenset[str] = frozenset()
 
     def linear_score(self, features: Mapping[str, float]) -> float:
         """The weighted sum of features: what candidates are chosen by before they are executed."""
@@ -99,9 +117,13 @@ class RankerWeights:
         return [round(float(score), DIGITS) for score in linear]
 
 
+def read_weights(data: Mapping[str, Any]) -> RankerWeights:
+    """The weights of a file that ``scripts/train_ranker.py`` wrote."""
+    hidden = HiddenLayer.from_json(data["hidden"]) if "hidden" in data else None
+    return RankerWeights(data["weights"], data["confidence"], hidden, frozenset(data.get("words", ())))
+
+
 @cache
 def ranker_weights() -> RankerWeights:
     """The weights that kgtable ships."""
-    data: dict[str, Any] = read_packaged_json("programs/ranker.json")
-    hidden = HiddenLayer.from_json(data["hidden"]) if "hidden" in data else None
-    return RankerWeights(data["weights"], data["confidence"], hidden)
+    return read_weights(read_packaged_json("programs/ranker.json"))

@@ -264,7 +264,10 @@ class _Words:
             case IsMissing(operand):
                 return f"{self._inner(operand)} is not given"
             case And(conditions):
-                return " and ".join(self._inner(part) for part in conditions)
+                said = ((part, self._inner(part)) for part in conditions)
+                return " and ".join(
+                    f"({text})" if isinstance(part, Membership) else text for part, text in said
+                )
             case Or(conditions):
                 return " or ".join(self._inner(part) for part in conditions)
             case Not(Compare(Relator.CONTAINS, left, right)):

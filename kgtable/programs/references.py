@@ -24,7 +24,8 @@ from kgtable.programs.algebra import (
     SortKey,
     TableRows,
 )
-from kgtable.programs.grammar import AGGREGATES, Candidate, Grammar
+from kgtable.programs.candidates import Candidate
+from kgtable.programs.grammar import AGGREGATES, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ConditionSet, condition_set

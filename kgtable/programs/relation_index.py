@@ -29,6 +29,9 @@ LEAST_ABBREVIATIONS = 3
 MOST_VALUES = 20_000
 """Different values of a column that are looked up."""
 
+ROWS_ADDED = 20
+"""Rows in which a total is compared with the sum of its parts."""
+
 LONGEST_VALUE = 12
 """Words of a cell that is looked up as a whole."""
 
@@ -168,6 +171,15 @@ class TableIndex:
             views[key.place] = replace(key, label=False)
             views[named.place] = replace(named, label=True, key=key.place)
         return tuple(views)
+
+    def adds_up(self, whole: ColumnView, parts: Sequence[ColumnView]) -> bool:
+        """Whether a column is the sum of others, in the first rows."""
+        columns = [self.relation.data(view.place) for view in (whole, *parts)]
+        rows = range(min(len(columns[0]), ROWS_ADDED))
+        cells = [[cell for data in columns if (cell := data[row]) is not None] for row in rows]
+        numbers = [[cell.number for cell in row if cell.number is not None] for row in cells]
+        full = [row for row in numbers if len(row) == len(columns)]
+        return bool(full) and all(row[0] == sum(row[1:]) for row in full)
 
     @cached_property
     def cells(self) -> CellIndex:
@@ -360,6 +372,8 @@ def index_of(relation: Relation) -> TableIndex:
     return found
 
 
+_IN_TIMES = re.compile(r"(?<!per )\b(?:seconds|minutes|hours|days|weeks|months)\b", re.IGNORECASE)
+"""A length of time that a header counts without a unit: "minutes to solve"."""
 _PRICE = stemmed("price")
 _RANK = frozenset({stemmed("rank")})
 _TOTAL = stemmed("total")
@@ -381,6 +395,8 @@ def _measured_by(column: RelationColumn, hint: str | None, clock: bool) -> froze
     if column.kind is not ValueKind.QUANTITY:
         return frozenset()
     units = {unit for unit in (*column.units, hint) if unit and unit not in NO_UNIT}
+    if not units and _IN_TIMES.search(column.header.replace("_", " ")):
+        return _measures()["SEC"]
     if any(unit.startswith("CCY_") for unit in units):
         return _measures()["CCY"]
     known = (

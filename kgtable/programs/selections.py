@@ -32,8 +32,9 @@ from kgtable.programs.algebra import (
     SortKey,
     ValueKind,
 )
+from kgtable.programs.candidates import Candidate
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Candidate, Grammar
+from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
@@ -102,7 +103,7 @@ class Selections(Grammar):
                     "select/columns", chosen, conditions, target=asked[0], others=asked, mask=beside
                 )
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
-            for by in self.sortables[:2]:
+            for by in self.ordered_by:
                 told = bool(question.listed_first)
                 down = self._lists_largest_first(by) if told else "descending" in self.cues
                 ordered = Sort(rows, (SortKey(by.ref, down),))
@@ -465,7 +466,7 @@ class Selections(Grammar):
 
     def _says_each(self, key: ColumnView) -> bool:
         """Whether the question asks for every group by naming a column: "for each year", "by year"."""
-        if "order" not in self.cues and self._is_said_after_by(key):
+        if "order" not in self.cues and self._is_ordered_by(key):
             return True
         each = self.cues.get("each", 0) | self.cues.get("per", 0)
         link = self.source.link(key)

@@ -24,8 +24,9 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.column_links import ColumnLink
+from kgtable.programs.conditions import Condition
 from kgtable.programs.english import linking_verbs
-from kgtable.programs.linking import Condition, Links
+from kgtable.programs.linking import Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView, TableIndex
@@ -212,12 +213,13 @@ class ProgramSource:
 
     @cached_property
     def beside(self) -> tuple[Condition, ...]:
-        """Conditions of a whole cell whose text other cells of the column hold among other words."""
+        """Conditions of a text that cells of the column hold whole, or in a list, and others among other words."""
         longer = [c for c in self.conditions if c.kind == "contains"]
         return tuple(
             c
             for c in self.conditions
-            if c.kind == "exact" and any(o.column == c.column and o.mask & c.mask == c.mask for o in longer)
+            if c.kind == "listed"
+            or (c.kind == "exact" and any(o.column == c.column and o.mask & c.mask == c.mask for o in longer))
         )
 
     @cached_property

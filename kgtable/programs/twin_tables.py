@@ -33,10 +33,11 @@ from kgtable.programs.algebra import (
     SortKey,
     TableRows,
 )
+from kgtable.programs.candidates import Candidate
 from kgtable.programs.comparisons import Comparisons
+from kgtable.programs.conditions import Condition
 from kgtable.programs.english import unit_named
-from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, Candidate
-from kgtable.programs.linking import Condition
+from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.sources import ProgramSource, condition_set

@@ -42,6 +42,8 @@ _RATE = re.compile(
 )
 _HARVEST = re.compile(r"yields?", re.IGNORECASE)
 """A rate by itself, and with a unit behind it what a field gives: "Yield (t)"."""
+_RATIO_UNIT = re.compile(r"[\w¢€$£]\s*/\s*\w|\bper\b(?! ?cent)", re.IGNORECASE)
+"""A unit in brackets that makes a price of a rate: "Rate (cent/word)"."""
 _NO_RATE = re.compile(
     r"\b(?:at|from|due|effect|impact|changes?|difference|differential|exchange|hourly|daily|swaps?"
     r"|provision|day)\b",
@@ -181,7 +183,9 @@ def find_measure(name: str) -> Measure | None:
         return Measure.SHARES
     if _COUNT.fullmatch(bare):
         return Measure.COUNT
-    if _RATE.fullmatch(bare) and not _NO_RATE.search(name) and (bare == name or not _HARVEST.fullmatch(bare)):
+    bracket = name if bare != name else ""
+    no_rate = _NO_RATE.search(name) or _RATIO_UNIT.search(bracket) or (bracket and _HARVEST.fullmatch(bare))
+    if _RATE.fullmatch(bare) and not no_rate:
         return Measure.RATE
     if _ORDINAL.fullmatch(bare):
         return Measure.ORDINAL

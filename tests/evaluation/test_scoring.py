@@ -61,6 +61,7 @@ def test_nothing_found_is_zero_and_counted_as_failed() -> None:
         ("44 ships", ("44",), "", {"exact": 0.0, "numeric": 1.0, "contained": 1.0, "match": 1.0}),
         ("Skarv; Fjell", ("Fjell", "Skarv"), "", {"exact": 1.0, "match": 1.0}),
         ("Skarv, Fjell", ("Fjell", "Skarv"), "", {"exact": 1.0}),
+        ("Skarv; 2; Fjell; 3", ("Skarv", "2", "Skarv", "2", "Fjell", "3"), "", {"exact": 1.0}),
         ("Skarv and Fjell", ("Fjell", "Skarv"), "", {"exact": 1.0}),
         ("Skarv", ("Fjell", "Skarv"), "", {"exact": 0.0, "contained": 0.0, "match": 0.0}),
         ("Oslo, Norway", ("Oslo, Norway",), "", {"exact": 1.0}),

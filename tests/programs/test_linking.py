@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 from weakref import ref
 
-from kgtable.programs.linking import Condition, Links
+from kgtable.programs.conditions import Condition
+from kgtable.programs.linking import Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import index_of, stems_of

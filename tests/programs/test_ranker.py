@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kgtable.programs.ranker import confidence_features, confidence_of
-from kgtable.programs.ranker_weights import HiddenLayer, RankerWeights, ranker_weights
+from kgtable.programs.ranker_weights import HiddenLayer, RankerWeights, ranker_weights, word_features
 
 
 def row(**features: float) -> dict[str, float]:
@@ -56,6 +56,14 @@ def test_a_hidden_layer_sees_two_features_together() -> None:
     assert known.scores([]) == []
     again = HiddenLayer.from_json(layer.to_json())
     assert RankerWeights(known.features, {}, again).scores([alone, together]) == [1.0, 2.5]
+
+
+def test_words_that_many_questions_have_are_learned_with_operators() -> None:
+    known = ranker_weights()
+    features = word_features(sorted(known.words), "count/rows")
+    assert set(features) == {f"word:{word}:count" for word in known.words}
+    assert known.hidden is not None
+    assert features.keys() & known.hidden.places.keys()
 
 
 def test_the_hidden_layer_that_is_shipped_knows_features_of_the_ranker() -> None:

@@ -141,6 +141,8 @@ NAMES = [
     ("Percentage of revenue", Measure.PERCENT),
     ("Effective tax rate", Measure.RATE),
     ("Discount rate (1)", Measure.RATE),
+    ("Rate (cent/word)", None),
+    ("Rate (per hour)", None),
     ("Rate of compensation increase", Measure.RATE),
     ("Expected volatility", Measure.RATE),
     ("Basic earnings per share", Measure.PER_SHARE),

@@ -42,7 +42,8 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.linking import Condition, Links
+from kgtable.programs.conditions import Condition
+from kgtable.programs.linking import Links
 from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import ColumnView, index_of
