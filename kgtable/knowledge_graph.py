@@ -36,10 +36,10 @@ from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.graph.writers import Format
 from kgtable.llm.protocol import LLM, OnText
+from kgtable.resources import __version__
 from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
 from kgtable.retrieval.triples import described_rdf
 from kgtable.storage import whole_file
-from kgtable.version import __version__
 
 if TYPE_CHECKING:
     import owlready2

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from kgtable.checksums import PARTS, differing
 from kgtable.errors import GraphVersionError
 from kgtable.graph.terms import Namespaces
 from kgtable.ontology.column_stats import ColumnFact
-from kgtable.storage import storage_errors
+from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.model import Notice
 
 _SCHEMA = """

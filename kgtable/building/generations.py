@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from kgtable.building.catalogue import Catalogue, Changes
-from kgtable.checksums import PARTS, checksum, checksum_of_json, differing, write_record
 from kgtable.errors import GraphNotFoundError, GraphVersionError, StorageError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.store import (
@@ -31,7 +30,11 @@ from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import (
     LEASE,
+    PARTS,
     Lease,
+    checksum,
+    checksum_of_json,
+    differing,
     exclusive_lock,
     make_folder,
     remove_unread,
@@ -39,6 +42,7 @@ from kgtable.storage import (
     sync_folder,
     sync_tree,
     whole_file,
+    write_record,
 )
 
 FORMAT = "kgtable graph"

@@ -19,7 +19,6 @@ from kgtable.building.conversion_report import ConversionReport, Progress, silen
 from kgtable.building.convert import ConversionOptions, JobRunner
 from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory
 from kgtable.building.load import Exchange, carry_over, change_store, fill_store
-from kgtable.checksums import PARTS, differing
 from kgtable.errors import UsageError
 from kgtable.graph.store import can_be_rebuilt, damage_error, damaged_files, store_state
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
@@ -28,7 +27,7 @@ from kgtable.ontology.column_stats import Propose, by_name, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header
 from kgtable.ontology.mapping import MappingKey, UserMapping
 from kgtable.ontology.mapping_files import EditedMapping, is_saved, load_edits, save_mapping
-from kgtable.storage import storage_errors
+from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.discovery import walk
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Notice

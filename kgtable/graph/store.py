@@ -23,10 +23,21 @@ from typing import Protocol, TypeAlias
 
 import pyoxigraph as ox
 
-from kgtable.checksums import RECORD, checksum, differing, recorded, write_record
 from kgtable.errors import GraphClosedError, GraphNotFoundError, QueryError, StorageError
 from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term
-from kgtable.storage import Lease, link_tree, remove_unread, storage_errors, sync_folder, whole_file
+from kgtable.storage import (
+    RECORD,
+    Lease,
+    checksum,
+    differing,
+    link_tree,
+    recorded,
+    remove_unread,
+    storage_errors,
+    sync_folder,
+    whole_file,
+    write_record,
+)
 
 _TRIPLE = attrgetter("triple")
 

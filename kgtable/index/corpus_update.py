@@ -49,8 +49,7 @@ from kgtable.ontology.inferred_names import (
     is_missing_header,
     is_missing_title,
 )
-from kgtable.resources import PACKAGE
-from kgtable.version import __version__
+from kgtable.resources import PACKAGE, __version__
 
 
 @dataclass(frozen=True)

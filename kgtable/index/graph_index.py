@@ -18,7 +18,6 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.contents import contents_state, mark_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import Exchange, exchange_description, replace_description
-from kgtable.checksums import PARTS, checksum, differing
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import CHECKED_AT_ONCE, EmbeddedStore, TripleStore, store_state
@@ -55,7 +54,7 @@ from kgtable.index.postings import Integers
 from kgtable.index.substring import LexicalIndex, folded, write_grams
 from kgtable.ontology.column_stats import Proposals, Summary, clean_text, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
-from kgtable.storage import link_tree, storage_errors, whole_file
+from kgtable.storage import PARTS, checksum, differing, link_tree, storage_errors, whole_file
 
 if TYPE_CHECKING:
     from kgtable.index.vectors import VectorCache, Vectors

@@ -21,13 +21,13 @@ from pydantic import Field
 
 from kgtable.errors import MissingExtraError
 from kgtable.programs.syntax import program_schema
+from kgtable.resources import __version__
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.running import address, bind, with_token
 from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
 from kgtable.server.state import GraphFolder, ServerState
 from kgtable.server.workers.messages import Head, Problem
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.version import __version__
 
 try:
     from mcp.server.mcpserver import MCPServer

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kgtable.checksums import checksum_of_json
 from kgtable.errors import MappingError, OntologyError, StorageError
 from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
 from kgtable.ontology.inferred_names import InferredName
@@ -40,7 +39,7 @@ from kgtable.ontology.mapping import (
     table_decisions,
     xlsx_bytes,
 )
-from kgtable.storage import whole_file
+from kgtable.storage import checksum_of_json, whole_file
 
 MOST_TABLES: Final = 20
 """Tables named in a row before the rest is only counted."""
