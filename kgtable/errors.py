@@ -31,7 +31,7 @@ def _as_it_was(kind: type[KgtableError], args: tuple[Any, ...], state: dict[str,
 
 
 class UsageError(KgtableError):
-    """An argument or option that makes no sense."""
+    """An argument or option with a value that cannot be used."""
 
 
 class ArgumentError(UsageError, TypeError):

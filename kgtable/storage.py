@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from kgtable.errors import GraphLockedError, StorageError
+from kgtable.errors import GraphLockedError, StorageError, VocabularyIndexError
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _LONGEST_PART = 120
@@ -40,6 +40,18 @@ def storage_errors(place: Path | str) -> Iterator[None]:
         raise
     except OSError as error:
         raise _storage_error(error, place) from error
+
+
+@contextmanager
+def index_errors(fault: str) -> Iterator[None]:
+    """Turn what reading a damaged file of an index raises into a `VocabularyIndexError`.
+
+    `fault` says what is wrong with which part, such as "The vectors in graph/index are missing or damaged".
+    """
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
+        raise VocabularyIndexError(f"{fault}: {error}.", hint="Build the graph again.") from error
 
 
 def _storage_error(error: OSError, place: Path | str) -> StorageError:
@@ -289,13 +301,13 @@ def _create(path: Path, like: os.stat_result | None) -> int:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names in a folder survive a power cut, where the system can."""
+    """Write the entries of a folder through to the disk, where the system can."""
     if sys.platform != "win32":
         _sync(path, os.O_RDONLY)
 
 
 def sync_tree(folder: Path) -> None:
-    """Make a folder survive a power cut: the content of all files in it, and all names."""
+    """Write a folder through to the disk: the content of all its files, and all entries."""
     for place, _, names in os.walk(folder, topdown=False):
         for name in names:
             # Windows syncs only files that are open for writing.
@@ -312,7 +324,7 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, with those above it, whose names survive a power cut; one that is there stays."""
+    """Create a folder and its parents, written through to the disk; an existing folder stays as it is."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -321,7 +333,7 @@ def make_folder(path: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Make a file that its owner alone may read and write, in folders made for it alone; or an old one so.
+    """Create a file that only its owner may read and write, in such folders; restrict an existing file likewise.
 
     What is no regular file, or belongs to somebody else, stays as it is. Raises `OSError`.
     """
@@ -383,7 +395,7 @@ RECORD = ".checksums"
 """The file in a folder with the CRC-32 of its files by name, and under the name "" of these numbers themselves."""
 
 PARTS = ".parts"
-"""Such a file in a generation: of its own files, beside those of the store and the index."""
+"""The name of that file in the folder of a generation, whose store and index have records of their own."""
 
 _PIECE = 1 << 20
 
@@ -398,12 +410,12 @@ def checksum(file: Path) -> int:
 
 
 def checksum_of_json(content: Mapping[str, object]) -> int:
-    """The CRC-32 of what a JSON object says, whatever the order and the blanks that it is written with."""
+    """The CRC-32 of a JSON object, independent of key order and white space."""
     return zlib.crc32(json.dumps(content, sort_keys=True).encode("ascii"))
 
 
 def write_record(folder: Path, checksums: Mapping[str, int], name: str = RECORD) -> None:
-    """Write the record of a folder. Raises `StorageError`."""
+    """Write the checksums of a folder's files, by file name, to its record. Raises `StorageError`."""
     content = dict(checksums) | {"": checksum_of_json(checksums)}
     with whole_file(folder / name) as handle:
         handle.write(json.dumps(content, indent=0).encode("ascii"))
@@ -428,9 +440,10 @@ def _is_within(file: str) -> bool:
 
 
 def differing(folder: Path, files: Iterable[str] | None = None, name: str = RECORD) -> list[str]:
-    """The recorded files of a folder, or those of them that are named, that are missing or not what was written.
+    """The names of files that are missing or differ from their recorded checksum, sorted.
 
-    A folder that somebody removes meanwhile has none.
+    All recorded files of the folder are compared, or those of them in `files`. A folder that is removed meanwhile
+    gives none. Checksums recognise damage, not forgery; files without a record are not judged.
     """
     known = recorded(folder, name)
     found = []

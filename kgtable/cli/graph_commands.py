@@ -423,7 +423,7 @@ MEMORY_SHARE = 0.5
 
 
 def text_made_apart(make: Callable[[], str]) -> str:
-    """The text that `make` gives, called in a forked process; where the system cannot fork, in this one.
+    """Call `make` in a forked process and return its text; where the system cannot fork, call it in this one.
 
     What exhausts the memory, or crashes in native code, ends that process alone.
 

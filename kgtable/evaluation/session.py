@@ -275,7 +275,7 @@ class Estimate:
 
 @dataclass
 class CountedLLM:
-    """Counts the requests of each stage instead of sending them."""
+    """Stand-in for a model that counts the requests of each stage instead of sending them."""
 
     model: str
     requests: dict[str, list[Request]] = field(default_factory=lambda: defaultdict(list))

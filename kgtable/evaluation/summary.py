@@ -357,7 +357,7 @@ class Growth:
     series: Mapping[str, tuple[tuple[int, float], ...]]
 
     def text(self, value: float) -> str:
-        """A value as it is told."""
+        """A value as text: shares with three decimals, others rounded to three digits."""
         return f"{value:.3f}" if self.share else f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"
 
 

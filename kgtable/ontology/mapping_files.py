@@ -18,7 +18,8 @@ from typing import Any, Final
 from kgtable.errors import MappingError, OntologyError, StorageError
 from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
 from kgtable.ontology.inferred_names import InferredName
-from kgtable.ontology.mapping import (
+from kgtable.ontology.mapping import MappingKey, UserMapping
+from kgtable.ontology.mapping_rows import (
     CONFIDENCE,
     EDITABLE,
     FIELDS,
@@ -29,9 +30,7 @@ from kgtable.ontology.mapping import (
     TABLE,
     TABLE_EDITABLE,
     TABLE_FIELDS,
-    MappingKey,
     MappingRow,
-    UserMapping,
     checked,
     csv_bytes,
     read_rows,

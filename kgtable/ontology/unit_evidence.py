@@ -40,7 +40,7 @@ MAPPING = "mapping"
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """What one name says: its unit phrase, what it measures, what its values are per."""
+    """Evidence from one name: its unit phrase, its measure, and the denominator of its values."""
 
     source: str
     phrase: UnitPhrase = _NOTHING
@@ -283,7 +283,7 @@ class TableClues:
         self._units_of_rows: dict[str, Clue | None] = {}
 
     def of_row(self, label: str) -> Clue | None:
-        """What the label of a row says of its numbers; where amounts are given by kind, "Staff" is a kind."""
+        """The evidence in a row's label; where amounts are given by kind, "Staff" is a kind of cost and no count."""
         clue = read_clue(label, "row")
         if (
             self._kinds_of_money

@@ -20,7 +20,7 @@ from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.table_decoder import ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
 from kgtable.graph.terms import UNIT, XSD
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.postings import Integers
+from kgtable.index.postings import IntArray
 from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
@@ -137,8 +137,8 @@ class IndexedColumns:
         places = index.corpus.places
         self._first, self._end = (int(place) for place in places.table_cell_start[table : table + 2])
         cells = slice(self._first, self._end)
-        self._rows: Integers = places.row_number[places.cell_row[cells]]
-        self._columns: Integers = places.column_number[places.cell_column[cells]]
+        self._rows: IntArray = places.row_number[places.cell_row[cells]]
+        self._columns: IntArray = places.column_number[places.cell_column[cells]]
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, id: str) -> IndexedColumns | None:

@@ -21,17 +21,17 @@ from kgtable.errors import GraphLockedError, KgtableError, UsageError, Vocabular
 from kgtable.index.embedding import DEFAULT
 from kgtable.index.graph_index import read_about
 from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.ontology.mapping import (
+from kgtable.ontology.mapping import UserMapping
+from kgtable.ontology.mapping_files import load_edits
+from kgtable.ontology.mapping_rows import (
     EDITABLE,
     NAME,
     ONLY_IN,
     SCALES,
     TABLE,
     TABLE_EDITABLE,
-    UserMapping,
     xlsx_bytes,
 )
-from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
 from kgtable.server.workers.messages import Emit, Head, Problem
 from kgtable.storage import storage_errors
