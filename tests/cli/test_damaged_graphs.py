@@ -139,6 +139,12 @@ def test_a_question_that_is_no_unicode_is_refused_in_one_line(whole: Path, comma
     assert "half characters" in found.stderr
 
 
+def test_sql_that_is_no_unicode_is_refused_in_one_line(whole: Path) -> None:
+    status, _, said = invoke(whole / "kg", "sql", "SELECT '\udc80'")
+    assert status == 2
+    assert said == "Error: The query holds half characters: it is no text in Unicode.\n"
+
+
 ROWS = "SELECT ?s ?p ?o { GRAPH ?g { ?s ?p ?o } } ORDER BY ?s ?p ?o"
 
 
