@@ -19,9 +19,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from kgtable.errors import GraphLockedError, StorageError, VocabularyIndexError
+from kgtable.errors import GraphLockedError, NoSpaceError, StorageError, VocabularyIndexError
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_SAYS_NO_SPACE = ("No space left", "disk is full", "File too large")
 _LONGEST_PART = 120
 _DESCRIPTORS = ("/dev/fd/", "/dev/std", "/proc/")
 """How names of files that are open begin, such as /dev/stdout."""
@@ -54,15 +55,16 @@ def index_errors(fault: str) -> Iterator[None]:
         raise VocabularyIndexError(f"{fault}: {error}.", hint="Build the graph again.") from error
 
 
+def is_full(error: BaseException) -> bool:
+    """Whether an error of the system, SQLite or the triple store says that there is no room left."""
+    text = str(error)
+    return getattr(error, "errno", None) in _NO_SPACE or any(words in text for words in _SAYS_NO_SPACE)
+
+
 def _storage_error(error: OSError, place: Path | str) -> StorageError:
     text = str(error)
-    if (
-        error.errno in _NO_SPACE
-        or "No space left" in text
-        or "disk is full" in text
-        or "File too large" in text
-    ):
-        return StorageError(
+    if is_full(error):
+        return NoSpaceError(
             f"No space left to write {place}.",
             hint="Free some space or choose another disk, then run it again.",
         )

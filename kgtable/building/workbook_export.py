@@ -12,6 +12,7 @@ import math
 import re
 import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import IO, Any
 
@@ -39,6 +40,21 @@ def write_workbook(tables: Iterable[Table], handle: IO[bytes]) -> None:
     book = Workbook(write_only=True)
     book.properties.creator = "kgtable"
     book.properties.created = book.properties.modified = _CREATED
+    saved = io.BytesIO()
+    try:
+        _write_sheets(book, tables)
+        book.save(saved)
+    except BaseException:
+        # Otherwise each sheet reports an error of its own when it is thrown away.
+        for sheet in list[Any](book.worksheets):
+            with suppress(Exception):
+                sheet.close()
+                sheet._writer.cleanup()
+        raise
+    _write_undated(saved, handle)
+
+
+def _write_sheets(book: Any, tables: Iterable[Table]) -> None:
     taken: set[str] = set()
     for table in tables:
         sheet = book.create_sheet(_sheet_name(table.id, taken))
@@ -48,9 +64,6 @@ def write_workbook(tables: Iterable[Table], handle: IO[bytes]) -> None:
         for index, row in enumerate(table.grid.rows):
             _check(table, index, row)
             sheet.append([_cell(sheet, text, table.grid, index, column) for column, text in enumerate(row)])
-    saved = io.BytesIO()
-    book.save(saved)
-    _write_undated(saved, handle)
 
 
 def _sheet_name(id: str, taken: set[str]) -> str:

@@ -39,6 +39,7 @@ from kgtable.cli.common import (
 from kgtable.errors import KgtableError, QueryError, UsageError
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import whole_file
+from kgtable.values.text import harmless_text
 
 if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
@@ -172,9 +173,12 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
     Ends with 1 where a file could not be read.
     """
     if path is not None:
-        text = json.dumps(done.to_json(), ensure_ascii=False, indent=1) + "\n"
+        if path.suffix == ".json":
+            text = json.dumps(done.to_json(), ensure_ascii=False, indent=1) + "\n"
+        else:  # for people, whose terminal may show it
+            text = harmless_text(done.to_text())
         with whole_file(path) as handle:
-            handle.write((text if path.suffix == ".json" else done.to_text()).encode("utf-8"))
+            handle.write(text.encode("utf-8"))
     for notice in done.notices[:MOST_NOTES]:
         note(f"Note: {notice}.")
     if len(done.notices) > MOST_NOTES:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgtable.errors import (
+    DamagedGraphError,
     GraphNotFoundError,
     KgtableError,
     LLMError,
@@ -114,6 +115,7 @@ _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
     (QueryError, "bad-request"),
     (ProgramError, "bad-request"),
     (LLMError, "unavailable"),
+    (DamagedGraphError, "damaged"),
 )
 
 

@@ -17,7 +17,7 @@ from lxml import etree
 from kgtable.errors import UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.documents import ReadContent, context_at
-from kgtable.tables.limits import ReadLimits, check_archive, unreadable
+from kgtable.tables.limits import ReadLimits, check_archive, check_extent, unreadable
 from kgtable.tables.model import Area, Context, Grid, Position, Row, Source
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import sound_text
@@ -238,6 +238,8 @@ class _WordDocument:
         self.page += breaks
         self.breaks += breaks
         filled = sum(bool(cell) for row in table.rows for cell in row)
+        if filled:
+            check_extent(self.file, self.limits, len(table.rows), max(map(len, table.rows)), filled)
         if filled >= 2:
             self.tables.append((table, at, page))
         elif filled:  # a box around a text
@@ -254,6 +256,7 @@ class _WordDocument:
             properties = row.find(f"{W}trPr")
             skipped = None if properties is None else properties.find(f"{W}gridBefore")
             column = 0 if skipped is None else max(_number(skipped.get(f"{W}val"), 0), 0)
+            self._check(number, cells, column)
             texts: dict[int, str] = {}
             if (
                 properties is not None
@@ -281,11 +284,14 @@ class _WordDocument:
                         open_cells.pop(column)
                 column += width
                 cells += width
-                if cells > self.limits.max_cells or column > self.limits.max_columns:
-                    raise UnreadableTableError(
-                        "a table has more cells than the limits allow.", path=self.file.relative, row=number
-                    )
+                self._check(number, cells, column)
             table.rows.append(tuple(texts.get(at, "") for at in range(column)))
+
+    def _check(self, row: int, cells: int, columns: int) -> None:
+        if cells > self.limits.max_cells or columns > self.limits.max_columns:
+            raise UnreadableTableError(
+                "a table has more cells than the limits allow.", path=self.file.relative, row=row
+            )
 
 
 def _blocks(parent: etree._Element) -> Iterator[etree._Element]:
@@ -366,8 +372,10 @@ def read_pptx(file: TableFile, limits: ReadLimits) -> ReadContent:
             raise UnreadableTableError("the file is no presentation.", path=file.relative, hint=SAVE_ANEW)
         targets = _targets(parse_part(archive, "ppt/_rels/presentation.xml.rels", file), "ppt")
         names = [targets.get(slide.get(f"{_R}id", ""), "") for slide in deck.iter(f"{_P}sldId")]
+        known: set[str] = set()
         for page, name in enumerate(names, 1):
-            slide = parse_part(archive, name, file)
+            slide = None if name in known else parse_part(archive, name, file)
+            known.add(name)
             if slide is None:
                 continue
             title = ""
