@@ -238,6 +238,11 @@ def usable(browser: Browser) -> None:
             "document.querySelectorAll('table.results td').length > 30",
         ),
         (
+            "all of its rows",
+            f"/query?query={quote(LONG)}&run=1",
+            "document.querySelector('table.results[aria-rowcount=\"20001\"]')",
+        ),
+        (
             "answer",
             "/?q=" + quote("What was the revenue of Laboratory in 2024?"),
             "document.querySelector('#answer .lit')",
