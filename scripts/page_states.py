@@ -94,7 +94,7 @@ def states(browser: Browser) -> dict[str, tuple[str, str, Callable[[], object]]]
 
     def bring() -> None:
         browser.find("#files").send_keys(str(bring_file))
-        browser.find('[data-table="costs"] table.list')
+        browser.find('[data-table^="costs"] table.list')
 
     def built() -> None:
         bring()
