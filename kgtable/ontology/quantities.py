@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from kgtable.ontology.stated_units import AMOUNTS, LOOKED_AT, StatedUnit
-from kgtable.ontology.unit_evidence import Clue, TableClues, read_clue
+from kgtable.ontology.unit_evidence import BASIS_POINT, Clue, TableClues, read_clue
 from kgtable.tables.layout.row_kinds import cell_of, count_added
 from kgtable.tables.model import Row, Table
 from kgtable.values.measures import Measure, find_measure
@@ -78,13 +78,18 @@ def read_context(
         amount = Reading(amount.unit, scale, amount.unit_from, source, per)
         return CellContext(amount, amount, measure)
     if measure in {Measure.PERCENT, Measure.RATE}:
-        return CellContext(Reading("PERCENT", 0, source, source), amount, measure)
+        stated = measured.phrase
+        unit = stated.unit if stated.unit in _OTHER_SHARES else "PERCENT"
+        scale = BASIS_POINT if stated == UnitPhrase("PERCENT", BASIS_POINT) else 0
+        return CellContext(Reading(unit or UNKNOWN, scale, source, source), amount, measure)
     if measure in _COUNTS:
         return CellContext(_count(table, measured, clues), amount, measure)
     return CellContext(Reading(measured.phrase.unit or UNKNOWN, 0, source, source), amount, measure)
 
 
 _COUNTS = frozenset({Measure.SHARES, Measure.COUNT})
+_OTHER_SHARES = frozenset(["PERMILLE", "PPM", "PPB"])
+"""Units that a rate may be given in instead of percent."""
 
 
 def _ordered(table: TableClues, row: int, column: int, of_row: Clue | None) -> tuple[Clue, ...]:
@@ -119,6 +124,8 @@ def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Rea
         if clue.phrase.scale is not None and clue.measure in {None, Measure.PER_SHARE}:
             return Reading(unit, clue.phrase.scale, unit_from, clue.source)
         if clue.phrase.unit is not None and not clue.phrase.is_money and clue.measure is None:
+            if clue.source == "column" and _holds_for_all(table):
+                break
             return Reading(unit, 0, unit_from, clue.source)
     stated = table.scale
     if stated is not None and is_unit_of_measure(stated.phrase.unit) and unit != stated.phrase.unit:
@@ -126,6 +133,13 @@ def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Rea
     return Reading(
         unit, (stated.phrase.scale or 0) if stated else 0, unit_from, stated.source if stated else ""
     )
+
+
+def _holds_for_all(table: TableClues) -> bool:
+    """Whether the corner says "in thousands" of a table all of whose columns have one unit of measure."""
+    stated = table.scale
+    plain = stated is not None and stated.source == "corner" and stated.phrase.unit is None
+    return plain and table.currency is None and table.columns_alike
 
 
 def is_unit_of_measure(unit: str | None) -> bool:

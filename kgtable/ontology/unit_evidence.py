@@ -53,6 +53,10 @@ class Clue:
         return self.measure is None and self.phrase.is_money
 
 
+BASIS_POINT = -2
+"""The power of ten of a basis point, as of a percent."""
+
+
 @lru_cache(maxsize=32_768)
 def read_clue(name: str, source: str) -> Clue | None:
     """The clue in the name of a column, row or group, or None.
@@ -64,7 +68,8 @@ def read_clue(name: str, source: str) -> Clue | None:
     if source == "row" and phrase is not None and _is_bare_word(name, phrase):
         phrase = None
     if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
-        phrase, measure = UnitPhrase("PERCENT", 0), Measure.PERCENT
+        hundredths = phrase is not None and phrase.unit == "PERCENT" and phrase.scale == BASIS_POINT
+        phrase, measure = UnitPhrase("PERCENT", BASIS_POINT if hundredths else 0), Measure.PERCENT
     if phrase is None and measure is None:
         return None
     if measure is Measure.DURATION and (phrase is None or phrase.unit is None):

@@ -20,7 +20,7 @@ from kgtable.tables.documents import ReadContent, context_at
 from kgtable.tables.limits import ReadLimits, check_archive, check_extent, unreadable
 from kgtable.tables.model import Area, Context, Grid, Position, Row, Source
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
-from kgtable.values.text import sound_text
+from kgtable.values.text import joined_runs, sound_text
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -326,24 +326,29 @@ def _cell_text(cell: etree._Element) -> str:
 
 
 def paragraph_text(paragraph: etree._Element) -> str:
-    """The text of a paragraph: tabs and line breaks as such, deleted text left out."""
-    pieces: list[str] = []
+    """The text of a paragraph: tabs and line breaks as such, raised marks raised, deleted text left out."""
+    pieces: list[tuple[str, bool]] = []
     open_parents = [iter(paragraph)]
     while open_parents:
         child = next(open_parents[-1], None)
         if child is None:
             open_parents.pop()
         elif child.tag == f"{W}t":
-            pieces.append(child.text or "")
+            pieces.append((child.text or "", _is_raised(child.getparent())))
         elif child.tag in (f"{W}tab", f"{W}ptab"):
-            pieces.append("\t")
+            pieces.append(("\t", False))
         elif child.tag in (f"{W}br", f"{W}cr"):
-            pieces.append("" if child.get(f"{W}type") == "page" else "\n")
+            pieces.append(("" if child.get(f"{W}type") == "page" else "\n", False))
         elif child.tag == f"{W}noBreakHyphen":
-            pieces.append("-")
+            pieces.append(("-", False))
         elif child.tag not in _UNSEEN:
             open_parents.append(iter(child))
-    return "".join(pieces)
+    return joined_runs(pieces)
+
+
+def _is_raised(run: etree._Element | None) -> bool:
+    align = None if run is None else run.find(f"{W}rPr/{W}vertAlign")
+    return align is not None and align.get(f"{W}val") == "superscript"
 
 
 def _number(text: str | None, default: int) -> int:
@@ -411,9 +416,15 @@ def _targets(root: etree._Element | None, folder: str) -> dict[str, str]:
 
 def _text(paragraph: etree._Element) -> str:
     pieces = (
-        "\n" if part.tag == f"{_A}br" else part.text or "" for part in paragraph.iter(f"{_A}t", f"{_A}br")
+        ("\n", False) if part.tag == f"{_A}br" else (part.text or "", _stands_raised(part.getparent()))
+        for part in paragraph.iter(f"{_A}t", f"{_A}br")
     )
-    return sound_text("".join(pieces).strip())
+    return sound_text(joined_runs(pieces).strip())
+
+
+def _stands_raised(run: etree._Element | None) -> bool:
+    properties = None if run is None else run.find(f"{_A}rPr")
+    return properties is not None and _number(properties.get("baseline"), 0) > 0
 
 
 def _grid(file: TableFile, limits: ReadLimits, table: etree._Element, number: int, title: str) -> Grid:

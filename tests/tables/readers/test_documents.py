@@ -218,6 +218,23 @@ def test_a_word_document_gives_text_tables_and_merged_cells(tmp_path: Path) -> N
     assert [(a.top, a.left, a.bottom, a.right) for a in second.merged] == [(0, 0, 0, 1)]
 
 
+def test_raised_marks_of_a_word_document_join_no_word(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(2, 2)
+    for (row, column), (text, mark) in {
+        (0, 0): ("Energy", ""),
+        (0, 1): ("GWh", "a"),
+        (1, 0): ("Wind", "1"),
+        (1, 1): ("12", "2"),
+    }.items():
+        paragraph = table.cell(row, column).paragraphs[0]
+        paragraph.add_run(text)
+        paragraph.add_run(mark).font.superscript = True
+    document.save(str(tmp_path / "t.docx"))
+    (grid,) = read(tmp_path / "t.docx").grids
+    assert grid.head == (("Energy", "GWhᵃ"), ("Wind¹", "12²"))
+
+
 def test_slides_give_their_texts_and_tables_with_their_number(tmp_path: Path) -> None:
     a, p, r = (
         f"http://schemas.openxmlformats.org/{part}"
