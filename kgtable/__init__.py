@@ -46,7 +46,7 @@ from kgtable.errors import (
     UsageError,
     VocabularyIndexError,
 )
-from kgtable.version import __version__
+from kgtable.resources import __version__
 
 if TYPE_CHECKING:
     from kgtable.answering.answer import Answer, Citation

@@ -1,4 +1,4 @@
-"""The public API beside `KnowledgeGraph`: tables are built into a graph, converted, validated; graphs opened."""
+"""Functions of the public API: build, convert and validate tables, open and connect graphs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def connect(
     dialect: str = "generic",
     base: str | None = None,
 ) -> KnowledgeGraph:
-    """Make `directory` stand for the graph behind a SPARQL endpoint and open it.
+    """Connect a directory to the graph behind a SPARQL endpoint, and open that graph.
 
     `store` is the endpoint's Graph Store Protocol address, `dialect` a name of
     `kgtable.graph.remote.dialects.DIALECTS`, `base` what the graph's IRIs begin with (None asks the

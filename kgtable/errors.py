@@ -31,7 +31,7 @@ def _as_it_was(kind: type[KgtableError], args: tuple[Any, ...], state: dict[str,
 
 
 class UsageError(KgtableError):
-    """An argument or option that makes no sense."""
+    """An argument or option with a value that cannot be used."""
 
 
 class ArgumentError(UsageError, TypeError):
@@ -115,7 +115,15 @@ class GraphVersionError(GraphError):
 
 
 class StorageError(GraphError):
-    """The disk is full, the directory read-only, or a write failed."""
+    """The disk is full, the directory read-only, a write failed, or what was written is damaged."""
+
+
+class NoSpaceError(StorageError):
+    """There is no room left on the disk, or for this user."""
+
+
+class DamagedGraphError(StorageError):
+    """A file of the graph is missing or not what was written."""
 
 
 class QueryError(GraphError):

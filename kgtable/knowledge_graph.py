@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import logging
-import os
 import sys
 import threading
 import weakref
@@ -18,16 +17,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from kgtable.building.catalogue import Catalogue
 from kgtable.building.conversion_report import Progress, silent
-from kgtable.building.export import Tables, to_dataset, write_csv_folder, write_rdf
+from kgtable.building.export import Tables, table_list, to_dataset, write_csv_files, write_rdf
 from kgtable.building.generations import GraphDirectory, catalogue_info
 from kgtable.config import DEFAULT_K, AskOptions, check_arguments, load_settings
 from kgtable.config import Settings as AskSettings
-from kgtable.errors import (
-    AnswerError,
-    GraphClosedError,
-    GraphNotFoundError,
-    UsageError,
-)
+from kgtable.errors import AnswerError, GraphClosedError, GraphNotFoundError, UsageError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.sparql_text import Bindable
 from kgtable.graph.store import EmbeddedStore, TripleStore, leased
@@ -36,10 +30,10 @@ from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.graph.writers import Format
 from kgtable.llm.protocol import LLM, OnText
+from kgtable.resources import __version__
 from kgtable.retrieval.result import ModelRetriever, Retrieval, ScoredTriple
 from kgtable.retrieval.triples import described_rdf
 from kgtable.storage import whole_file
-from kgtable.version import __version__
 
 if TYPE_CHECKING:
     import owlready2
@@ -156,7 +150,7 @@ class KnowledgeGraph:
 
     @cached_property
     def store(self) -> TripleStore:
-        """The store behind the graph: in the directory, or the endpoint the directory stands for."""
+        """The store of the graph: files in the directory, or the SPARQL endpoint it is connected to."""
         self._check_open()
         if self.endpoint is not None:
             from kgtable.graph.remote.endpoint import RemoteStore
@@ -167,7 +161,7 @@ class KnowledgeGraph:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """What the graph was made from; of a graph behind an endpoint, the tables it holds."""
+        """The files and tables that the graph was built from; of a connected graph, the tables it holds."""
         self._check_open()
         if self.endpoint is not None:
             from kgtable.building.engines import list_tables
@@ -182,7 +176,7 @@ class KnowledgeGraph:
 
     @cached_property
     def ontology(self) -> rdflib.Graph:
-        """The generated ontology; of a graph behind an endpoint, the whole description it is part of."""
+        """The generated ontology; of a connected graph, the whole default graph, which includes it."""
         self._check_open()
         if self.endpoint is not None:
             from kgtable.building.engines import description
@@ -234,10 +228,11 @@ class KnowledgeGraph:
         return to_text(self.store.query(query), wanted, self.names.prefixes, defuse=defuse)
 
     def sql(self, query: str, *, sql_engine: str | None = None) -> pd.DataFrame:
-        """The rows of one SELECT over the tables as DuckDB has them: exact decimals, dates, texts.
+        """Run one SELECT over the tables in DuckDB's SQL; gives rows of exact decimals, dates and texts.
 
         `sql_schema` tells the names; the tables ``kgtable_tables`` and ``kgtable_columns`` do so in SQL. `sql_engine`
-        is the URL of another SQL engine, into which the tables that the query names are written and in whose SQL it is.
+        is the URL of another SQL engine: the tables that the query names are written into it, and the query is in its
+        dialect.
         Raises `QueryError`, `EvaluationError` for a query that takes too long, `MissingExtraError` without DuckDB.
         """
         self._check_open()
@@ -254,12 +249,12 @@ class KnowledgeGraph:
         return pd.DataFrame(found.rows, columns=list(found.names), dtype=object)
 
     def sql_schema(self, table: str) -> SchemaCard:
-        """The columns of one table as SQL knows them. Raises `GraphNotFoundError` where there is no such table."""
+        """The names and SQL types of a table's columns. Raises `GraphNotFoundError` where there is no such table."""
         return self.sql_database.card(self._ids(table)[0])
 
     @cached_property
     def sql_database(self) -> SqlDatabase:
-        """The tables of the graph as SQL knows them."""
+        """The tables of the graph as a DuckDB database, filled as queries name them."""
         self._check_open()
         from kgtable.answering.program_answers import relations_of
         from kgtable.programs.compiled.sql_tables import SqlDatabase
@@ -348,7 +343,7 @@ class KnowledgeGraph:
             return asker.ask(question, on_text=on_text, on_found=on_found)
 
     def index_faults(self) -> AbstractContextManager[None]:
-        """Errors within the block are reported as damage of the index where it is damaged."""
+        """Context in which an error is reported as damage of the index, if files of the index are damaged."""
         from kgtable.index.graph_index import index_faults
 
         return index_faults(self.generation.index_path) if self.endpoint is None else nullcontext()
@@ -455,7 +450,7 @@ class KnowledgeGraph:
 
     @cached_property
     def relations(self) -> TableRelations:
-        """Which tables can be joined, and by what columns, and which are parts of one, with their scores."""
+        """The relations between tables: column pairs that join them, and tables that are parts of one, with scores."""
         self._check_open()
         from kgtable.index.inferred.relations import TableRelations
 
@@ -467,7 +462,7 @@ class KnowledgeGraph:
 
     @cached_property
     def inferred_names(self) -> InferredNames:
-        """What columns without a header and tables without a title are probably called, and how sure that is."""
+        """The names inferred for columns without a header and tables without a title, with their confidence."""
         self._check_open()
         from kgtable.ontology.inferred_names import InferredNames
 
@@ -504,24 +499,16 @@ class KnowledgeGraph:
         check_arguments("export", {"path": out, "table": table, "format": format, "defuse": defuse})
         out = Path(out)
         ids = self._ids(table)
-        if (format or out.suffix.lstrip(".")).lower() == "xlsx":
+        wanted = (format or out.suffix.lstrip(".") or "csv").lower()
+        if wanted in ("csv", "text/csv"):
+            return write_csv_files(self.store, ids, self.names, out, as_file=table is not None, defuse=defuse)
+        if wanted == "xlsx":
             from kgtable.building.workbook_export import write_workbook  # brings the reader of workbooks
 
             with whole_file(out) as handle:
                 write_workbook((self.tables[id].table for id in ids), handle)
             return [out]
-        if (format or out.suffix.lstrip(".") or "csv").lower() in ("csv", "text/csv"):
-            as_file = out.exists() or out.suffix.lower() == ".csv" or (table is not None and bool(out.suffix))
-            if not as_file or out.is_dir():
-                return write_csv_folder(self.store, ids, self.names, out, defuse=defuse)
-            if len(ids) != 1:
-                raise UsageError(
-                    f"{out} cannot hold {len(ids):,} tables: a CSV file holds one.",
-                    hint=f"Name one with --table, or a folder for all: {out.with_suffix('')}{os.sep}",
-                )
-            pieces: Iterator[str] = iter([self.tables[ids[0]].to_csv(defuse=defuse)])
-        else:
-            pieces = self.rdf(format or out.suffix, table=table)
+        pieces = self.rdf(format or out.suffix, table=table)
         with whole_file(out) as handle:
             for piece in pieces:
                 handle.write(piece.encode("utf-8", "surrogatepass"))
@@ -579,18 +566,7 @@ class KnowledgeGraph:
 
             about |= catalogue_info(catalogue, self.generation)
             about["hypergraph"] = hypergraph_info(self.generation)
-        about["table_list"] = [
-            {
-                "id": record.id,
-                "title": record.title,
-                "file": record.path,
-                "sheet": record.sheet,
-                "rows": record.rows,
-                "columns": record.width,
-                "cells": record.cells,
-            }
-            for record in catalogue.tables.values()
-        ]
+        about["table_list"] = table_list(catalogue.tables.values())
         if relations:
             about["relations"] = self.relations.to_json()
         return about

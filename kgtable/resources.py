@@ -1,4 +1,4 @@
-"""Paths of shipped files (`ontologies/`, `queries/`, sample tables) and of the cache folder."""
+"""Version of the package, its shipped files (`ontologies/`, `queries/`, sample tables), and the cache folder."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+__version__ = "0.1.0"
 
 PACKAGE = Path(__file__).parent
 

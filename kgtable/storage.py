@@ -1,4 +1,4 @@
-"""Files on disk: locks, leases of readers, files written whole or not at all, errors with a hint."""
+"""Files on disk: locks, leases of readers, files written whole or not at all, checksums, errors with a hint."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ import stat
 import sys
 import time
 import weakref
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from kgtable.errors import GraphLockedError, StorageError
+from kgtable.errors import GraphLockedError, NoSpaceError, StorageError, VocabularyIndexError
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_SAYS_NO_SPACE = ("No space left", "disk is full", "File too large")
 _LONGEST_PART = 120
 _DESCRIPTORS = ("/dev/fd/", "/dev/std", "/proc/")
 """How names of files that are open begin, such as /dev/stdout."""
@@ -41,15 +43,28 @@ def storage_errors(place: Path | str) -> Iterator[None]:
         raise _storage_error(error, place) from error
 
 
+@contextmanager
+def index_errors(fault: str) -> Iterator[None]:
+    """Turn what reading a damaged file of an index raises into a `VocabularyIndexError`.
+
+    `fault` says what is wrong with which part, such as "The vectors in graph/index are missing or damaged".
+    """
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
+        raise VocabularyIndexError(f"{fault}: {error}.", hint="Build the graph again.") from error
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether an error of the system, SQLite or the triple store says that there is no room left."""
+    text = str(error)
+    return getattr(error, "errno", None) in _NO_SPACE or any(words in text for words in _SAYS_NO_SPACE)
+
+
 def _storage_error(error: OSError, place: Path | str) -> StorageError:
     text = str(error)
-    if (
-        error.errno in _NO_SPACE
-        or "No space left" in text
-        or "disk is full" in text
-        or "File too large" in text
-    ):
-        return StorageError(
+    if is_full(error):
+        return NoSpaceError(
             f"No space left to write {place}.",
             hint="Free some space or choose another disk, then run it again.",
         )
@@ -288,13 +303,13 @@ def _create(path: Path, like: os.stat_result | None) -> int:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names in a folder survive a power cut, where the system can."""
+    """Write the entries of a folder through to the disk, where the system can."""
     if sys.platform != "win32":
         _sync(path, os.O_RDONLY)
 
 
 def sync_tree(folder: Path) -> None:
-    """Make a folder survive a power cut: the content of all files in it, and all names."""
+    """Write a folder through to the disk: the content of all its files, and all entries."""
     for place, _, names in os.walk(folder, topdown=False):
         for name in names:
             # Windows syncs only files that are open for writing.
@@ -311,7 +326,7 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, with those above it, whose names survive a power cut; one that is there stays."""
+    """Create a folder and its parents, written through to the disk; an existing folder stays as it is."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -320,7 +335,7 @@ def make_folder(path: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Make a file that its owner alone may read and write, in folders made for it alone; or an old one so.
+    """Create a file that only its owner may read and write, in such folders; restrict an existing file likewise.
 
     What is no regular file, or belongs to somebody else, stays as it is. Raises `OSError`.
     """
@@ -376,3 +391,69 @@ def _link_or_copy(source: Path, target: Path) -> None:
         if error.errno in _NO_SPACE:
             raise
         shutil.copyfile(source, target)
+
+
+RECORD = ".checksums"
+"""The file in a folder with the CRC-32 of its files by name, and under the name "" of these numbers themselves."""
+
+PARTS = ".parts"
+"""The name of that file in the folder of a generation, whose store and index have records of their own."""
+
+_PIECE = 1 << 20
+
+
+def checksum(file: Path) -> int:
+    """The CRC-32 of a file. Raises `OSError`."""
+    found = 0
+    with file.open("rb") as handle:
+        while piece := handle.read(_PIECE):
+            found = zlib.crc32(piece, found)
+    return found
+
+
+def checksum_of_json(content: Mapping[str, object]) -> int:
+    """The CRC-32 of a JSON object, independent of key order and white space."""
+    return zlib.crc32(json.dumps(content, sort_keys=True).encode("ascii"))
+
+
+def write_record(folder: Path, checksums: Mapping[str, int], name: str = RECORD) -> None:
+    """Write the checksums of a folder's files, by file name, to its record. Raises `StorageError`."""
+    content = dict(checksums) | {"": checksum_of_json(checksums)}
+    with whole_file(folder / name) as handle:
+        handle.write(json.dumps(content, indent=0).encode("ascii"))
+
+
+def recorded(folder: Path, name: str = RECORD) -> dict[str, int]:
+    """The checksums of a folder's record; none where it is missing or damaged."""
+    try:
+        content = json.loads((folder / name).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(content, dict):
+        return {}
+    own = content.pop("", None)
+    if own is not None and own != checksum_of_json(content):
+        return {}
+    return {file: number for file, number in content.items() if _is_within(file) and type(number) is int}
+
+
+def _is_within(file: str) -> bool:
+    return bool(file) and not Path(file).is_absolute() and ".." not in Path(file).parts
+
+
+def differing(folder: Path, files: Iterable[str] | None = None, name: str = RECORD) -> list[str]:
+    """The names of files that are missing or differ from their recorded checksum, sorted.
+
+    All recorded files of the folder are compared, or those of them in `files`. A folder that is removed meanwhile
+    gives none. Checksums recognise damage, not forgery; files without a record are not judged.
+    """
+    known = recorded(folder, name)
+    found = []
+    for file in known if files is None else known.keys() & set(files):
+        try:
+            if checksum(folder / file) != known[file]:
+                found.append(file)
+        except OSError:
+            if folder.is_dir():
+                found.append(file)
+    return sorted(found)

@@ -27,13 +27,12 @@ from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import table_scores
 from kgtable.evaluation.summary import compare, mean_interval
 from kgtable.index.embedding import normalise
-from kgtable.index.postings import Floats
+from kgtable.index.postings import FloatArray
 from kgtable.retrieval.hybrid import Clock, HybridRetriever
 from kgtable.systems.trag.coarse_to_fine import TragRetriever
 from kgtable.systems.trag.hypergraph import Hypergraph, TableHypergraph, spread
-from kgtable.systems.trag.table_features import FeatureSpace, similarities
+from kgtable.systems.trag.table_features import FeatureSpace, installed_shape, similarities
 from kgtable.systems.trag.table_graph import nearest_tables, personalised_pagerank, within
-from kgtable.systems.trag.text_shapes import installed_shape
 from kgtable.systems.trag.trag_options import Feature, PublishedOptions, Start, TableRelation, TragOptions
 
 CUTOFFS = [10, 20, 50]
@@ -117,7 +116,7 @@ class Bench:
         for relation in TableRelation:  # parts come last: they are made from the others
             with self._watched(f"edges by {relation}"):
                 self.hypergraph.edges(relation, PAPER.threshold, PAPER.neighbours)
-        self._scores: dict[str, Floats | None] = {}
+        self._scores: dict[str, FloatArray | None] = {}
 
     @contextmanager
     def _watched(self, step: str) -> Iterator[None]:
@@ -126,7 +125,7 @@ class Bench:
         yield
         self.spent[step] = time.process_time() - started
 
-    def hybrid_scores(self, question: BenchmarkQuestion) -> Floats | None:
+    def hybrid_scores(self, question: BenchmarkQuestion) -> FloatArray | None:
         """The table scores of `hybrid`, remembered for the next system."""
         if question.text not in self._scores:
             scored = self.hybrid.score(question.text, TRIPLES, Clock(), {})

@@ -25,8 +25,8 @@ from kgtable.evaluation.evaluated_systems import systems
 from kgtable.evaluation.report import COLOURS, growth_chart, write_report
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan
-from kgtable.evaluation.scaling import growth, growth_lines
 from kgtable.evaluation.session import evaluate, write_result
+from kgtable.evaluation.summary import growth, growth_lines
 
 METHODS = (
     "tablerag",

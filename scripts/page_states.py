@@ -94,7 +94,7 @@ def states(browser: Browser) -> dict[str, tuple[str, str, Callable[[], object]]]
 
     def bring() -> None:
         browser.find("#files").send_keys(str(bring_file))
-        browser.find('[data-table="costs"] table.list')
+        browser.find('[data-table^="costs"] table.list')
 
     def built() -> None:
         bring()
@@ -236,6 +236,11 @@ def usable(browser: Browser) -> None:
             "result of 20,000 rows",
             f"/query?query={quote(LONG)}&run=1",
             "document.querySelectorAll('table.results td').length > 30",
+        ),
+        (
+            "all of its rows",
+            f"/query?query={quote(LONG)}&run=1",
+            "document.querySelector('table.results[aria-rowcount=\"20001\"]')",
         ),
         (
             "answer",

@@ -32,7 +32,7 @@ from gold_sql import SqlTable, SqlTranslator, UntranslatableError
 
 from kgtable.answering.table_sources import quantities_of
 from kgtable.errors import ProgramError
-from kgtable.evaluation.answer_metrics import exact_match
+from kgtable.evaluation.scoring import exact_match
 from kgtable.programs.algebra import Limit, Program, RowChoice, Sort, tables_of
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.relation import Relation

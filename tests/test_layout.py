@@ -15,7 +15,7 @@ PACKAGE = ROOT / "kgtable"
 SAME_PARTS = "systems"
 """The folder in which several systems may have parts of the same name."""
 
-SHARED_ALIASES = {"Block", "Cell", "Codes", "Integers", "Row", "Writer"}
+SHARED_ALIASES = {"Block", "Cell", "Codes", "Row"}
 """Aliases of types that two modules each declare; no further ones."""
 
 

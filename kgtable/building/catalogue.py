@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from kgtable.checksums import PARTS, differing
 from kgtable.errors import GraphVersionError
 from kgtable.graph.terms import Namespaces
 from kgtable.ontology.column_stats import ColumnFact
-from kgtable.storage import storage_errors
+from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.model import Notice
 
 _SCHEMA = """
@@ -164,20 +163,12 @@ class Catalogue:
 
     def unchanged_since(self, path: Path) -> tuple[set[str], set[str]]:
         """The ids of the tables, and of the documents, that were made from the same files with the same settings as
-        in an earlier catalogue, which is read from its file. Raises `GraphVersionError`.
+        in an earlier catalogue, which is read from its file; none where that is missing or damaged.
         """
-        with _reading(path) as connection:
-            rows = connection.execute("SELECT path, digest, settings FROM files")
-            files = {file: (file, *rest) for file, *rest in map(_read_back, rows)}
-            old_tables, old_documents = (
-                {
-                    id: files[file]
-                    for id, file in map(_read_back, connection.execute(f"SELECT id, path FROM {kind}"))  # noqa: S608
-                }
-                for kind in (
-                    ("tables", "documents") if _has_documents(connection) else ("tables", "files WHERE FALSE")
-                )
-            )
+        try:
+            old_tables, old_documents = _saved_versions(path)
+        except GraphVersionError:
+            return set(), set()
         new_documents = {
             file.document.id: (file.path, file.digest, file.settings)
             for file in self.files.values()
@@ -249,6 +240,26 @@ class Catalogue:
             )
 
 
+_Versions: TypeAlias = dict[str, tuple[str, ...]]
+
+
+def _saved_versions(path: Path) -> tuple[_Versions, _Versions]:
+    """The file of each table, and of each document, with its digest and settings. Raises `GraphVersionError`."""
+    with _reading(path) as connection:
+        rows = connection.execute("SELECT path, digest, settings FROM files")
+        files = {file: (file, *rest) for file, *rest in map(_read_back, rows)}
+        tables, documents = (
+            {
+                id: files[file]
+                for id, file in map(_read_back, connection.execute(f"SELECT id, path FROM {kind}"))  # noqa: S608
+            }
+            for kind in (
+                ("tables", "documents") if _has_documents(connection) else ("tables", "files WHERE FALSE")
+            )
+        )
+        return tables, documents
+
+
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """The database of a saved catalogue; what is wrong with it is raised as `GraphVersionError`."""
@@ -261,7 +272,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise GraphVersionError(
             f"The catalogue {path} is missing or damaged: {error}.",
-            hint="Build the graph again in an empty directory.",
+            hint="Build the graph again with kgtable build.",
         ) from error
 
 

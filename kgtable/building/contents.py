@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import IO
 
 from kgtable.building.generations import Generation
-from kgtable.checksums import PARTS, differing
 from kgtable.graph.store import EmbeddedStore, store_state
 from kgtable.graph.table_content import PART_ROWS, ContentRow, TableContent
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
-from kgtable.storage import storage_errors
+from kgtable.storage import PARTS, differing, storage_errors
 
 
 class ContentWriter:

@@ -29,7 +29,7 @@ from kgtable.graph.writers import Format, writer_for
 from kgtable.ontology.annotate import annotate
 from kgtable.ontology.column_stats import ColumnFact
 from kgtable.ontology.mapping import UserMapping
-from kgtable.resources import PACKAGE, shipped_path
+from kgtable.resources import PACKAGE, __version__, shipped_path
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
 from kgtable.tables.documents import ReadContent
@@ -38,7 +38,6 @@ from kgtable.tables.limits import ProcessSetting, ReadLimits, content_size, each
 from kgtable.tables.loader import read_content
 from kgtable.tables.model import Grid, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
-from kgtable.version import __version__
 
 _CONVERTING = ("values", "text", "tables", "ontology", "graph")
 """Rooms of the package that decide which statements a file becomes."""

@@ -34,8 +34,7 @@ from kgtable.graph.terms import (
     quote,
     text_literal,
 )
-from kgtable.resources import shipped_path
-from kgtable.version import __version__
+from kgtable.resources import __version__, shipped_path
 
 SH = "http://www.w3.org/ns/shacl#"
 

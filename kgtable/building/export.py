@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kgtable.building.catalogue import TableRecord
-from kgtable.errors import GraphNotFoundError
+from kgtable.errors import GraphNotFoundError, UsageError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.table_source import read_table
 from kgtable.graph.terms import Blocks, Namespaces, Term, encode
@@ -73,6 +74,35 @@ def csv_text(table: Table, *, defuse: bool = False) -> str:
     With `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe.
     """
     return delimited_text(table.grid.rows, defused=defuse)
+
+
+def write_csv_files(
+    store: TripleStore,
+    tables: Sequence[str],
+    names: Namespaces,
+    out: Path,
+    *,
+    as_file: bool = False,
+    defuse: bool = False,
+) -> list[Path]:
+    """Write tables as CSV to `out`, a folder for their files or the file of the only one; gives the paths.
+
+    `out` is a file if it exists as one, if its suffix is ``.csv``, or with `as_file` if it has any suffix. With
+    `defuse`, what a spreadsheet would run as a formula stands behind an apostrophe. Raises `UsageError` where several
+    tables would have to share a file, `StorageError`.
+    """
+    is_file = out.exists() or out.suffix.lower() == ".csv" or (as_file and bool(out.suffix))
+    if not is_file or out.is_dir():
+        return write_csv_folder(store, tables, names, out, defuse=defuse)
+    if len(tables) != 1:
+        raise UsageError(
+            f"{out} cannot hold {len(tables):,} tables: a CSV file holds one.",
+            hint=f"Name one with --table, or a folder for all: {out.with_suffix('')}{os.sep}",
+        )
+    table = read_table(store, tables[0], names)
+    with whole_file(out) as handle:
+        write_csv(table, handle, defuse=defuse)
+    return [out]
 
 
 def write_csv_folder(
@@ -203,11 +233,24 @@ class Tables(Mapping[str, TableView]):
         """One row for each table: id, title, file, sheet, rows, columns, cells."""
         import pandas as pd
 
-        records = self._records.values()
-        return pd.DataFrame(
-            [(r.id, r.title, r.path, r.sheet, r.rows, r.width, r.cells) for r in records],
-            columns=["id", "title", "file", "sheet", "rows", "columns", "cells"],
-        )
+        columns = ["id", "title", "file", "sheet", "rows", "columns", "cells"]
+        return pd.DataFrame(table_list(self._records.values()), columns=columns)
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(notebook=True, max_rows=20))
+
+
+def table_list(records: Iterable[TableRecord]) -> list[dict[str, Any]]:
+    """Id, title, file, sheet, and numbers of rows, columns and cells of each table, as values of JSON."""
+    return [
+        {
+            "id": record.id,
+            "title": record.title,
+            "file": record.path,
+            "sheet": record.sheet,
+            "rows": record.rows,
+            "columns": record.width,
+            "cells": record.cells,
+        }
+        for record in records
+    ]

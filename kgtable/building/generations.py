@@ -16,22 +16,29 @@ from pathlib import Path
 from typing import Any
 
 from kgtable.building.catalogue import Catalogue, Changes
-from kgtable.checksums import PARTS, checksum, checksum_of_json, differing, write_record
-from kgtable.errors import GraphNotFoundError, GraphVersionError, StorageError
+from kgtable.errors import DamagedGraphError, GraphNotFoundError, GraphVersionError
 from kgtable.graph.remote.dialects import StoreEndpoint
 from kgtable.graph.store import (
+    BUILD_AGAIN,
+    BUILD_ELSEWHERE,
     copy_store,
     damage_error,
     damaged_files,
     newest,
     pointer_of,
     record_checksums,
+    restore_pointer,
+    was_only_read,
 )
 from kgtable.graph.tally import Tally
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import (
     LEASE,
+    PARTS,
     Lease,
+    checksum,
+    checksum_of_json,
+    differing,
     exclusive_lock,
     make_folder,
     remove_unread,
@@ -39,6 +46,7 @@ from kgtable.storage import (
     sync_folder,
     sync_tree,
     whole_file,
+    write_record,
 )
 
 FORMAT = "kgtable graph"
@@ -51,7 +59,10 @@ LOCK_WAIT = 20.0
 DESCRIPTION = "description.nq"
 """The text of the default graph as a build loads it, to tell what the next build changes in it."""
 
-MADE_AGAIN = ("contents.sqlite", "ontology.ttl", "ontology.owl", "report.json", DESCRIPTION)
+ORIGIN = "origin.json"
+"""The file of a generation that says how it came about: see `Generation.is_from_sources`."""
+
+MADE_AGAIN = ("contents.sqlite", "ontology.ttl", "ontology.owl", "report.json", DESCRIPTION, ORIGIN)
 """Parts that a build makes from the store and the catalogue."""
 
 EVALUATION = "evaluation.json"
@@ -98,14 +109,32 @@ class Generation:
         return [name for name in differing(self.path, name=PARTS) if "/" not in name]
 
     def check_part(self, path: Path) -> Path:
-        """The path of a part. Raises `StorageError` where that is missing or not what was written."""
+        """The path of a part. Raises `DamagedGraphError` where that is missing or not what was written."""
         if path.name in self.damaged_parts():
-            raise StorageError(
+            raise DamagedGraphError(
                 f"{path} is damaged: it is not what was written.",
-                hint="Build the graph again"
-                + ("." if path.name in MADE_AGAIN else " in an empty directory."),
+                hint=BUILD_AGAIN,
             )
         return path
+
+    def save_origin(self, *, is_from_sources: bool) -> None:
+        """Write down the base, and what `is_from_sources` is of the generation as it is made. Raises `StorageError`."""
+        _write_json(self.path / ORIGIN, {"base": self.base, "is_from_sources": is_from_sources})
+
+    @property
+    def is_from_sources(self) -> bool:
+        """Whether all its store holds was made from files, so that nothing but time is lost where it is made again.
+
+        False where that is not known, and once anything else wrote to the store.
+        """
+        origin = _read_json(self.path / ORIGIN)
+        return (
+            origin is not None
+            and origin.get("is_from_sources") is True
+            and not pointer_of(self.first_store_path).exists()
+            and not any(self.path.glob(f"{self.first_store_path.name}-*"))
+            and was_only_read(self.first_store_path)
+        )
 
     @property
     def store_path(self) -> Path:
@@ -148,6 +177,8 @@ class GraphDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.repairs: tuple[str, ...] = ()
+        """What `building` made again of the directory, as messages."""
 
     @property
     def generations_path(self) -> Path:
@@ -227,14 +258,14 @@ class GraphDirectory:
             raise GraphNotFoundError(f"{path} cannot be read: {error.strerror}.") from error
         except (ValueError, RecursionError) as error:
             raise GraphVersionError(
-                f"{path} is not a kgtable graph's description: it is not JSON."
+                f"{path} is not a kgtable graph's description: it is not JSON.", hint=self._way_back()
             ) from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise GraphVersionError(f"{path} was not written by kgtable.", hint="Choose another directory.")
         if "checksum" in content and content.pop("checksum") != checksum_of_json(content):
             raise GraphVersionError(
                 f"{path} is damaged: it does not say what was written.",
-                hint="Build the graph again in an empty directory.",
+                hint=f"If nobody changed it on purpose, remove it. {self._way_back()}",
             )
         if content.get("version") != FORMAT_VERSION:
             raise GraphVersionError(
@@ -244,18 +275,43 @@ class GraphDirectory:
             )
         return content
 
+    def _lost_pointer(self) -> Generation | None:
+        """The generation that a pointer named which is gone or is no JSON; None where that is not certain."""
+        try:
+            json.loads((self.path / POINTER).read_bytes())
+        except (FileNotFoundError, ValueError, RecursionError):
+            return self._only_generation()
+        except OSError:
+            pass
+        return None
+
+    def _only_generation(self) -> Generation | None:
+        """The one complete generation there is, None where there are more or it says too little of itself."""
+        complete = [path.parent for path in self.generations_path.glob(f"[1-9]*/{PARTS}")]
+        if len(complete) != 1 or not complete[0].name.isdecimal():
+            return None
+        origin = _read_json(complete[0] / ORIGIN)
+        if origin is None or not isinstance(origin.get("base"), str):
+            return None
+        return Generation(int(complete[0].name), complete[0], origin["base"])
+
+    def _way_back(self) -> str:
+        return BUILD_ELSEWHERE if self._only_generation() is None else BUILD_AGAIN
+
     @contextmanager
     def building(self) -> Iterator[Generation | None]:
         """Lock the graph for one build; gives the current generation, None at the first build.
 
         Raises `GraphLockedError`, `GraphVersionError` for a foreign directory, `StorageError`.
         """
-        if (self.path / POINTER).exists() and self.endpoint() is not None:
+        self.repairs = ()
+        is_lost = self._lost_pointer() is not None
+        if not is_lost and (self.path / POINTER).exists() and self.endpoint() is not None:
             raise GraphVersionError(
                 f"The graph in {self.path} is kept by a SPARQL endpoint.",
                 hint="Build into a directory of its own, then send it there with kgtable push.",
             )
-        if self._is_foreign():
+        if not is_lost and self._is_foreign():
             raise GraphVersionError(
                 f"{self.path} is not empty and holds no kgtable graph.",
                 hint="Choose a new or empty directory for the graph.",
@@ -263,9 +319,15 @@ class GraphDirectory:
         with storage_errors(self.path):
             make_folder(self.path)
         with exclusive_lock(self.path / LOCK, LOCK_WAIT):
+            if (lost := self._lost_pointer()) is not None:
+                self._write(_pointer_to(lost.number, lost.base))
+                self.repairs = (f"{POINTER} was missing or damaged, and written again.",)
             if not (self.path / POINTER).exists():
                 self.point_to(None, DEFAULT_BASE)
             current = self._pointed_generation(self._pointer())
+            if current is not None and restore_pointer(current.first_store_path):
+                name = pointer_of(current.first_store_path).name
+                self.repairs += (f"{name} was missing or damaged, and written again.",)
             with storage_errors(self.path):
                 self._clean(current)
             yield current
@@ -308,6 +370,7 @@ class GraphDirectory:
             copy_store(current.store_path, copy.store_path)
             for entry in current.parts:
                 shutil.copyfile(entry, copy.path / entry.name)
+        copy.save_origin(is_from_sources=current.is_from_sources)
         return copy
 
     def point_to(self, generation: Generation | None, base: str) -> None:
@@ -322,13 +385,7 @@ class GraphDirectory:
                 generation.record_parts()
                 sync_tree(generation.path)
                 sync_folder(self.generations_path)
-        content = {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "generation": None if generation is None else generation.number,
-            "base": base,
-        }
-        self._write(content)
+        self._write(_pointer_to(None if generation is None else generation.number, base))
 
     def point_to_endpoint(self, endpoint: StoreEndpoint) -> None:
         """Make a new or empty directory, or one that points to an endpoint, point to this one.
@@ -356,9 +413,29 @@ class GraphDirectory:
         return any(not entry.name.startswith(".") for entry in self.path.iterdir())
 
     def _write(self, content: dict[str, Any]) -> None:
-        content = content | {"checksum": checksum_of_json(content)}
-        with whole_file(self.path / POINTER) as handle:
-            handle.write((json.dumps(content, indent=2) + "\n").encode("utf-8"))
+        _write_json(self.path / POINTER, content)
+
+
+def _pointer_to(generation: int | None, base: str) -> dict[str, Any]:
+    return {"format": FORMAT, "version": FORMAT_VERSION, "generation": generation, "base": base}
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write an object with its checksum, in one step. Raises `StorageError`."""
+    content = content | {"checksum": checksum_of_json(content)}
+    with whole_file(path) as handle:
+        handle.write((json.dumps(content, indent=2) + "\n").encode("utf-8"))
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    """What `_write_json` wrote; None where it is missing or damaged."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(content, dict) or content.pop("checksum", None) != checksum_of_json(content):
+        return None
+    return content
 
 
 def catalogue_info(catalogue: Catalogue, generation: Generation) -> dict[str, Any]:

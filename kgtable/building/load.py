@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyoxigraph as ox
 
-from kgtable.errors import StorageError
+from kgtable.errors import DamagedGraphError
 from kgtable.graph.store import copy_store
 from kgtable.graph.terms import Blocks, Namespaces
 from kgtable.graph.writers import Format, writer_for
@@ -110,16 +110,16 @@ def fill_store(path: Path, nquads: Iterable[Path]) -> None:
             del store
 
 
-def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
+def carry_over(previous: Path, path: Path, known: Collection[str]) -> bool:
     """Copy the named graphs that are not `known` from one store to another: users wrote them.
 
-    Raises `StorageError`.
+    Gives whether there were any. Raises `StorageError`.
     """
     with _store_errors(path, previous):
         old = ox.Store.read_only(str(previous))
         names = [name for name in old.named_graphs() if name.value not in known]
         if not names:
-            return
+            return False
         store = ox.Store(str(path))
         try:
             for name in names:
@@ -128,6 +128,7 @@ def carry_over(previous: Path, path: Path, known: Collection[str]) -> None:
             store.flush()
         finally:
             del store, old
+    return True
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ def _store_errors(path: Path, read: Path) -> Iterator[None]:
     except RuntimeError as error:
         if type(error) is not RuntimeError:  # such as a RecursionError: not of Oxigraph
             raise
-        raise StorageError(
+        raise DamagedGraphError(
             f"The store in {read} is damaged: {error}.", hint="Build the graph again in an empty directory."
         ) from error
 

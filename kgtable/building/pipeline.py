@@ -17,18 +17,18 @@ from kgtable.building.catalogue import Catalogue, Changes
 from kgtable.building.contents import contents_state, save_contents
 from kgtable.building.conversion_report import ConversionReport, Progress, silent
 from kgtable.building.convert import ConversionOptions, JobRunner
-from kgtable.building.generations import MADE_AGAIN, Generation, GraphDirectory
+from kgtable.building.damage import Damage, check_sources, find_damage
+from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import Exchange, carry_over, change_store, fill_store
-from kgtable.checksums import PARTS, differing
 from kgtable.errors import UsageError
-from kgtable.graph.store import can_be_rebuilt, damage_error, damaged_files, store_state
+from kgtable.graph.store import store_state
 from kgtable.graph.terms import DEFAULT_BASE, Namespaces
 from kgtable.graph.writers import Format
 from kgtable.ontology.column_stats import Propose, by_name, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header
 from kgtable.ontology.mapping import MappingKey, UserMapping
 from kgtable.ontology.mapping_files import EditedMapping, is_saved, load_edits, save_mapping
-from kgtable.storage import storage_errors
+from kgtable.storage import PARTS, differing, storage_errors
 from kgtable.tables.discovery import walk
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Notice
@@ -117,7 +117,8 @@ def build_graph(
     `before` is called once there is something to do, `after` are further steps on the new generation
     before readers see it. A build with nothing to do calls none of them. A table that cannot be read
     is reported and the others are built; what was read of its file before is kept until the file is
-    gone. Of a store with damaged files nothing is kept. Killed at any instant, the directory still holds
+    gone. Of a store with damaged files nothing is kept; where updates may have written to it, or a source cannot be
+    read, damage that would lose more is refused. Killed at any instant, the directory still holds
     the last complete graph, and the next build does the work.
 
     Raises `UsageError`, `GraphLockedError`, `GraphVersionError`, `StorageError`, `MappingError`.
@@ -137,18 +138,17 @@ def build_graph(
         settings = ConversionOptions(names, Format.NQUADS, edited.mapping, limits or ReadLimits())
         watch = Stopwatch()
         with watch.stage("finding changes"):
-            known = Catalogue() if current is None else Catalogue.load(current.catalogue_path)
+            known, damage = (Catalogue(), Damage()) if current is None else find_damage(current)
             same_base = current is None or current.base == names.base
-            damaged = () if current is None else damaged_files(current.store_path)
-            if current is not None and not can_be_rebuilt(damaged):
-                raise damage_error(current.store_path, damaged)
-            lost = [] if current is None else _parts_to_make_again(current)
-            plan = make_plan(found, Catalogue() if damaged else known, settings, same_base=same_base)
-        if current is not None and plan.is_done(known) and not lost:
+            plan = make_plan(found, Catalogue() if damage.is_total else known, settings, same_base=same_base)
+            check_sources(damage, known, found, plan)
+        if current is not None and plan.is_done(known) and not damage.parts:
             changes = Changes(unchanged=len(known.tables))
             report = ConversionReport.of(known.files.values(), found.notices)
             messages = _bring_mapping_up_to_date(current, place.path, edited, known, propose)
-            return BuildReport(replace(current, changes=changes), changes, report, messages)
+            return BuildReport(
+                replace(current, changes=changes), changes, report, (*place.repairs, *messages)
+            )
         before()
         generation = place.begin(current, names.base)
         try:
@@ -165,26 +165,8 @@ def build_graph(
         with watch.stage("saving the mapping"):
             inferred = inferred_by_name(made.generation, assembly.catalogue())
             messages = save_mapping(place.path, edited, assembly.summaries, assembly.proposals, inferred)
-        if damaged:
-            messages = (
-                f"The store was damaged ({', '.join(damaged)}): every table was built again.",
-                *messages,
-            )
-        if lost:
-            messages = (f"{' and '.join(lost)} of the graph was damaged, and made again.", *messages)
+        messages = (*place.repairs, *damage.messages, *messages)
         return replace(made, messages=messages, seconds=watch.seconds)
-
-
-def _parts_to_make_again(current: Generation) -> list[str]:
-    """The damaged files of a generation that a build makes from its store and its catalogue.
-
-    Raises `StorageError` where others are damaged.
-    """
-    damaged = current.damaged_parts()
-    for name in damaged:
-        if name not in MADE_AGAIN:
-            current.check_part(current.path / name)
-    return damaged
 
 
 def refresh_mapping(directory: Path | str, propose: Propose) -> tuple[str, ...]:
@@ -278,6 +260,7 @@ def _make(
 ) -> BuildReport:
     previous, plan = generation.previous, assembly.plan
     is_amended = False
+    only_tables = previous is None or previous.is_from_sources
     with storage_errors(generation.path), TemporaryDirectory(dir=generation.path, prefix="text.") as folder:
         tables = watch.waiting("converting", assembly.table_texts(Path(folder)))
         described = generation.description_path
@@ -294,9 +277,9 @@ def _make(
         with watch.stage("loading"):
             if previous is None or not plan.kept:
                 fill_store(generation.store_path, chain(tables, description()))
-                if previous is not None:
+                if previous is not None and not only_tables:
                     known = set(before.graphs(Namespaces(previous.base)))
-                    carry_over(previous.store_path, generation.store_path, known)
+                    only_tables = not carry_over(previous.store_path, generation.store_path, known)
             else:
                 gone = sorted(set(before.graphs(assembly.names)) - set(assembly.kept_graphs))
                 is_amended = _is_described(previous)
@@ -311,6 +294,7 @@ def _make(
         assembly.save_ontology(generation.path)
         catalogue = assembly.catalogue()
         catalogue.save(generation.catalogue_path)
+        generation.save_origin(is_from_sources=only_tables)
         report = ConversionReport.of(catalogue.files.values(), notices)
         with storage_errors(generation.path):
             generation.report_path.write_text(report.json_text(), encoding="utf-8")

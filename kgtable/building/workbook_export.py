@@ -12,12 +12,13 @@ import math
 import re
 import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import IO, Any
 
 from kgtable.errors import UsageError
 from kgtable.tables.model import Grid, Table, spreadsheet_reference
-from kgtable.tables.readers.spreadsheet import percent_text
+from kgtable.tables.readers.spreadsheet import date_text, first_day, percent_text
 from kgtable.values.text import SPREADSHEET_DIGITS, number_text, value_text, workbook_text
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 1_048_576, 16_384, 32_767
@@ -39,6 +40,21 @@ def write_workbook(tables: Iterable[Table], handle: IO[bytes]) -> None:
     book = Workbook(write_only=True)
     book.properties.creator = "kgtable"
     book.properties.created = book.properties.modified = _CREATED
+    saved = io.BytesIO()
+    try:
+        _write_sheets(book, tables)
+        book.save(saved)
+    except BaseException:
+        # Otherwise each sheet reports an error of its own when it is thrown away.
+        for sheet in list[Any](book.worksheets):
+            with suppress(Exception):
+                sheet.close()
+                sheet._writer.cleanup()
+        raise
+    _write_undated(saved, handle)
+
+
+def _write_sheets(book: Any, tables: Iterable[Table]) -> None:
     taken: set[str] = set()
     for table in tables:
         sheet = book.create_sheet(_sheet_name(table.id, taken))
@@ -48,9 +64,6 @@ def write_workbook(tables: Iterable[Table], handle: IO[bytes]) -> None:
         for index, row in enumerate(table.grid.rows):
             _check(table, index, row)
             sheet.append([_cell(sheet, text, table.grid, index, column) for column, text in enumerate(row)])
-    saved = io.BytesIO()
-    book.save(saved)
-    _write_undated(saved, handle)
 
 
 def _sheet_name(id: str, taken: set[str]) -> str:
@@ -99,6 +112,8 @@ def typed_value(text: str, code: str) -> int | float | datetime.date | datetime.
     (1234.5, 0.025, None, None)
     >>> typed_value("2024-05-01", "dd.mm.yyyy"), typed_value("2024-05-01", "")
     (datetime.date(2024, 5, 1), None)
+    >>> typed_value("May 2024", "mmm-yy")
+    datetime.date(2024, 5, 1)
     """
     if match := _SHARE.fullmatch(text):
         share = _number(number_text(float(Decimal(match[1]).scaleb(-2)), SPREADSHEET_DIGITS))
@@ -106,7 +121,9 @@ def typed_value(text: str, code: str) -> int | float | datetime.date | datetime.
         return share if "%" in _QUOTED.sub("", code) and shown == text else None
     if "%" in _QUOTED.sub("", code):
         return None
-    return _moment(text) if re.search("[dmyhs]", _QUOTED.sub("", code.lower())) else _number(text)
+    if re.search("[dmyhs]", _QUOTED.sub("", code.lower())) is None:
+        return _number(text)
+    return _moment(first_day(text, code) or text, text, code)
 
 
 def _number(text: str) -> int | float | None:
@@ -121,15 +138,16 @@ def _number(text: str) -> int | float | None:
     return int(value) if value.is_integer() else value
 
 
-def _moment(text: str) -> datetime.date | datetime.time | None:
-    """The date, time or both that a text in the form of ISO 8601 is."""
+def _moment(text: str, shown: str, code: str) -> datetime.date | datetime.time | None:
+    """The date, time or both that a text in the form of ISO 8601 is, where a format shows it as it is read back."""
     for read in (datetime.date.fromisoformat, datetime.datetime.fromisoformat, datetime.time.fromisoformat):
         try:
             value = read(text)
         except ValueError:
             continue
         year = getattr(value, "year", 2000)
-        return value if value_text(value) == text and 1901 <= year <= 9999 else None
+        sound = value_text(value) == text and date_text(text, code) == shown
+        return value if sound and 1901 <= year <= 9999 else None
     return None
 
 

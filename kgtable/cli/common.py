@@ -1,4 +1,4 @@
-"""What the commands share: options, verbosity, and the progress line."""
+"""Options, verbosity and the progress line that the commands share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LEVELS = {-1: logging.ERROR, 1: logging.INFO, DEBUG: logging.DEBUG}
 
 
 def verbosity() -> int:
-    """How much the running command says: -1 with ``-q``, the number of ``-v``, 0 without both."""
+    """The verbosity of the running command: -1 with ``-q``, the number of ``-v``, 0 without both."""
     context = click.get_current_context(silent=True)
     return 0 if context is None else context.meta.get(_VERBOSITY, 0)
 

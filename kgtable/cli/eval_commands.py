@@ -96,11 +96,9 @@ def evaluate_command(benchmark: Path, graph: Path, **options: Any) -> None:
 
 
 def _evaluate(folder: Benchmark, kg: KnowledgeGraph, options: dict[str, Any]) -> None:
-    from kgtable.evaluation.cost import estimate
     from kgtable.evaluation.report import keep_for_server, write_report
-    from kgtable.evaluation.scaling import growth_lines
-    from kgtable.evaluation.session import Batches, evaluate, read_result, write_result
-    from kgtable.evaluation.summary import comparison_lines, run_lines
+    from kgtable.evaluation.session import Batches, estimate, evaluate, read_result, write_result
+    from kgtable.evaluation.summary import comparison_lines, growth_lines, run_lines
 
     settings = load_settings()
     plan = _plan(kg, folder, options)

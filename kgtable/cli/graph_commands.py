@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -11,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 import kgtable
+from kgtable import errors
 from kgtable.cli.common import (
     FORMATS,
     Command,
@@ -32,14 +36,15 @@ from kgtable.cli.common import (
     text_of_input,
     workers_option,
 )
-from kgtable.cli.killable import text_made_apart
-from kgtable.errors import UsageError
+from kgtable.errors import KgtableError, QueryError, UsageError
 from kgtable.graph.terms import DEFAULT_BASE
 from kgtable.storage import whole_file
+from kgtable.values.text import harmless_text
 
 if TYPE_CHECKING:
     from kgtable.building.conversion_report import ConversionReport
     from kgtable.index.inferred.relations import TableRelations
+
 
 MOST_NOTES = 10
 """Notes on odd places in files that are printed; the report has all."""
@@ -168,9 +173,12 @@ def _finish(done: ConversionReport, path: Path | None) -> None:
     Ends with 1 where a file could not be read.
     """
     if path is not None:
-        text = json.dumps(done.to_json(), ensure_ascii=False, indent=1) + "\n"
+        if path.suffix == ".json":
+            text = json.dumps(done.to_json(), ensure_ascii=False, indent=1) + "\n"
+        else:  # for people, whose terminal may show it
+            text = harmless_text(done.to_text())
         with whole_file(path) as handle:
-            handle.write((text if path.suffix == ".json" else done.to_text()).encode("utf-8"))
+            handle.write(text.encode("utf-8"))
     for notice in done.notices[:MOST_NOTES]:
         note(f"Note: {notice}.")
     if len(done.notices) > MOST_NOTES:
@@ -412,6 +420,75 @@ def names(kg: Path, model: str | None, as_json: bool) -> None:
         say(f"{name.table}, {at}: {name.name} ({name.sureness})")
     if not len(found):
         say("no names are missing")
+
+
+MEMORY_SHARE = 0.5
+"""Part of the machine's memory that the process of a query may take."""
+
+
+def text_made_apart(make: Callable[[], str]) -> str:
+    """Call `make` in a forked process and return its text; where the system cannot fork, call it in this one.
+
+    What exhausts the memory, or crashes in native code, ends that process alone.
+
+    Errors of kgtable arrive as they were raised. Raises `QueryError` where the process ends without a text.
+    """
+    if not hasattr(os, "fork"):
+        return make()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    received, sending = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(received)
+        _send_text(make, sending)
+    os.close(sending)
+    try:
+        with open(received, "rb") as pipe:
+            sent = pipe.read()
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        _, status = os.waitpid(child, 0)
+    if os.waitstatus_to_exitcode(status) or not sent:
+        raise QueryError(
+            "The query took more memory than there is, or crashed the engine.",
+            hint="Ask for less; if it is a simple query, the store may be damaged: build the graph again.",
+        )
+    if sent[:1] == b"=":
+        return sent[1:].decode("utf-8", "surrogatepass")
+    kind, message, hint = json.loads(sent)
+    raise _rebuilt(kind, message, hint)
+
+
+def _rebuilt(kind: str, message: str, hint: str) -> KgtableError:
+    found = getattr(errors, kind, KgtableError)
+    error = found.__new__(found, message)
+    KgtableError.__init__(error, message, hint=hint)
+    return error  # type: ignore[no-any-return]
+
+
+def _send_text(make: Callable[[], str], sending: int) -> None:
+    """Send the text or the error through the pipe, and end the process; it never returns."""
+    code = 1
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        memory = int(MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        engine = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(engine, 2)  # what the engine prints when it runs out of memory
+        try:
+            sent = b"=" + make().encode("utf-8", "surrogatepass")
+        except KgtableError as error:
+            sent = json.dumps([type(error).__name__, error.message, error.hint]).encode("utf-8")
+        with open(sending, "wb") as pipe:
+            pipe.write(sent)
+        code = 0
+    finally:
+        os._exit(code)
 
 
 COMMANDS = (convert, build, sparql, export, validate, info, hypergraph, connect, push, names)

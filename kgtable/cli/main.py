@@ -12,7 +12,7 @@ import click
 
 from kgtable.cli.common import DEBUG, say, verbosity, verbosity_options
 from kgtable.errors import KgtableError
-from kgtable.version import __version__
+from kgtable.resources import __version__
 
 MODULES = {
     "ask": "ask_commands",
@@ -29,10 +29,10 @@ MODULES = {
     "names": "graph_commands",
     "push": "graph_commands",
     "retrieve": "ask_commands",
-    "run": "query_commands",
+    "run": "ask_commands",
     "serve": "serve_commands",
     "sparql": "graph_commands",
-    "sql": "query_commands",
+    "sql": "ask_commands",
     "validate": "graph_commands",
 }
 """The module of `kgtable.cli` that each command is in. They import what they run when they run it."""

@@ -1,4 +1,4 @@
-"""`kgtable serve` and `kgtable mcp`: a graph for others, over HTTP and by the Model Context Protocol.
+"""`kgtable serve` and `kgtable mcp`: serve a graph over HTTP, or by the Model Context Protocol.
 
 `serve` gives the SPARQL endpoint, the web pages and the HTTP API; `mcp` tools for assistants, on standard input and
 output or over HTTP.

@@ -66,7 +66,7 @@ def file_name(id: str) -> str:
 
 
 def inner(source: Path, name: str) -> Path:
-    """The folder `name` of a distribution, or `folder` itself if it is that folder already."""
+    """The folder `name` of a distribution, or `source` itself if it is that folder."""
     return source / name if (source / name).is_dir() else source
 
 

@@ -15,8 +15,16 @@ from kgtable.building.generations import EVALUATION
 from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import Record, spent
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.scaling import LEAD, Growth, growth
-from kgtable.evaluation.summary import Interval, causes, latency, means, metric_name
+from kgtable.evaluation.summary import (
+    GROWTH_LEAD,
+    Growth,
+    Interval,
+    causes,
+    growth,
+    latency,
+    means,
+    metric_name,
+)
 from kgtable.resources import PACKAGE
 from kgtable.storage import whole_file
 
@@ -81,7 +89,7 @@ def report_json(run: Run) -> dict[str, Any]:
             }
             for system, scores in found.items()
         ],
-        "scaling": {"about": LEAD, "figures": [asdict(figure) for figure in growth(run)]},
+        "scaling": {"about": GROWTH_LEAD, "figures": [asdict(figure) for figure in growth(run)]},
         "questions": questions,
     }
 
@@ -108,7 +116,7 @@ def _sections(run: Run) -> Iterator[str]:
     grown = growth(run)
     if grown:
         drawn = "".join(map(growth_chart, grown))
-        yield f'<h2>Scaling</h2><p class="note">{escape(LEAD)}</p><div class="charts">{drawn}</div>'
+        yield f'<h2>Scaling</h2><p class="note">{escape(GROWTH_LEAD)}</p><div class="charts">{drawn}</div>'
     if any(system.format for system in found):
         yield f"<h2>{metric_name(HEAT)} by format and retriever</h2>" + _heat_map(found)
     yield "<h2>Failures</h2>" + _failures(run)

@@ -492,7 +492,7 @@ def _ranked(plan: RunPlan, records: Sequence[Record]) -> tuple[Record, ...]:
 
 
 class PromptProbe:
-    """Takes the place of a model: measures the first prompt, and ends the answer there."""
+    """Stand-in for a model that measures the first prompt and ends the answer there."""
 
     model = "none"
 

@@ -14,8 +14,8 @@ from kgtable.config import NO_MODEL, Settings
 from kgtable.errors import BenchmarkError, ConfigError, UsageError
 from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion, check_benchmark
 from kgtable.evaluation.evaluated_systems import LABELS, RERANK, RULES, System, is_guided, systems
+from kgtable.resources import __version__
 from kgtable.retrieval.table_texts import WRITTEN_SCHEMA
-from kgtable.version import __version__
 
 if TYPE_CHECKING:
     from kgtable.knowledge_graph import KnowledgeGraph

@@ -51,7 +51,7 @@ _MOST_FORMS = 20_000
 
 
 class Alike(NamedTuple):
-    """What quantities of one form have in common; `note` is POSITIVE, NEGATIVE or ZERO."""
+    """The properties that quantities of one form share; `note` is POSITIVE, NEGATIVE or ZERO."""
 
     column: int
     reading: Reading
@@ -63,10 +63,10 @@ class Alike(NamedTuple):
 
 
 class QuantityForms:
-    """The forms of one table's quantities, made when first needed, and how often each was used.
+    """Cache of the statement forms of one table's quantities, with how often each was used.
 
-    Past a number of forms all are forgotten, not what they counted, and `age` goes up: who keeps
-    forms must then forget them too.
+    The cache is emptied when it has too many forms; the counts stay, and `age` goes up: callers that keep forms
+    must then drop them too.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class QuantityForms:
         self._retired_predicates: Counter[Term] = Counter()
 
     def form(self, alike: Alike) -> BlockForm:
-        """The form of such quantities: slots for the number (or its two bounds), signed string and text."""
+        """The form for quantities with these properties: slots for number (or bounds), signed string and text."""
         form = self._forms.get(alike)
         if form is None:
             if len(self._forms) >= _MOST_FORMS:
@@ -192,7 +192,7 @@ of a typed literal.
 
 
 class CellShaper:
-    """Shapes the body cells of one table and counts what they are."""
+    """Encoder of the body cells of one table, with counts of what they are."""
 
     def __init__(self, annotated: AnnotatedTable, names: Namespaces) -> None:
         self._annotated = annotated

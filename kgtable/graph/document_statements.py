@@ -1,4 +1,4 @@
-"""Documents in the graph: which statements a document's text becomes, and how they are read back.
+"""Encoding and decoding of documents: their paragraphs, passages and quantities as statements.
 
 A document is a named graph of its own. A paragraph holds its exact text; a passage, which is what a search
 finds, its own text, the paragraphs it covers, and the tables that it stands beside or names (``kgt:describes``). A

@@ -1,4 +1,4 @@
-"""SHACL checks by pySHACL of one node of each form, for nodes that the shapes cannot tell apart.
+"""SHACL validation with pySHACL, one node for each group of nodes that the shapes cannot tell apart.
 
 The rows of a table of ten thousand rows are of a few forms: one table, one position, a label or none.
 Plain shapes judge a node by its own values: how many a property has, of which kind, datatype or class,
@@ -58,10 +58,10 @@ class _Sight:
 
 
 class ShapeVision:
-    """What the given shapes look at, property by property.
+    """The parts of a node that the given shapes depend on, property by property.
 
     Raises `GraphError` for shapes that look further than at a node's own values (property paths,
-    SPARQL, closed shapes, comparisons between properties), which this cannot foresee.
+    SPARQL, closed shapes, comparisons between properties), which are not supported.
     """
 
     def __init__(self, shapes: rdflib.Graph) -> None:

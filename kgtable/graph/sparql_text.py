@@ -116,9 +116,9 @@ _PROJECTED = ("SELECT", "DISTINCT", "REDUCED")
 
 
 def spelt_out(query: str, variables: Sequence[str]) -> str | None:
-    """The query with the `variables` of its ``SELECT *`` written out in the order it names them.
+    """The query with its ``SELECT *`` replaced by the `variables` in the order in which the query names them.
 
-    None for a query without ``SELECT *``, or where the order is theirs already.
+    None for a query without ``SELECT *``, or if they are in that order already.
 
     >>> spelt_out("SELECT * { ?town ?has ?fact }", ["fact", "has", "town"])
     'SELECT ?town ?has ?fact { ?town ?has ?fact }'

@@ -23,10 +23,21 @@ from typing import Protocol, TypeAlias
 
 import pyoxigraph as ox
 
-from kgtable.checksums import RECORD, checksum, differing, recorded, write_record
-from kgtable.errors import GraphClosedError, GraphNotFoundError, QueryError, StorageError
+from kgtable.errors import DamagedGraphError, GraphClosedError, GraphNotFoundError, QueryError, StorageError
 from kgtable.graph.sparql_text import Bindable, check_depth, spelt_out, to_term
-from kgtable.storage import Lease, link_tree, remove_unread, storage_errors, sync_folder, whole_file
+from kgtable.storage import (
+    RECORD,
+    Lease,
+    checksum,
+    differing,
+    link_tree,
+    recorded,
+    remove_unread,
+    storage_errors,
+    sync_folder,
+    whole_file,
+    write_record,
+)
 
 _TRIPLE = attrgetter("triple")
 
@@ -93,14 +104,14 @@ class EmbeddedStore:
         self.path = Path(path)
         self._prefixes = dict(prefixes or {})
         self._leases = tuple(leases)
-        if not Path(path, "CURRENT").exists():
-            raise GraphNotFoundError(f"There is no store in {path}.")
         if damaged := damaged_files(self.path, CHECKED_AT_ONCE):
             raise damage_error(self.path, damaged)
+        if not Path(path, "CURRENT").exists():
+            raise GraphNotFoundError(f"There is no store in {path}.", hint=BUILD_AGAIN)
         try:
             self._opened: ox.Store | None = ox.Store.read_only(str(path))
         except (OSError, RuntimeError) as error:  # a RuntimeError tells of damaged files
-            raise StorageError(f"The store in {path} cannot be opened: {error}.") from error
+            raise StorageError(f"The store in {path} cannot be opened: {error}.", hint=BUILD_AGAIN) from error
 
     @property
     def _store(self) -> ox.Store:
@@ -139,7 +150,9 @@ class EmbeddedStore:
         except (OSError, RuntimeError) as error:
             if type(error) not in (OSError, RuntimeError):  # such as a RecursionError: not of Oxigraph
                 raise
-            raise StorageError(f"The store in {self.path} is damaged: {error}.", hint=BUILD_AGAIN) from error
+            raise DamagedGraphError(
+                f"The store in {self.path} is damaged: {error}.", hint=BUILD_AGAIN
+            ) from error
 
     def close(self) -> None:
         """See `TripleStore.close`; a query that is being evaluated in another thread ends as it would."""
@@ -154,12 +167,12 @@ BUILD_AGAIN = "Build the graph again with kgtable build."
 BUILD_ELSEWHERE = "Build the graph again in an empty directory."
 
 
-def damage_error(path: Path, files: Sequence[str]) -> StorageError:
+def damage_error(path: Path, files: Sequence[str]) -> DamagedGraphError:
     """The error for a store with damaged data files."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    return StorageError(
+    return DamagedGraphError(
         f"The store in {path} is damaged: {files[0]}{more} is not what was written.",
-        hint=BUILD_AGAIN if can_be_rebuilt(files) else BUILD_ELSEWHERE,
+        hint=BUILD_AGAIN,
     )
 
 
@@ -212,10 +225,7 @@ def newest(base: Path) -> Path:
         raise StorageError(f"{pointer} cannot be read: {error.strerror}.", hint="Try again.") from error
     number = name[:400].removeprefix(os.fsencode(f"{base.name}-")).removesuffix(b"\n")
     if number == name[:400] or not _NUMBER.fullmatch(number):
-        raise StorageError(
-            f"{pointer} is damaged: it names no version of the store.",
-            hint="Restore it, or build the graph again in an empty directory.",
-        )
+        raise DamagedGraphError(f"{pointer} is damaged: it names no version of the store.", hint=BUILD_AGAIN)
     return base.with_name(f"{base.name}-{int(number)}")
 
 
@@ -232,7 +242,40 @@ def leased(base: Path) -> tuple[Path, Lease]:
             return version, Lease(version)
         except (FileNotFoundError, NotADirectoryError) as error:
             if newest(base) == version:
-                raise GraphNotFoundError(f"There is no store in {version}.") from error
+                raise GraphNotFoundError(f"There is no store in {version}.", hint=BUILD_AGAIN) from error
+
+
+def restore_pointer(base: Path) -> bool:
+    """Name the newest version again, where that is lost or damaged and the version is whole; gives whether it was.
+
+    For a store that nobody writes to meanwhile. A version gets its record right before it is named, so the one with the
+    highest number is the newest, or its writer was killed right before it named it. Raises `StorageError`.
+    """
+    pointer = pointer_of(base)
+    try:
+        if pointer.exists():
+            newest(base)
+            return False
+    except DamagedGraphError:
+        pass
+    prefix = f"{base.name}-"
+    versions = {
+        int(record.parent.name.removeprefix(prefix)): record.parent
+        for record in base.parent.glob(f"{prefix}*/{RECORD}")
+        if _NUMBER.fullmatch(os.fsencode(record.parent.name.removeprefix(prefix)))
+    }
+    if not versions:
+        return False
+    version = versions[max(versions)]
+    if not recorded(version) or damaged_files(version):
+        return False
+    _name(version, pointer)
+    return True
+
+
+def _name(version: Path, pointer: Path) -> None:
+    with whole_file(pointer) as handle:
+        handle.write(f"{version.name}\n".encode("ascii"))
 
 
 class WorkingStore:
@@ -275,8 +318,7 @@ class WorkingStore:
                     shutil.copyfile(self.source / RECORD, version / _EARLIER)
                 record_checksums(version)
                 _sync_new_files(version)
-            with whole_file(pointer_of(self.base)) as handle:
-                handle.write(f"{version.name}\n".encode("ascii"))
+            _name(version, pointer_of(self.base))
         except BaseException:
             if newest(self.base) != version:
                 shutil.rmtree(version, ignore_errors=True)
@@ -363,6 +405,20 @@ def damaged_files(store: Path, most: int | None = None) -> tuple[str, ...]:
         return tuple(differing(store, state | data))
     except OSError:  # the version was removed meanwhile, or cannot be read: opening it tells more
         return ()
+
+
+def was_only_read(store: Path) -> bool:
+    """Whether a store has no file that is not in its record: the engine makes some whenever it is opened for writing.
+
+    False where there is no record, or no store.
+    """
+    known = recorded(store)
+    try:
+        return bool(known) and all(
+            entry.name in known for entry in store.iterdir() if _is_essential(entry.name)
+        )
+    except OSError:
+        return False
 
 
 def _is_essential(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an index needs of a table: the texts and values of its cells, written and read part by part.
+"""The content of a table that indexes are built from: texts and values of its cells, saved in parts.
 
 Conversion writes contents while it goes through the rows; the decoder gives the same from the graph.
 """
@@ -76,11 +76,11 @@ class ColumnSource(Protocol):
     filled: npt.NDArray[np.int64]
 
     def column(self, index: int) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
-        """For each row the number of its cell among the different ones, -1 for a blank one, and these."""
+        """The cells of a column: for each row the number of its content (-1 for a blank cell), and the contents."""
         ...
 
     def first_cells(self) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
-        """The first cell of each row, as `column` gives them."""
+        """The first cell of each row, in the form of `column`."""
         ...
 
     def first_rows(self, count: int) -> Iterator[tuple[int, int, CellContent]]:

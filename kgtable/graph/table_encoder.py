@@ -1,4 +1,4 @@
-"""The shape of a table in the graph: the one place that says which statements a table becomes.
+"""Encoding of tables: the one place that decides which statements a table becomes.
 
 The thesis's shape (section 4.4, Figure 8) with rows as nodes of their own; the differences are
 listed in ``docs/differences.md``. Statements come as blocks: a subject and its pairs of predicate
@@ -122,7 +122,7 @@ _MOST_REMEMBERED = 20_000
 
 
 class TableShape:
-    """One annotated table as blocks of statements; `cells` counts what it found on the way."""
+    """One annotated table as blocks of statements; `cells` counts what was found."""
 
     def __init__(self, annotated: AnnotatedTable, names: Namespaces) -> None:
         self._annotated = annotated

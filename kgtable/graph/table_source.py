@@ -37,7 +37,7 @@ from kgtable.graph.table_decoder import (
 )
 from kgtable.graph.terms import KGT, XSD, CellAddress, Namespaces
 from kgtable.ontology.annotate import AnnotatedTable, annotate, styled
-from kgtable.ontology.mapping import DATATYPES
+from kgtable.ontology.mapping_rows import DATATYPES
 from kgtable.resources import read_shipped
 from kgtable.tables.column_profile import CellKind, ColumnStyle, type_cell
 from kgtable.tables.model import Position, Table
@@ -155,11 +155,11 @@ class TableReader:
         return found
 
     def read(self, id: str) -> Table:
-        """The whole table; it is not kept."""
+        """The whole table, read anew."""
         return read_table(self._store, id, self.names)
 
     def content(self, id: str) -> TableContent:
-        """The texts and values of all its cells; they are not kept."""
+        """The texts and values of all its cells, read anew."""
         return self._statements(id).content()
 
     def annotated(self, id: str) -> AnnotatedTable:
@@ -212,7 +212,7 @@ class TableReader:
             return {row: known for row, known in found if known is not None}
 
     def fetch(self, wanted: Mapping[str, Collection[int]]) -> None:
-        """Reads the frames of these tables and these rows of them, as far as they are not known, at once."""
+        """Read the frames of these tables and the given rows in one batch, except those that are known."""
         with self._lock:
             missing = [id for id in wanted if id not in self._tables and id not in self._frames]
             for id, frame in self._read_frames(missing).items():

@@ -67,7 +67,7 @@ class Tally:
 
 
 def counted(batches: Iterable[Sequence[Block]], tally: Tally) -> Iterator[Sequence[Block]]:
-    """The blocks as they are, their predicates and classes counted on the way; forms count themselves."""
+    """Pass the blocks through, counting their predicates and classes; `FilledBlock` forms count themselves."""
     predicates: Counter[Term] = Counter()
     classes: Counter[Term] = Counter()
     met: list[Term] = []

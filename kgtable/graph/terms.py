@@ -259,7 +259,7 @@ class Namespaces:
         return f"{self.table_iri(table)}/cell/{row}/{column}"
 
     def entity_iri(self, slug: str) -> str:
-        """What a label names, shared by all tables that use the label; `slug` is a local name."""
+        """The entity that a label names, shared by all tables with the label; `slug` is a local name."""
         return f"{self.data}{slug}"
 
     def predicate_iri(self, name: str) -> str:
@@ -294,7 +294,7 @@ Pair: TypeAlias = tuple[Term, Term]
 
 
 class BlockForm:
-    """The statements that many subjects share but for some objects: these are given by their slot, 0, 1, ….
+    """A template of statements that many subjects share, with numbered slots (0, 1, …) for the objects that differ.
 
     `uses` counts how often it was filled; `about` says what those who made it want to know of it later.
     """
@@ -308,7 +308,7 @@ class BlockForm:
 
 
 class FilledBlock(Sequence[Pair]):
-    """A form with the objects for its slots: pairs like any others, but a writer may be faster with them."""
+    """A `BlockForm` with the objects for its slots: a sequence of pairs, which writers can write faster."""
 
     __slots__ = ("form", "terms")
 

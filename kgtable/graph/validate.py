@@ -33,6 +33,7 @@ from kgtable.graph.shacl import (
     load_shapes,
 )
 from kgtable.graph.terms import DCTERMS, FIXED_PREFIXES, KGT, QUDT, UNIT, decode
+from kgtable.ontology.naming import prefixed
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.units import units
 
@@ -75,7 +76,7 @@ class Violation:
         if self.row is not None and self.column is not None:
             place += f" ({spreadsheet_reference(self.row, self.column)})"
         found = f" Found: {', '.join(self.values)}." if self.values else ""
-        at = f" ({_short(self.property)})" if self.property else ""
+        at = f" ({prefixed(self.property, FIXED_PREFIXES)})" if self.property else ""
         return f"{place}: {self.message}{at}{found}"
 
 
@@ -153,13 +154,6 @@ def _text(store: Store, graph: GraphName, table: NamedNode, property_: str) -> s
 
 def _counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def _short(iri: str) -> str:
-    for prefix, namespace in FIXED_PREFIXES.items():
-        if iri.startswith(namespace):
-            return f"{prefix}:{iri.removeprefix(namespace)}"
-    return iri
 
 
 @contextmanager

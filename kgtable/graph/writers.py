@@ -287,7 +287,7 @@ _SUFFIXES = {
 }
 
 
-class Writer(Protocol):
+class RdfWriter(Protocol):
     """Text pieces of a document: its start, its graphs with `between` between them, its end."""
 
     between: str
@@ -360,7 +360,7 @@ class LineWriter:
         yield "".join(piece)
 
 
-def writer_for(format: Format, names: Namespaces) -> Writer:
+def writer_for(format: Format, names: Namespaces) -> RdfWriter:
     """A writer of the format that abbreviates by the dataset's prefixes."""
     match format:
         case Format.TURTLE:

@@ -1,4 +1,4 @@
-"""The tables of a graph as flat arrays: what stands where, and which texts and terms stand in it.
+"""The corpus of an index: the tables of a graph as flat arrays of places, texts and terms.
 
 Tables, rows, columns, cells, texts and terms are numbered from 0. The rows of a table lie together,
 and so do its columns, its cells, and the cells of a row. Texts are the distinct folded texts of cells,
@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.table_content import CellContent, FoundCell
-from kgtable.index.postings import Flags, Floats, Integers, Postings, mapped, ranges
+from kgtable.index.postings import BoolArray, FloatArray, IntArray, Postings, mapped, ranges
 from kgtable.index.substring import Strings
+from kgtable.storage import index_errors
 
 NONE = -1
 """Stands for no text, no group, no vector."""
@@ -30,29 +31,29 @@ PRINTED_CELLS, PRINTED_ROWS = "printed_cells", "printed_rows"
 
 @dataclass(frozen=True)
 class Places:
-    """Where things stand. A ``*_start`` array has one entry more than there are tables or rows.
+    """The positions of tables, rows, columns and cells in the corpus.
 
-    Tables with the same `table_kin` stand under the same title and headings: parts of one table, or
-    tables beside each other.
+    A ``*_start`` array has one entry more than there are tables or rows. Tables with the same `table_kin` stand
+    under the same title and headings: parts of one table, or tables beside each other.
     """
 
-    table_kin: Integers
-    table_row_start: Integers
-    table_column_start: Integers
-    row_cell_start: Integers
-    row_number: Integers
-    row_table: Integers
-    row_is_header: Flags
-    row_label: Integers
-    row_group_label: Integers
-    column_number: Integers
-    column_table: Integers
-    column_name: Integers
-    column_predicate: Integers
-    column_is_numeric: Flags
-    cell_row: Integers
-    cell_column: Integers
-    cell_text: Integers
+    table_kin: IntArray
+    table_row_start: IntArray
+    table_column_start: IntArray
+    row_cell_start: IntArray
+    row_number: IntArray
+    row_table: IntArray
+    row_is_header: BoolArray
+    row_label: IntArray
+    row_group_label: IntArray
+    column_number: IntArray
+    column_table: IntArray
+    column_name: IntArray
+    column_predicate: IntArray
+    column_is_numeric: BoolArray
+    cell_row: IntArray
+    cell_column: IntArray
+    cell_text: IntArray
 
     @property
     def tables(self) -> int:
@@ -60,7 +61,7 @@ class Places:
         return len(self.table_row_start) - 1
 
     @property
-    def table_cell_start(self) -> Integers:
+    def table_cell_start(self) -> IntArray:
         """Where each table's cells begin, and after the last one, where they all end."""
         return np.asarray(self.row_cell_start[self.table_row_start])
 
@@ -75,16 +76,16 @@ class Statistics:
     `text_size` counts the distinct terms of a text, `text_is_dated` tells whether it names a year.
     """
 
-    term_weight: Floats
-    bm25: Floats
-    in_table: Flags
-    text_size: Integers
-    text_is_dated: Flags
+    term_weight: FloatArray
+    bm25: FloatArray
+    in_table: BoolArray
+    text_size: IntArray
+    text_is_dated: BoolArray
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Everything of an index but the vectors and the grams of its texts.
+    """The contents of an index, without vectors and letter grams.
 
     Postings: `term_texts`, `term_tables` by term; by text, `text_cells` (texts and lexical forms of
     body cells), `text_labels` and `text_groups` (body rows with this label or under this heading),
@@ -114,11 +115,10 @@ class Corpus:
                 np.save(folder / f"{item.name}.npy", getattr(part, item.name), allow_pickle=False)
         for name in _POSTINGS:
             postings: Postings = getattr(self, name)
-            np.save(folder / f"{name}.starts.npy", postings.starts, allow_pickle=False)
-            np.save(folder / f"{name}.items.npy", postings.items, allow_pickle=False)
+            postings.save(folder, name)
 
-    def found(self, cells: Integers) -> Iterator[FoundCell]:
-        """What the graph said of these cells when the index was made."""
+    def found(self, cells: IntArray) -> Iterator[FoundCell]:
+        """The content of these cells in the graph at the time the index was made."""
         rows: dict[int, tuple[str | None, str | None]] = {}
         try:
             for cell, row in zip(cells.tolist(), self.places.cell_row[cells].tolist(), strict=True):
@@ -139,7 +139,7 @@ class Corpus:
 
         Raises `VocabularyIndexError` where files are missing or damaged.
         """
-        try:
+        with index_errors(f"The index in {folder} is missing or damaged"):
             return cls(
                 table_ids=tuple(json.loads((folder / "tables.json").read_text(encoding="utf-8"))),
                 places=Places(**{item.name: mapped(folder / f"{item.name}.npy") for item in fields(Places)}),
@@ -151,22 +151,13 @@ class Corpus:
                 predicates=Strings.open(folder / "predicates"),
                 printed_cells=Strings.open(folder / PRINTED_CELLS),
                 printed_rows=Strings.open(folder / PRINTED_ROWS),
-                **{
-                    name: Postings(
-                        mapped(folder / f"{name}.starts.npy"), mapped(folder / f"{name}.items.npy")
-                    )
-                    for name in _POSTINGS
-                },
+                **{name: Postings.open(folder, name) for name in _POSTINGS},
             )
-        except (OSError, ValueError, TypeError) as error:
-            raise VocabularyIndexError(
-                f"The index in {folder} is missing or damaged: {error}.", hint="Build the graph again."
-            ) from error
 
 
 @dataclass(frozen=True)
 class CorpusParts:
-    """What a corpus was made from, beside what it holds: with it the next corpus takes over the tables that stay.
+    """The intermediate data of a corpus, from which an update takes over the tables that did not change.
 
     `text_terms` are the terms of each text, `named_terms` those of each table's title and headings,
     `around_terms` those of the texts around it, in reading order; `lexical_text` and `lexical_cell` the lexical
@@ -177,9 +168,9 @@ class CorpusParts:
     text_terms: Postings
     named_terms: Postings
     around_terms: Postings
-    lexical_text: Integers
-    lexical_cell: Integers
-    term_times: Integers
+    lexical_text: IntArray
+    lexical_cell: IntArray
+    term_times: IntArray
     titles: Strings
     heads: Strings
     table_texts: Strings
@@ -188,8 +179,7 @@ class CorpusParts:
         """Write the arrays into an existing folder. The strings are written before."""
         for name in _LISTS:
             lists: Postings = getattr(self, name)
-            np.save(folder / f"{name}.starts.npy", lists.starts, allow_pickle=False)
-            np.save(folder / f"{name}.items.npy", lists.items, allow_pickle=False)
+            lists.save(folder, name)
         for name in _PART_ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name), allow_pickle=False)
 
@@ -199,18 +189,11 @@ class CorpusParts:
 
         Raises `VocabularyIndexError` where files are missing or damaged.
         """
-        try:
-            text_terms, named, around = (
-                Postings(mapped(folder / f"{name}.starts.npy"), mapped(folder / f"{name}.items.npy"))
-                for name in _LISTS
-            )
+        with index_errors(f"The index in {folder} is missing or damaged"):
+            text_terms, named, around = (Postings.open(folder, name) for name in _LISTS)
             text, cell, times = (mapped(folder / f"{name}.npy") for name in _PART_ARRAYS)
             titles, heads, table_texts = (Strings.open(folder / name) for name in PART_STRINGS)
             return cls(text_terms, named, around, text, cell, times, titles, heads, table_texts)
-        except (OSError, ValueError, TypeError) as error:
-            raise VocabularyIndexError(
-                f"The index in {folder} is missing or damaged: {error}.", hint="Build the graph again."
-            ) from error
 
 
 _LISTS = ("text_terms", "named_terms", "around_terms")
@@ -231,10 +214,10 @@ class TermCounts(NamedTuple):
     """How often each term stands in each table that has it, by term and table in rising order; `inside` tells
     whether it stands in more than the texts around the table."""
 
-    term: Integers
-    table: Integers
-    times: Integers
-    inside: Flags
+    term: IntArray
+    table: IntArray
+    times: IntArray
+    inside: BoolArray
 
 
 def count_terms(places: Places, text_terms: Postings, named: Postings, around: Postings) -> TermCounts:
@@ -243,15 +226,15 @@ def count_terms(places: Places, text_terms: Postings, named: Postings, around: P
     A table's document is its title and headings (`named`), the texts around it, its header, and
     "column name: value" for each body cell, as tables are best written for BM25 (thesis, section 5.1).
     """
-    keys: list[Integers] = []
-    counts: list[Integers] = []
+    keys: list[IntArray] = []
+    counts: list[IntArray] = []
 
-    def count(table: Integers, term: Integers, times: Integers) -> None:
+    def count(table: IntArray, term: IntArray, times: IntArray) -> None:
         found, inverse = np.unique(term.astype(np.int64) * places.tables + table, return_inverse=True)
         keys.append(found)
         counts.append(np.bincount(inverse, weights=times, minlength=len(found)))
 
-    def count_texts(table: Integers, text: Integers, times: Integers) -> None:
+    def count_texts(table: IntArray, text: IntArray, times: IntArray) -> None:
         starts, ends = text_terms.starts[text], text_terms.starts[text + 1]
         lengths = ends - starts
         count(np.repeat(table, lengths), text_terms.items[ranges(starts, ends)], np.repeat(times, lengths))
@@ -275,7 +258,7 @@ def count_terms(places: Places, text_terms: Postings, named: Postings, around: P
     return TermCounts(term, table, times.astype(np.int32), np.isin(found, inside))
 
 
-def okapi(counts: TermCounts, tables: int, terms: int) -> tuple[Floats, Postings, Floats]:
+def okapi(counts: TermCounts, tables: int, terms: int) -> tuple[FloatArray, Postings, FloatArray]:
     """The weight of each term in each table that has it.
 
     Gives the weights beside the postings from terms to tables, and each term's inverse document frequency.
@@ -292,7 +275,7 @@ def okapi(counts: TermCounts, tables: int, terms: int) -> tuple[Floats, Postings
 
 
 class TableColumns:
-    """The body of one table, of which only rows with cells are known.
+    """The body of one table column by column; rows without cells are unknown.
 
     Attributes:
         rows: the grid rows.
@@ -312,7 +295,7 @@ class TableColumns:
         self._cells = slice(*places.row_cell_start[[first, last]].tolist())
 
     def column(self, index: int) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
-        """For each row the number of its cell among the different ones, -1 for a blank one, and these.
+        """The cells of a column: for each row the number of its content (-1 for a blank cell), and the contents.
 
         Raises `VocabularyIndexError` where the index is damaged.
         """
@@ -322,7 +305,7 @@ class TableColumns:
         return self._different(at[row >= 0], row[row >= 0])
 
     def first_cells(self) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
-        """The first cell of each row, as `column` gives them."""
+        """The first cell of each row, in the form of `column`."""
         start = self._corpus.places.row_cell_start
         rows = self._first_row + np.flatnonzero(self._place >= 0)
         return self._different(start[rows].astype(np.int64), np.arange(len(rows)))

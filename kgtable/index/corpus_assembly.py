@@ -1,4 +1,4 @@
-"""Assembly of a corpus: tables are added one after the other, the arrays are made at the end."""
+"""Assembly of a corpus: tables are added one by one, then the arrays are made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kgtable.index.corpus import (
     okapi,
 )
 from kgtable.index.inferred.column_profiles import TableHead
-from kgtable.index.postings import Flags, Integers, Postings
+from kgtable.index.postings import BoolArray, IntArray, Postings
 from kgtable.index.substring import Strings, StringsWriter, encoded, folded
 from kgtable.ontology.inferred_names import InferredNames, is_missing_header, is_missing_title, telling_words
 from kgtable.text.words import terms
@@ -43,7 +43,7 @@ MOST_KIN = 50
 
 
 class NumberedLists:
-    """Lists of strings, kept as numbers: equal strings of lists that share `numbers` are one."""
+    """Lists of strings, stored as numbers; lists with the same `numbers` share equal strings."""
 
     def __init__(self, numbers: dict[str, int]) -> None:
         self._numbers = numbers
@@ -56,7 +56,7 @@ class NumberedLists:
         self._items.extend([numbers.setdefault(text, len(numbers)) for text in strings])
         self._starts.append(len(self._items))
 
-    def renumbered(self, place: Integers) -> Postings:
+    def renumbered(self, place: IntArray) -> Postings:
         """The lists, with the numbers that `place` gives the old ones."""
         return Postings(_array(self._starts), place[_array(self._items)])
 
@@ -179,7 +179,7 @@ class CorpusAssembly:
         lists = text_terms, named, around
         save_corpus(folder, self._ids, places, lists, (place[lexical[:, 0]], lexical[:, 1]), dated, counts)
 
-    def _places(self, place: Integers, predicate_place: Integers) -> Places:
+    def _places(self, place: IntArray, predicate_place: IntArray) -> Places:
         rows = _array(self._rows).reshape(-1, _ROW_FIELDS)
         columns = _array(self._columns).reshape(-1, _COLUMN_FIELDS)
         cells = _array(self._cells).reshape(-1, _CELL_FIELDS)
@@ -209,12 +209,12 @@ class CorpusAssembly:
 _ROW_FIELDS, _COLUMN_FIELDS, _CELL_FIELDS = 5, 5, 3
 
 
-def _array(numbers: array[int]) -> Integers:
+def _array(numbers: array[int]) -> IntArray:
     """The numbers of an array as NumPy's, without a copy."""
     return np.frombuffer(numbers, dtype=f"i{numbers.itemsize}")
 
 
-def kin_of(titles: Sequence[str]) -> Integers:
+def kin_of(titles: Sequence[str]) -> IntArray:
     """A number for each table; tables of one title, if they are not too many, have the same."""
     sharing = Counter(titles)
     numbers: dict[str | int, int] = {}
@@ -227,8 +227,8 @@ def save_corpus(
     ids: Sequence[str],
     places: Places,
     lists: tuple[Postings, Postings, Postings],
-    lexical: tuple[Integers, Integers],
-    dated: Flags,
+    lexical: tuple[IntArray, IntArray],
+    dated: BoolArray,
     counts: TermCounts,
 ) -> None:
     """Write a corpus and its parts into a folder where its strings are.
@@ -294,7 +294,7 @@ _PIECE = re.compile(r"[^\W\d_]{1,6}|\d{1,2}|[^\w\s]|_")
 
 
 class TableText:
-    """What a table's vector stands for: title, headings, column names and as many first rows as fit."""
+    """The text that a table's vector is made from: title, headings, column names and as many first rows as fit."""
 
     def __init__(self, content: TableContent) -> None:
         named = ". ".join(filter(None, (content.title, *content.heading, content.caption)))
@@ -321,7 +321,7 @@ class TableText:
         return text[: pieces[-1].end()] if pieces else text
 
 
-def _write_sorted(numbers: dict[str, int], path: Path) -> Integers:
+def _write_sorted(numbers: dict[str, int], path: Path) -> IntArray:
     """Write the strings in the order of `Strings`; gives for each old number the new one, `NONE` for `NONE`.
 
     The dictionary is emptied on the way: of a large graph it is the largest thing in memory.
@@ -338,7 +338,7 @@ def _write_sorted(numbers: dict[str, int], path: Path) -> Integers:
     return place
 
 
-def _by_text(texts: Integers, size: int) -> Postings:
+def _by_text(texts: IntArray, size: int) -> Postings:
     known = np.flatnonzero(texts != NONE)
     return Postings.build(texts[known], known, size)
 

@@ -1,4 +1,4 @@
-"""Update of a corpus: tables that are as they were are taken over from an earlier corpus, others from a new one.
+"""Update of a corpus: unchanged tables are taken over from the earlier corpus, others from a new one.
 
 The earlier corpus is that of the generation before. The result is what `kgtable.index.corpus_assembly.assemble` makes
 of all the tables, byte by byte. The work in Python grows with the new tables; the arrays of the others are copied,
@@ -40,7 +40,7 @@ from kgtable.index.corpus_assembly import assemble, kin_of, save_corpus
 from kgtable.index.inferred.column_profiles import TableHead, TableProfiles, profiles_of
 from kgtable.index.inferred.nearby_tables import NearbyTables, heads_of
 from kgtable.index.inferred.relations import TableRelations, short_of_joins
-from kgtable.index.postings import Flags, Integers, Postings, ranges
+from kgtable.index.postings import BoolArray, IntArray, Postings, ranges
 from kgtable.index.substring import Added, Strings, StringsWriter, update_grams, write_grams
 from kgtable.ontology.inferred_names import (
     USED_FROM,
@@ -49,8 +49,7 @@ from kgtable.ontology.inferred_names import (
     is_missing_header,
     is_missing_title,
 )
-from kgtable.resources import PACKAGE
-from kgtable.version import __version__
+from kgtable.resources import PACKAGE, __version__
 
 
 @dataclass(frozen=True)
@@ -75,14 +74,14 @@ class UnitedStrings:
     which only the second source has would have had among all strings of the first.
     """
 
-    places: tuple[Integers, Integers]
-    source: Integers
-    at: Integers
-    only_new: Integers
-    before: Integers
+    places: tuple[IntArray, IntArray]
+    source: IntArray
+    at: IntArray
+    only_new: IntArray
+    before: IntArray
 
 
-def unite(strings: tuple[Strings, Strings], used: tuple[Flags, Flags], path: Path) -> UnitedStrings:
+def unite(strings: tuple[Strings, Strings], used: tuple[BoolArray, BoolArray], path: Path) -> UnitedStrings:
     """Write the used strings of two sources, each in the order of `Strings`, as those of one."""
     old, new = strings
     old_used = used[0].copy()
@@ -96,7 +95,7 @@ def unite(strings: tuple[Strings, Strings], used: tuple[Flags, Flags], path: Pat
         known[number] = low < len(old) and old.piece(low) == piece
     old_used[before[known]] = True
     only_new, before_new = found_new[~known], before[~known]
-    rank: Integers = np.cumsum(old_used) - old_used
+    rank: IntArray = np.cumsum(old_used) - old_used
     place_old = np.full(len(old) + 1, NONE, dtype=np.int32)
     kept = np.flatnonzero(old_used)
     place_old[kept] = rank[kept] + np.searchsorted(before_new, kept, "right")
@@ -117,7 +116,7 @@ def unite(strings: tuple[Strings, Strings], used: tuple[Flags, Flags], path: Pat
     return UnitedStrings((place_old, place_new), source, at, only_new, before_new)
 
 
-def _runs(source: Integers, at: Integers) -> list[tuple[int, int]]:
+def _runs(source: IntArray, at: IntArray) -> list[tuple[int, int]]:
     """From where to where elements are neighbours in one source."""
     if not len(at):
         return []
@@ -206,20 +205,20 @@ class CorpusUpdate:
         save_corpus(folder, self._ids, places, lists, lexical, dated, self._counts(terms.places))
         return texts
 
-    def _slices(self, name: str, of: int) -> list[Integers]:
+    def _slices(self, name: str, of: int) -> list[IntArray]:
         """What an array of places holds of the tables that come from a source."""
         kind = name.partition("_")[0]
         array = getattr(self._sources[of].corpus.places, name)
         return [array[getattr(run, f"{kind}s")] for run in self._table_runs if run.source == of]
 
     @staticmethod
-    def _used(of: int, size: int, numbers: Iterable[Integers]) -> Flags:
+    def _used(of: int, size: int, numbers: Iterable[IntArray]) -> BoolArray:
         found = np.zeros(size + 1, dtype=np.bool_)
         for some in numbers:
             found[some] = True
         return found[:-1]
 
-    def _used_texts(self, of: int) -> Flags:
+    def _used_texts(self, of: int) -> BoolArray:
         names = ("cell_text", "row_label", "row_group_label", "column_name")
         numbers = [part for name in names for part in self._slices(name, of)]
         parts = self._sources[of].parts
@@ -232,7 +231,7 @@ class CorpusUpdate:
         cells = self._sources[run.source].parts.lexical_cell
         return slice(*np.searchsorted(cells, (run.cells.start, run.cells.stop)).tolist())
 
-    def _used_terms(self, of: int, texts: UnitedStrings) -> Flags:
+    def _used_terms(self, of: int, texts: UnitedStrings) -> BoolArray:
         parts = self._sources[of].parts
         own_texts, own_tables = np.flatnonzero(texts.places[of][:-1] != NONE), self._at[self._source == of]
         numbers = (
@@ -257,11 +256,11 @@ class CorpusUpdate:
             writer.close()
 
     def _places(
-        self, texts: tuple[Integers, Integers], predicates: tuple[Integers, Integers], kin: Integers
+        self, texts: tuple[IntArray, IntArray], predicates: tuple[IntArray, IntArray], kin: IntArray
     ) -> Places:
         def gathered(
-            name: str, change: Callable[[_Run, Integers], Integers] = lambda run, part: part
-        ) -> Integers:
+            name: str, change: Callable[[_Run, IntArray], IntArray] = lambda run, part: part
+        ) -> IntArray:
             kind = name.partition("_")[0]
             parts = [
                 change(run, getattr(self._sources[run.source].corpus.places, name)[getattr(run, f"{kind}s")])
@@ -270,7 +269,7 @@ class CorpusUpdate:
             dtype = getattr(self._sources[0].corpus.places, name).dtype
             return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype, copy=False)
 
-        def starts(name: str, outer: str, inner: str) -> Integers:
+        def starts(name: str, outer: str, inner: str) -> IntArray:
             found = [np.zeros(1, dtype=np.int64)]
             for run in self._table_runs:
                 array = getattr(self._sources[run.source].corpus.places, name)
@@ -279,7 +278,7 @@ class CorpusUpdate:
                 found.append(array[own.start + 1 : own.stop + 1] + moved)
             return np.concatenate(found)
 
-        def text(run: _Run, part: Integers) -> Integers:
+        def text(run: _Run, part: IntArray) -> IntArray:
             return texts[run.source][part]
 
         return Places(
@@ -307,7 +306,7 @@ class CorpusUpdate:
         )
 
     def _joined(
-        self, name: str, source: Integers, at: Integers, terms: tuple[Integers, Integers]
+        self, name: str, source: IntArray, at: IntArray, terms: tuple[IntArray, IntArray]
     ) -> Postings:
         """Lists of terms of texts or tables: of each the one that it has in its source."""
         lists: list[Postings] = [getattr(found.parts, name) for found in self._sources]
@@ -322,16 +321,16 @@ class CorpusUpdate:
             items[ranges(starts[numbers], starts[numbers + 1])] = terms[of][lists[of].of(at[numbers])]
         return Postings(starts, items)
 
-    def _lexical(self, texts: tuple[Integers, Integers]) -> tuple[Integers, Integers]:
-        text: list[Integers] = [np.zeros(0, dtype=np.int32)]
-        cell: list[Integers] = [np.zeros(0, dtype=np.int32)]
+    def _lexical(self, texts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
+        text: list[IntArray] = [np.zeros(0, dtype=np.int32)]
+        cell: list[IntArray] = [np.zeros(0, dtype=np.int32)]
         for run in self._table_runs:
             parts, own = self._sources[run.source].parts, self._lexical_slice(run)
             text.append(texts[run.source][parts.lexical_text[own]])
             cell.append(parts.lexical_cell[own] + (run.first_cell - run.cells.start))
         return np.concatenate(text), np.concatenate(cell).astype(np.int32, copy=False)
 
-    def _counts(self, terms: tuple[Integers, Integers]) -> TermCounts:
+    def _counts(self, terms: tuple[IntArray, IntArray]) -> TermCounts:
         found = []
         for of, source in enumerate(self._sources):
             own = np.flatnonzero(self._source == of)
@@ -378,7 +377,7 @@ def index_version() -> str:
 
 @dataclass(frozen=True)
 class EarlierCorpus:
-    """A corpus of an index folder, the names that it was made with, and the ids of the tables that are as they were."""
+    """The corpus of an earlier index, with the names it was made with and the ids of the unchanged tables."""
 
     folder: Path
     saved: SavedCorpus
@@ -409,7 +408,7 @@ class EarlierCorpus:
         return cls(previous, saved, names, unchanged.intersection(saved.corpus.table_ids), drift)
 
     def drift_to(self, ids: Collection[str], unchanged: Collection[str]) -> int:
-        """The tables that will have changed with a graph of these ids, of which some are as they were."""
+        """The number of tables that changed since relations were last looked for in all tables, this build included."""
         return self.drift + len(ids) + len(self.saved.corpus.table_ids) - 2 * len(unchanged)
 
     def tables_called_as_in(self, names: InferredNames) -> set[str]:
@@ -457,7 +456,7 @@ class GenerationCorpus:
         """
         self._generation, self._ids = generation, ids
         given = InferredNames.open(generation.path)
-        self.nearby: Integers | None = None
+        self.nearby: IntArray | None = None
         self.kept: set[str] = set()
         self.drift = 0
         with TemporaryDirectory(dir=folder, prefix="unnamed.") as temporary:

@@ -18,7 +18,6 @@ from kgtable.building.catalogue import Catalogue
 from kgtable.building.contents import contents_state, mark_contents
 from kgtable.building.generations import Generation, GraphDirectory
 from kgtable.building.load import Exchange, exchange_description, replace_description
-from kgtable.checksums import PARTS, checksum, differing
 from kgtable.errors import GraphError, KgtableError, VocabularyIndexError
 from kgtable.graph.document_statements import read_document
 from kgtable.graph.store import CHECKED_AT_ONCE, EmbeddedStore, TripleStore, store_state
@@ -51,11 +50,11 @@ from kgtable.index.passage_index import (
     piece_texts,
     write_passages,
 )
-from kgtable.index.postings import Integers
+from kgtable.index.postings import IntArray
 from kgtable.index.substring import LexicalIndex, folded, write_grams
 from kgtable.ontology.column_stats import Proposals, Summary, clean_text, propose
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
-from kgtable.storage import link_tree, storage_errors, whole_file
+from kgtable.storage import PARTS, checksum, differing, link_tree, storage_errors, whole_file
 
 if TYPE_CHECKING:
     from kgtable.index.vectors import VectorCache, Vectors
@@ -276,14 +275,14 @@ def _write_about(
 
 
 def keep_index(current: Generation, copy: Generation) -> None:
-    """Take the index of a generation over to a copy of it; its files are shared by hard links."""
+    """Copy the index of a generation into a copy of that generation, by hard links."""
     read_about(current.index_path)
     with storage_errors(copy.path):
         link_tree(current.index_path, copy.index_path)
 
 
 def mark_index(generation: Generation) -> None:
-    """Say that the index holds for the store as it is now, see `kgtable.building.contents.mark_contents`."""
+    """Record that the index matches the current state of the store, see `kgtable.building.contents.mark_contents`."""
     folder = generation.index_path
     about = {**read_about(folder), "store": contents_state(generation)}
     with whole_file(folder / "index.json") as file:
@@ -295,7 +294,7 @@ VECTOR_FILES = "vectors."
 
 
 def damaged_files(folder: Path, concerns: Callable[[str], bool] = bool) -> list[str]:
-    """The files of an index, or those that `concerns` picks by name, that are not as they were written.
+    """The files of an index, or those selected by `concerns`, that differ from their checksum.
 
     Raises as `read_about` does.
     """
@@ -420,7 +419,7 @@ def write_vectors(
         worded = [
             (number, text) for number, text in texts if kind == "predicates" or not _NUMERAL.fullmatch(text)
         ]
-        numbers: Integers = np.array([number for number, _ in worded], dtype=np.int64)
+        numbers: IntArray = np.array([number for number, _ in worded], dtype=np.int64)
         vectors.write_vocabulary(cache, kind, [text for _, text in worded], numbers, folder)
 
 
@@ -474,7 +473,7 @@ class RememberingEmbedder:
 
 
 class BuildEmbedding:
-    """The embedding of one build, loaded when the build first needs it: one with nothing to do never does.
+    """The embedding model of one build, loaded at its first use, so that a build with nothing to do is fast.
 
     It remembers what it embedded, and knows the column names of the graph as it was.
     """
@@ -525,7 +524,7 @@ class GraphIndex:
         self._load = load
 
     def describes(self, store: TripleStore) -> bool:
-        """Whether nothing was written to the store since the index was made: what it says of cells holds."""
+        """Whether the index still matches the store: nothing was written to it since the index was made."""
         return isinstance(store, EmbeddedStore) and self.about.get("store") == store_state(store.path)
 
     @property

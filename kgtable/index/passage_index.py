@@ -1,4 +1,4 @@
-"""The passages of a graph's documents, ready to be ranked: words with Okapi weights, vectors of short pieces.
+"""Index of the passages of a graph's documents: words with Okapi weights, and vectors of short pieces.
 
 A passage of 1,000 tokens says too many things for one vector, so each piece of about a hundred tokens has its own,
 under the headings it stands in; a passage is as near to a question as its nearest piece.
@@ -19,7 +19,7 @@ import numpy as np
 from kgtable.errors import VocabularyIndexError
 from kgtable.graph.document_statements import StoredDocument
 from kgtable.index.embedding import Matrix
-from kgtable.index.postings import Floats, Integers
+from kgtable.index.postings import FloatArray, IntArray
 from kgtable.text.passages import count_tokens, sentence_spans
 from kgtable.text.words import terms, terms_asked
 
@@ -121,7 +121,7 @@ def _pieces(document: StoredDocument, paragraph: int, passage: int, within: str)
 
 
 def piece_texts(passages: Sequence[IndexedPassage], pieces: Sequence[Piece]) -> list[str]:
-    """What the vectors of pieces stand for: the last words of the headings above, then the piece."""
+    """The texts that the vectors of pieces are made from: the last words of the headings above, then the piece."""
     return [f"{passages[piece.passage].title[-80:]}. {piece.text}".lstrip(". ") for piece in pieces]
 
 
@@ -180,14 +180,14 @@ class PassageIndex:
         parts = [f"{self.passages[piece.passage].title} {piece.text}" for piece in self.pieces]
         return Okapi(whole), Okapi(parts)
 
-    def piece_scores(self, question: str, vector: Matrix | None) -> tuple[Floats, Floats]:
+    def piece_scores(self, question: str, vector: Matrix | None) -> tuple[FloatArray, FloatArray]:
         """Okapi score and cosine of every piece; the cosines are 0 without vectors."""
         words = self._words[1].scores(question)
         if vector is None or self.vectors is None or not len(self.pieces):
             return words, np.zeros(len(self.pieces), dtype=np.float32)
         return words, np.asarray(self.vectors @ vector.reshape(-1), dtype=np.float32)
 
-    def passage_scores(self, question: str) -> Floats:
+    def passage_scores(self, question: str) -> FloatArray:
         """The Okapi score of every passage as a whole."""
         return self._words[0].scores(question)
 
@@ -195,7 +195,7 @@ class PassageIndex:
         """How many passages have a term."""
         return self._words[0].having(term)
 
-    def best_of_pieces(self, scores: Floats) -> Floats:
+    def best_of_pieces(self, scores: FloatArray) -> FloatArray:
         """For each passage the best score of its pieces."""
         best = np.full(len(self.passages), -np.inf, dtype=np.float32)
         np.maximum.at(best, self.passage_of, scores)
@@ -222,7 +222,7 @@ class Okapi:
         self.size = len(texts)
         array = np.array(sorted(found), dtype=np.int64).reshape(-1, 3)
         self._starts = np.searchsorted(array[:, 0], np.arange(len(self._numbers) + 1))
-        self._texts: Integers = array[:, 1]
+        self._texts: IntArray = array[:, 1]
         lengths = np.array([counted.total() for counted in counts], dtype=np.float64)
         average = max(float(lengths.mean()), 1.0) if len(lengths) else 1.0
         often = array[:, 2].astype(np.float64)
@@ -236,7 +236,7 @@ class Okapi:
         number = self._numbers.get(term)
         return 0 if number is None else int(self._starts[number + 1] - self._starts[number])
 
-    def scores(self, question: str) -> Floats:
+    def scores(self, question: str) -> FloatArray:
         """The score of every text for the words of a question; words that only ask count a third."""
         scores = np.zeros(self.size, dtype=np.float32)
         for term, asks in dict(terms_asked(question)).items():

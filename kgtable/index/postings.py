@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Integers: TypeAlias = npt.NDArray[np.integer[Any]]
-Flags: TypeAlias = npt.NDArray[np.bool_]
-Floats: TypeAlias = npt.NDArray[np.float32]
+IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+FloatArray: TypeAlias = npt.NDArray[np.float32]
 
 
-def ranges(starts: Integers, ends: Integers) -> Integers:
+def ranges(starts: IntArray, ends: IntArray) -> IntArray:
     """All integers of the half-open ranges, one range after the other.
 
     >>> ranges(np.array([5, 0, 9]), np.array([7, 1, 9])).tolist()
@@ -28,7 +28,7 @@ def ranges(starts: Integers, ends: Integers) -> Integers:
     return np.asarray(np.arange(total) + np.repeat(starts - before, lengths), dtype=np.int64)
 
 
-def runs(values: Integers) -> tuple[Integers, Integers]:
+def runs(values: IntArray) -> tuple[IntArray, IntArray]:
     """The distinct values of a sorted array, and for each element the place of its value among them.
 
     >>> [part.tolist() for part in runs(np.array([3, 3, 7, 9, 9]))]
@@ -42,7 +42,7 @@ def runs(values: Integers) -> tuple[Integers, Integers]:
     return values[new], np.cumsum(new) - 1
 
 
-def distinct(values: Integers) -> Integers:
+def distinct(values: IntArray) -> IntArray:
     """The distinct values, rising.
 
     >>> distinct(np.array([9, 3, 7, 9])).tolist()
@@ -67,11 +67,11 @@ def mapped(path: Path) -> npt.NDArray[Any]:
 class Postings:
     """The items of key i are ``items[starts[i]:starts[i + 1]]``, in rising order."""
 
-    starts: Integers
-    items: Integers
+    starts: IntArray
+    items: IntArray
 
     @classmethod
-    def build(cls, keys: Integers, items: Integers, size: int) -> Postings:
+    def build(cls, keys: IntArray, items: IntArray, size: int) -> Postings:
         """Postings of the pairs (key, item), each once, for keys below `size`; none is negative."""
         span = int(items.max(initial=0)) + 1
         found, sorted_items = np.divmod(distinct(keys.astype(np.int64) * span + items), span)
@@ -79,10 +79,20 @@ class Postings:
         np.cumsum(np.bincount(found, minlength=size), out=starts[1:])
         return cls(starts, sorted_items.astype(np.int32))
 
-    def of_one(self, key: int) -> Integers:
+    def save(self, folder: Path, name: str) -> None:
+        """Write the two arrays, ``NAME.starts.npy`` and ``NAME.items.npy``, into an existing folder."""
+        np.save(folder / f"{name}.starts.npy", self.starts, allow_pickle=False)
+        np.save(folder / f"{name}.items.npy", self.items, allow_pickle=False)
+
+    @classmethod
+    def open(cls, folder: Path, name: str) -> Postings:
+        """What `save` wrote, memory-mapped. Raises `OSError`, `ValueError` for a damaged file."""
+        return cls(mapped(folder / f"{name}.starts.npy"), mapped(folder / f"{name}.items.npy"))
+
+    def of_one(self, key: int) -> IntArray:
         """The items of this key, rising; no copy."""
         return self.items[self.starts[key] : self.starts[key + 1]]
 
-    def of(self, keys: Integers) -> Integers:
+    def of(self, keys: IntArray) -> IntArray:
         """The items of all these keys, one key after the other; an item may come more than once."""
         return np.asarray(self.items[ranges(self.starts[keys], self.starts[np.asarray(keys) + 1])])

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgtable.errors import VocabularyIndexError
-from kgtable.index.postings import Integers, distinct, mapped, ranges
+from kgtable.index.postings import IntArray, distinct, mapped, ranges
 
 
 class Strings(Sequence[str]):
     """Strings by number. Those that `write` wrote are in the order of their UTF-8 bytes: `find` needs it."""
 
-    def __init__(self, content: bytes | mmap.mmap, starts: Integers) -> None:
+    def __init__(self, content: bytes | mmap.mmap, starts: IntArray) -> None:
         self._content = content
         self._starts = starts
 
@@ -42,7 +42,7 @@ class Strings(Sequence[str]):
             return cls(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), starts)
 
     @property
-    def starts(self) -> Integers:
+    def starts(self) -> IntArray:
         """Where each string begins among the bytes of all, and after the last one, where they end."""
         return self._starts
 
@@ -50,7 +50,7 @@ class Strings(Sequence[str]):
         """The bytes of the strings from number `first` to before `last`, one after the other."""
         return self._content[self._starts[first] : self._starts[last]]
 
-    def equal(self, ones: Integers, others: Integers) -> npt.NDArray[np.bool_]:
+    def equal(self, ones: IntArray, others: IntArray) -> npt.NDArray[np.bool_]:
         """Of each pair of numbers, whether their strings are equal; looked at some pairs at a time."""
         content = np.frombuffer(self._content, dtype=np.uint8)
         found = np.ones(len(ones), dtype=np.bool_)
@@ -70,7 +70,7 @@ class Strings(Sequence[str]):
         return found
 
     def place(self, piece: bytes, low: int = 0) -> int:
-        """How many of the strings, which are in order, come before these bytes; none of the first `low` does not."""
+        """The number of strings that sort before these bytes; the first `low` are known to."""
         return bisect_left(range(len(self)), piece, low, key=self.piece)
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class Strings(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return (self[index] for index in range(len(self)))
 
-    def holding(self, part: bytes, ids: Integers) -> Iterator[int]:
+    def holding(self, part: bytes, ids: IntArray) -> Iterator[int]:
         """Those of the ids whose strings contain the bytes, in the order given."""
         find = self._content.find
         starts, ends = self._starts[ids].tolist(), self._starts[ids + 1].tolist()
@@ -174,11 +174,11 @@ def write_grams(texts: Sequence[str], folder: Path) -> None:
     The texts are gone through twice for each length of grams: to count, and to write each gram's texts to
     their place in the file.
     """
-    keys: list[Integers] = []
-    counts: list[Integers] = []
+    keys: list[IntArray] = []
+    counts: list[IntArray] = []
     for length in range(1, LONGEST_GRAM + 1):
-        found: Integers = np.zeros(0, dtype=np.int64)
-        count: Integers = np.zeros(0, dtype=np.int64)
+        found: IntArray = np.zeros(0, dtype=np.int64)
+        count: IntArray = np.zeros(0, dtype=np.int64)
         for gram, _ in _grams_of(texts, length):
             new, times = np.unique(gram, return_counts=True)
             found, place = np.unique(np.concatenate([found, new]), return_inverse=True)
@@ -209,7 +209,7 @@ GRAMS_AT_ONCE = 1 << 22
 """Postings of grams that are taken over at a time."""
 
 
-def update_grams(previous: Path, folder: Path, places: Integers, added: Added) -> None:
+def update_grams(previous: Path, folder: Path, places: IntArray, added: Added) -> None:
     """Write the index of texts of which most are those of the index in another folder; the rest are `added`.
 
     `places` gives for each text of the previous index its number now, -1 where it is gone, in rising order.
@@ -251,11 +251,11 @@ class Added(NamedTuple):
     """Texts that an index gets: their numbers there, and how many texts of the previous one come before each."""
 
     texts: Sequence[str]
-    numbers: Integers
-    before: Integers
+    numbers: IntArray
+    before: IntArray
 
 
-def _grams_added(added: Added) -> tuple[Integers, Integers, Integers]:
+def _grams_added(added: Added) -> tuple[IntArray, IntArray, IntArray]:
     """Grams of the texts, rising, the number of the text of each, and how many of the earlier texts come before it."""
     found = [
         (gram, owner)
@@ -271,8 +271,8 @@ def _grams_added(added: Added) -> tuple[Integers, Integers, Integers]:
 
 
 def _insertions(
-    keys: Integers, starts: Integers, items: Integers, grams: Integers, before: Integers
-) -> Integers:
+    keys: IntArray, starts: IntArray, items: IntArray, grams: IntArray, before: IntArray
+) -> IntArray:
     """Where among the items each of the grams goes, whose text comes after so many of the earlier texts."""
     found = np.zeros(len(grams), dtype=np.int64)
     bounds = (
@@ -288,7 +288,7 @@ def _insertions(
     return found
 
 
-def _grams_of(texts: Sequence[str], length: int) -> Iterator[tuple[Integers, Integers]]:
+def _grams_of(texts: Sequence[str], length: int) -> Iterator[tuple[IntArray, IntArray]]:
     """The grams of the texts, piece by piece: in each, pairs of gram and text, rising, each once."""
     for first, batch in _batches(texts):
         letters = _letters("".join(batch))
@@ -338,7 +338,7 @@ class LexicalIndex:
             ) from error
         self._texts = texts
 
-    def containing(self, labels: Iterable[str]) -> Integers:
+    def containing(self, labels: Iterable[str]) -> IntArray:
         """The ids of all texts that contain one of the folded labels, rising; an empty label is in none."""
         found = [self._having(label) for label in labels if label]
         return distinct(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
@@ -352,13 +352,13 @@ class LexicalIndex:
             return len(found) > 0
         return next(self._texts.holding(encoded(label), found), None) is not None
 
-    def _having(self, label: str) -> Integers:
+    def _having(self, label: str) -> IntArray:
         found = self._candidates(label)
         if len(label) <= LONGEST_GRAM:
             return found
         return np.fromiter(self._texts.holding(encoded(label), found), dtype=np.int64)
 
-    def _candidates(self, label: str) -> Integers:
+    def _candidates(self, label: str) -> IntArray:
         """The texts that have the grams of the label, or `FEW` that have some of them."""
         letters = _letters(label)
         grams = distinct(_grams(letters, min(len(letters), LONGEST_GRAM)))
@@ -367,7 +367,7 @@ class LexicalIndex:
             return np.zeros(0, dtype=np.int64)
         starts, ends = self._starts[places], self._starts[places + 1]
         order = np.argsort(ends - starts, kind="stable").tolist()
-        found: Integers = self._items[starts[order[0]] : ends[order[0]]].astype(np.int64)
+        found: IntArray = self._items[starts[order[0]] : ends[order[0]]].astype(np.int64)
         for place in order[1:]:
             if len(found) <= FEW:
                 break
@@ -375,18 +375,18 @@ class LexicalIndex:
         return found
 
 
-def _in_both(few: Integers, many: Integers) -> Integers:
+def _in_both(few: IntArray, many: IntArray) -> IntArray:
     """The elements of one rising array that stand in another."""
     places = np.minimum(np.searchsorted(many, few), len(many) - 1)
     return np.asarray(few[many[places] == few])
 
 
-def _letters(text: str) -> Integers:
+def _letters(text: str) -> IntArray:
     """The code points of a text."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
 
 
-def _grams(letters: Integers, length: int) -> Integers:
+def _grams(letters: IntArray, length: int) -> IntArray:
     """A key for each run of so many letters; runs of different length have different keys."""
     count = max(len(letters) - length + 1, 0)
     keys = np.zeros(count, dtype=np.int64)

@@ -12,9 +12,9 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from kgtable.errors import VocabularyIndexError
 from kgtable.index.embedding import Embedder, Matrix
-from kgtable.index.postings import Integers, mapped
+from kgtable.index.postings import IntArray, mapped
+from kgtable.storage import index_errors
 
 KINDS = ("subjects", "predicates", "groups")
 """The three vocabularies that labels are expanded with (thesis, section 4.4, step 2)."""
@@ -39,7 +39,7 @@ ALL_LOOKED_AT = 20_000
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Has FAISS work without further threads: for one question they cost more than they save.
+    """Let FAISS work in one thread inside the block: for one question, threads cost more than they save.
 
     OpenMP keeps the number for each calling thread, so that no other thread is affected.
     """
@@ -67,7 +67,7 @@ class VectorCache:
         """Know the vectors, one for each key, shape (n, dimension)."""
         self._known.update((key, (vectors, row)) for row, key in enumerate(keys))
 
-    def embed(self, texts: Sequence[str], path: Path) -> tuple[Matrix, Integers]:
+    def embed(self, texts: Sequence[str], path: Path) -> tuple[Matrix, IntArray]:
         """Write the vectors of the texts to a file as they come; gives them memory-mapped, and their hashes.
 
         The shapes are (n, dimension) and (n, 16).
@@ -120,11 +120,11 @@ class Vectors:
 
     tables: Matrix
     predicates: Matrix
-    texts: dict[str, Integers]
+    texts: dict[str, IntArray]
     _indexes: dict[str, faiss.Index]
     _exact: dict[str, Matrix]
 
-    def nearest(self, kind: str, vectors: Matrix, count: int) -> tuple[Integers, Matrix]:
+    def nearest(self, kind: str, vectors: Matrix, count: int) -> tuple[IntArray, Matrix]:
         """The `count` nearest text ids of a kind for each vector, shape (n, count), and their cosines."""
         texts = self.texts[kind]
         count = min(count, len(texts))
@@ -143,7 +143,7 @@ class Vectors:
     @classmethod
     def open(cls, folder: Path) -> Vectors:
         """The vectors in an index folder, memory-mapped."""
-        try:
+        with index_errors(f"The vectors in {folder} are missing or damaged"):
             indexes = {
                 kind: faiss.read_index(str(folder / f"vectors.{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
                 for kind in KINDS
@@ -159,10 +159,6 @@ class Vectors:
                     if _is_coarse(index)
                 },
             )
-        except (OSError, ValueError, RuntimeError) as error:
-            raise VocabularyIndexError(
-                f"The vectors in {folder} are missing or damaged: {error}.", hint="Build the graph again."
-            ) from error
 
 
 def stored_vectors(folder: Path, name: str) -> Matrix:
@@ -181,7 +177,7 @@ def _is_coarse(index: faiss.Index) -> bool:
     return isinstance(index, faiss.IndexIVFScalarQuantizer)
 
 
-def _looked_at_again(vectors: Matrix, places: Integers, exact: Matrix, count: int) -> tuple[Matrix, Integers]:
+def _looked_at_again(vectors: Matrix, places: IntArray, exact: Matrix, count: int) -> tuple[Matrix, IntArray]:
     """Of the places found for each vector the `count` nearest by the exact vectors."""
     cosines = np.full((len(vectors), count), -1.0, dtype=np.float32)
     best = np.zeros((len(vectors), count), dtype=np.int64)
@@ -226,7 +222,7 @@ def write_whole(cache: VectorCache, name: str, texts: Sequence[str], folder: Pat
 
 
 def keep_missing(previous: Path, folder: Path) -> None:
-    """Take over the vectors of `NAMES` that were not needed this time, so that they are known when they are."""
+    """Keep the vectors of `NAMES` that this build did not need, for a later build that does."""
     for name in NAMES:
         for file in (f"vectors.{name}.npy", f"vectors.{name}.keys.npy"):
             if (previous / file).exists() and not (folder / file).exists():
@@ -234,7 +230,7 @@ def keep_missing(previous: Path, folder: Path) -> None:
 
 
 def write_vocabulary(
-    cache: VectorCache, kind: str, texts: Sequence[str], text_ids: Integers, folder: Path
+    cache: VectorCache, kind: str, texts: Sequence[str], text_ids: IntArray, folder: Path
 ) -> None:
     """Embed the terms of one vocabulary and index them; `text_ids` are their ids in the corpus."""
     vectors, keys = cache.embed(texts, folder / f"vectors.{kind}.npy")

@@ -19,15 +19,16 @@ from urllib.parse import quote
 import uvicorn
 from pydantic import Field
 
+from kgtable.building.generations import GraphDirectory
 from kgtable.errors import MissingExtraError
 from kgtable.programs.syntax import program_schema
+from kgtable.resources import __version__
 from kgtable.server.options import Lanes, ServerSettings
 from kgtable.server.running import address, bind, with_token
 from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
-from kgtable.server.state import GraphFolder, ServerState
+from kgtable.server.state import ConnectedFolder, GraphFolder, ServerState
 from kgtable.server.workers.messages import Head, Problem
 from kgtable.tables.model import spreadsheet_reference
-from kgtable.version import __version__
 
 try:
     from mcp.server.mcpserver import MCPServer
@@ -45,9 +46,9 @@ LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 1_000
 MOST_RESULT_ROWS = 1_000
 MOST_LINKS = 20
+"""Citations that an answer links to as resources; the structured content has all."""
 MOST_TURTLE = 1 << 20
 """Bytes of triples that are given to an assistant."""
-"""Citations that an answer links to as resources; the structured content has all."""
 SHOWN_VALUE = 200
 PATH = "/mcp"
 """Where the server is over HTTP."""
@@ -135,28 +136,37 @@ class GraphTools:
         graph, and the default graph is their union. A number is a node with qudt:numericValue and qudt:hasUnit;
         a row has rdfs:label.
         """
-        settings = self._state.settings
+        found = await self._queried(query)
+        if isinstance(found, str):
+            if len(found.encode("utf-8")) > MOST_TURTLE:
+                raise ToolError(
+                    f"The triples have more than {MOST_TURTLE:,} bytes: ask for fewer, with LIMIT."
+                )
+            return _result(found, {"turtle": found}, ())
+        results = _results(found, limit, self._state.view().prefixes)
+        return _result(_results_text(results), results, ())
+
+    async def _queried(self, query: str) -> dict[str, Any] | str:
+        """The results of a query as SPARQL's JSON, its triples as Turtle; from the store, or its endpoint."""
+        view = self._state.view()
+        if not view.path:
+            asked = await self._explored({"op": "sparql", "query": query})
+            found: dict[str, Any] | str = asked.get("results") or asked["turtle"]
+            return found
         job: Head = {
             "op": "query",
             "query": query,
             "union": True,
             "base": "kgtable://sparql",
             "accept": _RESULTS,
-            "result_limit": settings.limits.held,
+            "result_limit": self._state.settings.limits.held,
         }
         try:
-            found, _ = await self._state.read(job, self._state.view())
+            answer, _ = await self._state.read(job, view)
         except Problem as problem:
             raise ToolError(problem.detail) from problem
-        if b"json" not in found.content_type:
-            if len(found.body) > MOST_TURTLE:
-                raise ToolError(
-                    f"The triples have more than {MOST_TURTLE:,} bytes: ask for fewer, with LIMIT."
-                )
-            turtle = found.body.decode("utf-8")
-            return _result(turtle, {"turtle": turtle}, ())
-        results = _results(json.loads(found.body), limit, self._state.view().prefixes)
-        return _result(_results_text(results), results, ())
+        found = json.loads(answer.body) if b"json" in answer.content_type else answer.body.decode("utf-8")
+        return found
 
     async def run_program(
         self,
@@ -277,12 +287,14 @@ def make_server(state: ServerState) -> MCPServer[Any]:
 async def graph_server(directory: Path | str, *, timeout: float = 30.0) -> AsyncIterator[MCPServer[Any]]:
     """The MCP server over the graph in a directory, with its worker processes, for as long as the block lasts.
 
-    A query may take `timeout` seconds. Raises `GraphNotFoundError`, `GraphVersionError`, `ServerError` for a
-    directory that stands for an endpoint.
+    A query may take `timeout` seconds, where the directory stands for an endpoint what that allows. Raises
+    `GraphNotFoundError`, `GraphVersionError`.
     """
     settings = ServerSettings(lanes=Lanes(fast=1, slow=1))
     settings = replace(settings, limits=replace(settings.limits, query_seconds=timeout))
-    state = ServerState(settings, GraphFolder(Path(directory)))
+    path = Path(directory)
+    connected = GraphDirectory(path).endpoint() is not None
+    state = ServerState(settings, ConnectedFolder(path) if connected else GraphFolder(path))
     await state.start()
     try:
         yield make_server(state)

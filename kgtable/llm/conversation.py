@@ -310,7 +310,7 @@ _URL = "/v1/chat/completions"
 
 
 def write_batch(requests: Iterable[tuple[str, Request]], model: str, path: str | Path) -> int:
-    """Write requests, each with an id of its own, and returns how many there were.
+    """Write requests, each with its id, as a file for the Batch API; returns how many there were.
 
     Raises `LLMError` where an id comes twice, since results could not be told apart.
     """

@@ -188,6 +188,18 @@ class LLM(Protocol):
         ...
 
 
+def reply_data(
+    llm: LLM, system: str, text: str, *, schema: Schema, stage: str, max_tokens: int
+) -> Mapping[str, Any]:
+    """The object that a model replies to a system prompt and one text; empty where it gives none.
+
+    `schema` is the JSON Schema of the object, `stage` the name of the step that asks. Raises a leaf of `LLMError`.
+    """
+    messages = (Message(role="system", content=system), Message(role="user", content=text))
+    request = Request(messages, schema=schema, stage=stage, max_tokens=max_tokens)
+    return llm.complete(request).data or {}
+
+
 OnStage: TypeAlias = Callable[[str, str], None]
 """Receives the step's name, as `Request.stage` has it, and the model's."""
 

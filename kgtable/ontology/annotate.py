@@ -1,6 +1,6 @@
-"""A table with what the ontology says of it: predicates, styles of columns, units and scales.
+"""Annotated tables: a table with the predicates, styles, units and scales of its columns.
 
-This is what the graph is made from. A user's mapping wins over what is inferred.
+The graph is encoded from them. A user's mapping wins over what is inferred.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AnnotatedTable:
     def fact(
         self, index: int, ranges: Mapping[str, int], units: Mapping[str, int], scales: Mapping[int, int]
     ) -> ColumnFact:
-        """What was found in a column: cells by range, quantities by unit and by power of ten."""
+        """The statistics of a converted column: cells by range, quantities by unit and by power of ten."""
         return ColumnFact(
             self.table.id,
             index,

@@ -87,12 +87,12 @@ class Summary:
 
 
 def by_predicate(facts: Iterable[ColumnFact]) -> dict[str, Summary]:
-    """What is known of each predicate, sorted by predicate."""
+    """The columns of each predicate summarised, sorted by predicate."""
     return _summaries((fact.predicate, fact) for fact in facts)
 
 
 def by_name(facts: Iterable[ColumnFact]) -> dict[str, Summary]:
-    """What is known of the columns of each name, sorted by name; ``_2`` counts as its base."""
+    """The columns of each name summarised, sorted by name; a name ending in ``_2`` counts as its base."""
     return _summaries((fact.name, fact) for fact in facts)
 
 

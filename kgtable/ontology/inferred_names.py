@@ -1,4 +1,4 @@
-"""Names proposed for columns without a header and tables without a title, and when these are missing.
+"""Names proposed for columns without a header and tables without a title, and the test whether one is missing.
 
 A proposal stands beside what is there and never replaces it: a header that says nothing stays as printed.
 """
@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from kgtable.errors import VocabularyIndexError
+from kgtable.storage import index_errors
 
 FILE: Final = "names.json"
 
@@ -164,9 +164,5 @@ class InferredNames:
         path = folder / FILE
         if not path.exists():
             return cls()
-        try:
+        with index_errors(f"The inferred names in {folder} are damaged"):
             return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise VocabularyIndexError(
-                f"The inferred names in {folder} are damaged: {error}.", hint="Build the graph again."
-            ) from error

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kgtable.checksums import checksum_of_json
 from kgtable.errors import MappingError, OntologyError, StorageError
 from kgtable.ontology.column_stats import MISSING, QUANTITY, Summary
 from kgtable.ontology.inferred_names import InferredName
-from kgtable.ontology.mapping import (
+from kgtable.ontology.mapping import MappingKey, UserMapping
+from kgtable.ontology.mapping_rows import (
     CONFIDENCE,
     EDITABLE,
     FIELDS,
@@ -30,9 +30,7 @@ from kgtable.ontology.mapping import (
     TABLE,
     TABLE_EDITABLE,
     TABLE_FIELDS,
-    MappingKey,
     MappingRow,
-    UserMapping,
     checked,
     csv_bytes,
     read_rows,
@@ -40,7 +38,7 @@ from kgtable.ontology.mapping import (
     table_decisions,
     xlsx_bytes,
 )
-from kgtable.storage import whole_file
+from kgtable.storage import checksum_of_json, whole_file
 
 MOST_TABLES: Final = 20
 """Tables named in a row before the rest is only counted."""

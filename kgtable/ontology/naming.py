@@ -11,7 +11,7 @@ import hashlib
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -72,7 +72,7 @@ def predicate_name(path: Sequence[str], index: int) -> str:
 
 
 def predicate_names(columns: Iterable[Column]) -> tuple[str, ...]:
-    """One name a column, apart within the table: the second of two that collide ends in ``_2``.
+    """The predicate names of a table's columns, unique within it: the second of two equal ones ends in ``_2``.
 
     >>> predicate_names([Column(0, ("Year",)), Column(1, ("Sales",)), Column(2, ("sales",))])
     ('hasYear', 'hasSales', 'hasSales_2')
@@ -120,6 +120,18 @@ def is_local_name(name: str) -> bool:
         and re.fullmatch(f"[{_NAME_START}_][{_NAME_START}0-9_\u0300-\u036f-]*", name) is not None
         and all(c in "_-" or _is_word_character(c) for c in name)
     )
+
+
+def prefixed(iri: str, prefixes: Mapping[str, str]) -> str:
+    """An IRI as ``prefix:name``, by the first namespace that it begins with; as it is where none fits.
+
+    >>> prefixed("http://qudt.org/schema/qudt/hasUnit", {"qudt": "http://qudt.org/schema/qudt/"})
+    'qudt:hasUnit'
+    """
+    for prefix, namespace in prefixes.items():
+        if iri.startswith(namespace):
+            return f"{prefix}:{iri.removeprefix(namespace)}"
+    return iri
 
 
 def slug(text: str) -> str:

@@ -21,7 +21,7 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, Triple
 
 from kgtable.errors import OntologyError
 from kgtable.ontology.column_stats import QUANTITY, ColumnFact, Summary, by_predicate, clean_text
-from kgtable.ontology.naming import base_name
+from kgtable.ontology.naming import base_name, prefixed
 from kgtable.resources import read_shipped
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class _Predicates:
         for unit, count in summary.units.items():
             yield Triple(subject, _UNIT_COUNT, Literal(f"{unit} {count}"))
         for range_, count in summary.ranges.items():
-            yield Triple(subject, _RANGE_COUNT, Literal(f"{_short(range_)} {count}"))
+            yield Triple(subject, _RANGE_COUNT, Literal(f"{prefixed(range_, _PREFIXES)} {count}"))
 
     def _link(self, predicate: str, property_: str, object_: str) -> Triple:
         return Triple(NamedNode(self._iri(predicate)), NamedNode(property_), NamedNode(object_))
@@ -229,13 +229,6 @@ class _Predicates:
 def _made(namespace: Any, name: str, base: Any) -> Any:
     with namespace:
         return types.new_class(name, (base,))
-
-
-def _short(iri: str) -> str:
-    for prefix, namespace in _PREFIXES.items():
-        if iri.startswith(namespace):
-            return f"{prefix}:{iri.removeprefix(namespace)}"
-    return iri
 
 
 def _families(summaries: Mapping[str, Summary]) -> dict[str, Counter[str]]:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from kgtable.ontology.parts_of_counts import parts_of_counts
-from kgtable.ontology.stated_units import AMOUNTS, StatedUnit
-from kgtable.ontology.unit_evidence import Clue, TableClues
+from kgtable.ontology.stated_units import AMOUNTS, LOOKED_AT, StatedUnit
+from kgtable.ontology.unit_evidence import BASIS_POINT, Clue, TableClues, read_clue
+from kgtable.tables.layout.row_kinds import cell_of, count_added
 from kgtable.tables.model import Row, Table
-from kgtable.values.measures import Measure
+from kgtable.values.measures import Measure, find_measure
 from kgtable.values.numbers import Number, scaled
 from kgtable.values.periods import find_period
 from kgtable.values.unit_phrases import FormatUnit, UnitPhrase, read_number_format
@@ -28,7 +28,7 @@ COUNTED = "NUM"
 
 
 class Reading(NamedTuple):
-    """How a number is to be read: unit, scale, where each is from, what a currency is per."""
+    """The unit and scale resolved for a number, the source of each, and the denominator of a currency."""
 
     unit: str
     scale: int = 0
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
 
 
 class CellContext(NamedTuple):
-    """The readings that column, row and groups leave open for a cell to choose from.
+    """The candidate readings of a cell from its column, row and groups.
 
     `bare` is for a number without a unit, `amount` for one with a currency of its own (and for one not
     apt for what its row measures); `measure` is what is measured.
@@ -52,7 +52,7 @@ class CellContext(NamedTuple):
 def read_context(
     table: TableClues, row: int, column: int, of_row: Clue | None, of_unit: Clue | None = None
 ) -> CellContext:
-    """What is said of a cell by its column, its row (`of_row`), the groups above it and the table.
+    """Collect the evidence for a cell from its column, its row (`of_row`), the groups above it and the table.
 
     `of_unit` is what a column of units says of the row; it goes before all others where it is about
     this column.
@@ -78,13 +78,18 @@ def read_context(
         amount = Reading(amount.unit, scale, amount.unit_from, source, per)
         return CellContext(amount, amount, measure)
     if measure in {Measure.PERCENT, Measure.RATE}:
-        return CellContext(Reading("PERCENT", 0, source, source), amount, measure)
+        stated = measured.phrase
+        unit = stated.unit if stated.unit in _OTHER_SHARES else "PERCENT"
+        scale = BASIS_POINT if stated == UnitPhrase("PERCENT", BASIS_POINT) else 0
+        return CellContext(Reading(unit or UNKNOWN, scale, source, source), amount, measure)
     if measure in _COUNTS:
         return CellContext(_count(table, measured, clues), amount, measure)
     return CellContext(Reading(measured.phrase.unit or UNKNOWN, 0, source, source), amount, measure)
 
 
 _COUNTS = frozenset({Measure.SHARES, Measure.COUNT})
+_OTHER_SHARES = frozenset(["PERMILLE", "PPM", "PPB"])
+"""Units that a rate may be given in instead of percent."""
 
 
 def _ordered(table: TableClues, row: int, column: int, of_row: Clue | None) -> tuple[Clue, ...]:
@@ -119,6 +124,8 @@ def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Rea
         if clue.phrase.scale is not None and clue.measure in {None, Measure.PER_SHARE}:
             return Reading(unit, clue.phrase.scale, unit_from, clue.source)
         if clue.phrase.unit is not None and not clue.phrase.is_money and clue.measure is None:
+            if clue.source == "column" and _holds_for_all(table):
+                break
             return Reading(unit, 0, unit_from, clue.source)
     stated = table.scale
     if stated is not None and is_unit_of_measure(stated.phrase.unit) and unit != stated.phrase.unit:
@@ -126,6 +133,13 @@ def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Rea
     return Reading(
         unit, (stated.phrase.scale or 0) if stated else 0, unit_from, stated.source if stated else ""
     )
+
+
+def _holds_for_all(table: TableClues) -> bool:
+    """Whether the corner says "in thousands" of a table all of whose columns have one unit of measure."""
+    stated = table.scale
+    plain = stated is not None and stated.source == "corner" and stated.phrase.unit is None
+    return plain and table.currency is None and table.columns_alike
 
 
 def is_unit_of_measure(unit: str | None) -> bool:
@@ -244,7 +258,7 @@ class RowContext(NamedTuple):
 
 
 class QuantityResolver:
-    """Unit, scale and period of the numbers of one table; columns and groups are looked at once.
+    """Resolver of unit, scale and period of the numbers of one table.
 
     `overrides` maps a column's index to what a user's mapping says of it, `stated` is what it says of
     the whole table.
@@ -290,9 +304,9 @@ class QuantityResolver:
         )
 
     def reading(self, row: int, column: int, context: RowContext, unit: str | None = None) -> Reading | None:
-        """How any number at `row`, `column` is read that prints no scale and no unit but `unit`.
+        """The reading of any number at `row`, `column` that prints no scale, and no unit other than `unit`.
 
-        None where that takes more than its place: its value, or its number format.
+        None if the reading depends on more than the position: on the value, or its number format.
         """
         found = self._context(row, column, context.clue, context.unit)
         if unit is None and found.measure in {Measure.RATE, Measure.YEAR}:
@@ -407,3 +421,45 @@ def _sevens(match: re.Match[str]) -> str:
     """Digits that cannot name a scale, replaced, so that "Item 12" and "Item 35" share one clue."""
     digits = match[0]
     return digits if digits.strip("0") in {"", "1"} else "7" * len(digits)
+
+
+SUM = "sum"
+COUNTS = frozenset({Measure.SHARES, Measure.COUNT})
+MOST_PARTS = 20
+MOST_COLUMNS = 12
+
+
+def parts_of_counts(table: Table) -> dict[int, Clue]:
+    """Rows without a clue of their own that add up, with the rows right above, to a named count: row → clue.
+
+    "Dilutive securities" between "Basic shares outstanding" and "Diluted shares outstanding" names no shares, yet
+    the rows add up: what makes up a count is counted, too.
+
+    The rows end at one that says that it measures something else, or prints a currency or a percentage.
+    """
+    start, label = table.structure.body_start, table.structure.label_column
+    head = table.grid.head[: start + LOOKED_AT]
+    columns = [column for column in range(table.grid.width) if column != label][:MOST_COLUMNS]
+    found: dict[int, Clue] = {}
+    for index in range(start + 2, len(head)):
+        measure = find_measure(cell_of(head[index], label))
+        if measure not in COUNTS or index in table.structure.footnotes:
+            continue
+        above: list[int] = []
+        for row in range(index - 1, max(start, index - MOST_PARTS) - 1, -1):
+            if _prints_other(head[row]) or not _may_be(head[row], label, measure):
+                break
+            above.append(row)
+        count = count_added(head[index], (head[row] for row in above), columns)
+        parts = [row for row in above[:count] if read_clue(cell_of(head[row], label), "row") is None]
+        found.update((row, Clue(SUM, measure=measure)) for row in parts)
+    return found
+
+
+def _may_be(row: Row, label: int, measure: Measure | None) -> bool:
+    clue = read_clue(cell_of(row, label), "row")
+    return clue is None or clue.measure is measure
+
+
+def _prints_other(row: Row) -> bool:
+    return any(sign in text for text in row for sign in "$€£¥₹%")

@@ -118,7 +118,7 @@ _SIGN = re.compile(r"(?:US|A|C|HK|NZ|S|R)?\$(?=\s?\d)|[€£¥₹](?=\s?\d)|(?:R
 
 @dataclass(frozen=True, slots=True)
 class StatedUnit:
-    """A unit phrase, where it was found, and what it says that the whole table measures."""
+    """A unit phrase stated for a whole table, its source, and the measure that it implies."""
 
     phrase: UnitPhrase
     source: str

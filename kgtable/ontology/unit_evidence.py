@@ -40,7 +40,7 @@ MAPPING = "mapping"
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """What one name says: its unit phrase, what it measures, what its values are per."""
+    """Evidence from one name: its unit phrase, its measure, and the denominator of its values."""
 
     source: str
     phrase: UnitPhrase = _NOTHING
@@ -51,6 +51,10 @@ class Clue:
     def is_plain_money(self) -> bool:
         """Whether it says no more than a currency or a scale."""
         return self.measure is None and self.phrase.is_money
+
+
+BASIS_POINT = -2
+"""The power of ten of a basis point, as of a percent."""
 
 
 @lru_cache(maxsize=32_768)
@@ -64,7 +68,8 @@ def read_clue(name: str, source: str) -> Clue | None:
     if source == "row" and phrase is not None and _is_bare_word(name, phrase):
         phrase = None
     if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
-        phrase, measure = UnitPhrase("PERCENT", 0), Measure.PERCENT
+        hundredths = phrase is not None and phrase.unit == "PERCENT" and phrase.scale == BASIS_POINT
+        phrase, measure = UnitPhrase("PERCENT", BASIS_POINT if hundredths else 0), Measure.PERCENT
     if phrase is None and measure is None:
         return None
     if measure is Measure.DURATION and (phrase is None or phrase.unit is None):
@@ -283,7 +288,7 @@ class TableClues:
         self._units_of_rows: dict[str, Clue | None] = {}
 
     def of_row(self, label: str) -> Clue | None:
-        """What the label of a row says of its numbers; where amounts are given by kind, "Staff" is a kind."""
+        """The evidence in a row's label; where amounts are given by kind, "Staff" is a kind of cost and no count."""
         clue = read_clue(label, "row")
         if (
             self._kinds_of_money

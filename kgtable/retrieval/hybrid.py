@@ -24,7 +24,7 @@ from kgtable.graph.terms import CellAddress, Namespaces
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex, write_lexical
-from kgtable.index.postings import Flags, Integers, distinct, ranges
+from kgtable.index.postings import BoolArray, IntArray, distinct, ranges
 from kgtable.llm.protocol import LLM
 from kgtable.resources import read_shipped
 from kgtable.retrieval.question_terms import Query, cosines, extract_labels, plain_labels, question_labels
@@ -36,8 +36,8 @@ CONTAINS_QUERIES = ("subjects", "predicates", "objects", "quantities", "printed"
 """The parts of the substring search, one query each: ``queries/contains-<part>.rq``."""
 
 
-def matching_cells(labels: Iterable[str], index: GraphIndex) -> Integers:
-    """Numbers of the cells the folded labels lead to, by the index, rising."""
+def matching_cells(labels: Iterable[str], index: GraphIndex) -> IntArray:
+    """Numbers of the cells whose text, row label, group or column name contains a label; by the index, rising."""
     corpus = index.corpus
     places = corpus.places
     texts = index.lexical.containing(labels)
@@ -46,7 +46,7 @@ def matching_cells(labels: Iterable[str], index: GraphIndex) -> Integers:
     return distinct(np.concatenate([corpus.text_cells.of(texts), of_rows, _of_columns(texts, corpus)]))
 
 
-def _of_columns(texts: Integers, corpus: Corpus) -> Integers:
+def _of_columns(texts: IntArray, corpus: Corpus) -> IntArray:
     """The cells of the body in columns of these names."""
     places = corpus.places
     columns = distinct(corpus.text_columns.of(texts))
@@ -104,7 +104,7 @@ LEAST_COSINE = 0.3
 
 
 class HybridRetriever:
-    """Finds triples by labels, expansion, substring candidates and scores; the trace describes each step.
+    """Retriever by labels, expansion, substring candidates and scores; the trace describes each step.
 
     With a language model (`llm`) it names the labels, and orders the best tables in one more call if
     `rerank` is kept.
@@ -206,7 +206,7 @@ class HybridRetriever:
                 scored = self._reranked(scored, query, trace)
         return self.regrouped(scored, query, clock, trace)
 
-    def _allowed(self) -> Flags | None:
+    def _allowed(self) -> BoolArray | None:
         """Whether each table of the index may be looked at; None for all."""
         if self._within is None:
             return None
@@ -214,7 +214,7 @@ class HybridRetriever:
         return np.array([id in wanted for id in self._index.corpus.table_ids], dtype=np.bool_)
 
     def regrouped(self, scored: Scored, query: Query, clock: Clock, trace: dict[str, Any]) -> Scored:
-        """The scores after a method that builds on this one has weighed tables together; here as they are."""
+        """Hook for methods that score tables together, such as ``dmral``; here the scores unchanged."""
         return scored
 
     def _reranked(self, scored: Scored, query: Query, trace: dict[str, Any]) -> Scored:

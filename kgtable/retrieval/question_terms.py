@@ -13,9 +13,9 @@ from kgtable.errors import LLMReplyError
 from kgtable.index.corpus import Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.postings import Flags, Floats, Integers
+from kgtable.index.postings import BoolArray, FloatArray, IntArray
 from kgtable.index.substring import folded
-from kgtable.llm.protocol import LLM, Message, Request
+from kgtable.llm.protocol import LLM, reply_data
 from kgtable.resources import PACKAGE
 from kgtable.text.words import is_empty_word, terms, terms_asked, words
 
@@ -76,7 +76,7 @@ def plain_labels(question: str) -> tuple[str, ...]:
 def question_labels(
     question: str, llm: LLM | None, by_rule: Callable[[str], tuple[str, ...]], trace: dict[str, Any]
 ) -> tuple[str, ...]:
-    """Labels by the model, or `by_rule` without one and where its reply is unusable: `trace` says so then."""
+    """Labels by the model, or by the function `by_rule` without one or if its reply is unusable (noted in `trace`)."""
     if llm is not None:
         try:
             return labels_by_model(question, llm)
@@ -88,9 +88,8 @@ def question_labels(
 def labels_by_model(question: str, llm: LLM) -> tuple[str, ...]:
     """Labels by a language model, folded. Raises a leaf of `LLMError` where it does not give any."""
     prompt = (PACKAGE / "retrieval" / "prompts" / "labels.txt").read_text(encoding="utf-8")
-    messages = (Message(role="system", content=prompt), Message(role="user", content=question[:READ_UP_TO]))
-    reply = llm.complete(Request(messages, schema=SCHEMA, stage="labels", max_tokens=400))
-    given = (reply.data or {}).get("labels")
+    reply = reply_data(llm, prompt, question[:READ_UP_TO], schema=SCHEMA, stage="labels", max_tokens=400)
+    given = reply.get("labels")
     if not isinstance(given, list):
         raise LLMReplyError("The model gave no list of labels.")
     labels = dict.fromkeys(folded(str(label)) for label in given)
@@ -156,10 +155,10 @@ class Query:
     """
 
     text: str
-    terms: Integers
-    weights: Floats
-    asking: Flags
-    whole: Flags
+    terms: IntArray
+    weights: FloatArray
+    asking: BoolArray
+    whole: BoolArray
     vector: Matrix | None
 
     @classmethod
@@ -186,13 +185,13 @@ class Query:
         return _NUMBER_ASKED.search(self.text) is not None
 
 
-def cosines(vectors: Matrix, vector: Matrix) -> Floats:
+def cosines(vectors: Matrix, vector: Matrix) -> FloatArray:
     """The cosine of each row of `vectors`, shape (n, dimension), with `vector`; both of length 1."""
     # Without the threads of BLAS, which cost more than they save on one vector.
     return np.asarray(np.einsum("ij,j->i", vectors, vector), dtype=np.float32)
 
 
-def _made_of(terms: Integers, corpus: Corpus) -> Flags:
+def _made_of(terms: IntArray, corpus: Corpus) -> BoolArray:
     sizes = corpus.statistics.text_size
     having = corpus.term_texts.of(terms)
     found = np.bincount(having, minlength=len(sizes))

@@ -16,8 +16,8 @@ from kgtable.graph.table_source import TableReader
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.postings import Flags, Floats, Integers, distinct, ranges, runs
-from kgtable.llm.protocol import LLM, Message, Request, fence
+from kgtable.index.postings import BoolArray, FloatArray, IntArray, distinct, ranges, runs
+from kgtable.llm.protocol import LLM, fence, reply_data
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.question_terms import ASKING, Query, cosines
 from kgtable.tables.linearize import heading_of
@@ -78,7 +78,7 @@ class CellWeights:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """All weights of `hybrid`."""
+    """The weights of all signals of `hybrid`."""
 
     tables: TableWeights = field(default_factory=TableWeights)
     cells: CellWeights = field(default_factory=CellWeights)
@@ -95,8 +95,8 @@ LARGE = 20_000
 
 
 def scored_cells(
-    corpus: Corpus, tables: Floats, matching: Integers, hit_rows: Callable[[], Integers], k: int
-) -> Integers:
+    corpus: Corpus, tables: FloatArray, matching: IntArray, hit_rows: Callable[[], IntArray], k: int
+) -> IntArray:
     """Numbers of the cells to score, rising.
 
     Tables are taken by falling score, with all their cells, until `FEWEST` + `PER_TRIPLE` k are
@@ -128,7 +128,7 @@ def scored_cells(
     return np.sort(np.concatenate(scored))
 
 
-def _of_large(corpus: Corpus, start: int, end: int, matching: Integers, hit_rows: Integers) -> Integers:
+def _of_large(corpus: Corpus, start: int, end: int, matching: IntArray, hit_rows: IntArray) -> IntArray:
     places = corpus.places
     first_row, last_row = places.cell_row[start], places.cell_row[end - 1]
     rows = hit_rows[(hit_rows >= first_row) & (hit_rows <= last_row)]
@@ -140,7 +140,7 @@ def _of_large(corpus: Corpus, start: int, end: int, matching: Integers, hit_rows
     return distinct(np.concatenate([first, led_to[:LARGE]]))
 
 
-def cell_scores(query: Query, index: GraphIndex, cells: Integers, weights: CellWeights) -> Floats:
+def cell_scores(query: Query, index: GraphIndex, cells: IntArray, weights: CellWeights) -> FloatArray:
     """The weighted sum of a cell's signals, shape (cells,); `cells` are cell numbers in rising order."""
     corpus = index.corpus
     places = corpus.places
@@ -187,14 +187,14 @@ def cell_scores(query: Query, index: GraphIndex, cells: Integers, weights: CellW
     return np.asarray(score, dtype=np.float32)
 
 
-def _columns(columns: Integers, count: int) -> tuple[Integers, Integers]:
+def _columns(columns: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """The distinct columns, rising, and for each element the place of its column among them."""
     present = np.zeros(count, dtype=np.bool_)
     present[columns] = True
     return np.flatnonzero(present), (np.cumsum(present) - 1)[columns]
 
 
-def _header_score(query: Query, index: GraphIndex, columns: Integers, weights: CellWeights) -> Floats:
+def _header_score(query: Query, index: GraphIndex, columns: IntArray, weights: CellWeights) -> FloatArray:
     """What a column's name and kind say, shape (columns,)."""
     corpus = index.corpus
     names = corpus.places.column_name[columns]
@@ -217,7 +217,7 @@ def _header_score(query: Query, index: GraphIndex, columns: Integers, weights: C
     return np.asarray(score, dtype=np.float32)
 
 
-def table_scores(query: Query, corpus: Corpus, vectors: Matrix | None, weights: TableWeights) -> Floats:
+def table_scores(query: Query, corpus: Corpus, vectors: Matrix | None, weights: TableWeights) -> FloatArray:
     """The weighted sum of the standardised signals, shape (tables,)."""
     total = np.zeros(corpus.places.tables, dtype=np.float32)
     for weight, signal in zip(
@@ -231,7 +231,7 @@ def table_scores(query: Query, corpus: Corpus, vectors: Matrix | None, weights: 
     return total
 
 
-def standardised(signal: Floats) -> Floats:
+def standardised(signal: FloatArray) -> FloatArray:
     """The signal with mean 0 and deviation 1; all 0 where it is the same for every table."""
     if len(signal) == 0:
         return signal
@@ -244,14 +244,14 @@ def standardised(signal: Floats) -> Floats:
 class _Sum:
     """The sum over the terms of a question for each table, with a share from tables with the same title."""
 
-    def __init__(self, kin: Integers, share: float) -> None:
+    def __init__(self, kin: IntArray, share: float) -> None:
         self._kin = kin
         self._groups = int(kin.max()) + 1 if len(kin) else 0
         self._share = share if self._groups < len(kin) else 0.0
         self._own = np.zeros(len(kin))
         self._together = np.zeros(self._groups)
 
-    def add(self, tables: Integers, values: Floats) -> None:
+    def add(self, tables: IntArray, values: FloatArray) -> None:
         """What one term gives the tables, each named once."""
         self._own[tables] += values
         if self._share:
@@ -259,7 +259,7 @@ class _Sum:
             np.maximum.at(best, self._kin[tables], values)
             self._together += best
 
-    def signal(self) -> Floats:
+    def signal(self) -> FloatArray:
         """Shape (tables,)."""
         signal = self._own
         if self._share:
@@ -267,7 +267,7 @@ class _Sum:
         return signal.astype(np.float32)
 
 
-def _term_signals(query: Query, corpus: Corpus, share: float) -> tuple[Floats, Floats, Floats]:
+def _term_signals(query: Query, corpus: Corpus, share: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """BM25, coverage and names by the terms that do not only ask, each of shape (tables,)."""
     postings, statistics = corpus.term_tables, corpus.statistics
     bm25, coverage, named = (_Sum(corpus.places.table_kin, share) for _ in range(3))
@@ -282,7 +282,7 @@ def _term_signals(query: Query, corpus: Corpus, share: float) -> tuple[Floats, F
     return bm25.signal(), coverage.signal(), named.signal()
 
 
-def _tables_naming(term: int, query: Query, corpus: Corpus) -> Integers:
+def _tables_naming(term: int, query: Query, corpus: Corpus) -> IntArray:
     """Tables with a cell or column name that is made up of the question's words, this one among them."""
     texts = corpus.term_texts.of_one(term)
     texts = texts[query.whole[texts]]
@@ -301,17 +301,17 @@ class Scored:
     logarithm of each cell's share of its table.
     """
 
-    cells: Integers
-    cell_table: Integers
-    cell_logits: Floats
-    table_logits: Floats
+    cells: IntArray
+    cell_table: IntArray
+    cell_logits: FloatArray
+    table_logits: FloatArray
 
     @property
-    def table_probabilities(self) -> Floats:
+    def table_probabilities(self) -> FloatArray:
         """The tables' probabilities, summing to 1."""
         return softmax(self.table_logits)
 
-    def best(self, k: int) -> tuple[Integers, Floats]:
+    def best(self, k: int) -> tuple[IntArray, FloatArray]:
         """Numbers and probabilities of the `k` best cells, falling; ties in the order of the cells."""
         logs = np.log(np.maximum(self.table_probabilities, 1e-30))[self.cell_table] + self.cell_logits
         order = np.argsort(-logs, kind="stable")[:k]
@@ -321,10 +321,10 @@ class Scored:
 def score(
     query: Query,
     index: GraphIndex,
-    matching: Integers,
+    matching: IntArray,
     weights: Weights,
     k: int,
-    within: Flags | None = None,
+    within: BoolArray | None = None,
 ) -> Scored:
     """Score tables and cells for a question; `matching` are the cells its labels name, rising.
 
@@ -352,7 +352,7 @@ def score(
     return Scored(cells, owner, (fits - mass[place]).astype(np.float32), logits)
 
 
-def softmax(logits: Floats) -> Floats:
+def softmax(logits: FloatArray) -> FloatArray:
     """Probabilities in proportion to the exponentials."""
     if len(logits) == 0 or not np.isfinite(logits.max()):
         return logits
@@ -360,7 +360,7 @@ def softmax(logits: Floats) -> Floats:
     return np.asarray(powers / powers.sum(), dtype=np.float32)
 
 
-def _rows_with_names(query: Query, index: GraphIndex) -> Integers:
+def _rows_with_names(query: Query, index: GraphIndex) -> IntArray:
     """Rows with a word of the question that does not only ask, rising: for tables too large."""
     corpus = index.corpus
     cells = corpus.text_cells.of(corpus.term_texts.of(query.terms[~query.asking]))
@@ -400,12 +400,10 @@ def reranked(
     prompt = (PACKAGE / "retrieval" / "prompts" / "rerank.txt").read_text(encoding="utf-8")
     listing = "\n\n".join(lines)
     mark = fence(listing)
-    messages = (
-        Message(role="system", content=Template(prompt).substitute(fence=mark)),
-        Message(role="user", content=f"{listing}\n\n{mark} END OF TABLES {mark}\n\nQuestion: {query.text}"),
-    )
-    reply = llm.complete(Request(messages, schema=SCHEMA, stage="rerank", max_tokens=200))
-    given = (reply.data or {}).get("tables", ())
+    system = Template(prompt).substitute(fence=mark)
+    text = f"{listing}\n\n{mark} END OF TABLES {mark}\n\nQuestion: {query.text}"
+    reply = reply_data(llm, system, text, schema=SCHEMA, stage="rerank", max_tokens=200)
+    given = reply.get("tables", ())
     named = [int(shown[number - 1]) for number in dict.fromkeys(given) if 1 <= number <= len(shown)]
     return _reweighted(scored, named), tuple(ids[table] for table in named)
 
@@ -420,7 +418,7 @@ def _reweighted(scored: Scored, named: Sequence[int]) -> Scored:
     return replace(scored, table_logits=np.log(np.maximum(probabilities, 1e-30)))
 
 
-def _best_rows(scored: Scored, index: GraphIndex, tables: Integers) -> dict[int, list[int]]:
+def _best_rows(scored: Scored, index: GraphIndex, tables: IntArray) -> dict[int, list[int]]:
     """The grid rows of each table whose cells fit best, in reading order."""
     places = index.corpus.places
     found: dict[int, list[int]] = {int(table): [] for table in tables}

@@ -43,7 +43,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Material:
-    """What methods are made from: a graph's store, what lists its tables' ids, its index, a model if any."""
+    """The material of retrieval methods: a graph's store, its table ids, its index, and a model if there is one."""
 
     store: TripleStore
     names: Namespaces
@@ -148,7 +148,7 @@ Maker = Callable[["Retrievers", Choice], Retriever]
 
 @dataclass(frozen=True)
 class Method:
-    """A retrieval method: what makes its retriever, and the type of its options.
+    """A retrieval method: the function that makes its retriever, and the type of its options.
 
     `options` is a frozen dataclass whose fields are numbers, texts, truth values or enumerations, each
     with a default; None where the method has no options.

@@ -1,4 +1,4 @@
-"""The one result type of every retriever: scored triples, the tables they lie in, timings, and how they came about."""
+"""The result type of every retriever: scored triples and tables, timings, and an explanation of the steps."""
 
 from __future__ import annotations
 
@@ -353,7 +353,7 @@ class Retrieval:
         return frame
 
     def explain(self) -> Explanation:
-        """How it came about: labels, expansion, candidates and scores, with the time of each step."""
+        """Explain the retrieval: labels, expansion, candidates and scores, with the time of each step."""
         tables = [(found.table, found.score) for found in self.tables]
         triples = [
             (f"{found.table} r{found.row} c{found.column}  {found.subject} | {found.object}", found.score)
@@ -373,7 +373,7 @@ class Retrieval:
 
 
 class Retriever(Protocol):
-    """A way to find the triples that answer a question."""
+    """Protocol of a retriever: finds the triples that may answer a question."""
 
     name: str
 

@@ -183,7 +183,7 @@ def write_schemas(tables: Iterable[Table], llm: LLM) -> TableTexts:
 
 
 class NamedTables:
-    """Any retriever with the tables that are named in place of those it finds: its scores order them.
+    """A retriever restricted to named tables, which the scores of any other retriever order.
 
     Their triples are spelt out table by table.
     """

@@ -15,7 +15,7 @@ from kgtable.graph.table_source import AT_ONCE, TableReader
 from kgtable.graph.terms import KGT, RDF, RDFS, CellAddress, Namespaces
 from kgtable.graph.writers import Format, table_blocks, whole_document
 from kgtable.index.corpus import NONE, Corpus
-from kgtable.index.postings import Floats, Integers
+from kgtable.index.postings import FloatArray, IntArray
 from kgtable.resources import read_shipped
 from kgtable.retrieval.result import LateTriples, ScoredTriple
 
@@ -24,7 +24,7 @@ class RetrievedCells:
     """Cells of an index by falling score, read from it or, where it is out of date, from the graph."""
 
     def __init__(
-        self, corpus: Corpus, cells: Integers, scores: Floats, reader: TableReader, *, from_index: bool
+        self, corpus: Corpus, cells: IntArray, scores: FloatArray, reader: TableReader, *, from_index: bool
     ) -> None:
         self._corpus, self._cells, self._reader, self._from_index = corpus, cells, reader, from_index
         self._scores: list[float] = scores.tolist()
@@ -94,7 +94,7 @@ _OF_ROWS = {f"{RDF}type", f"{RDFS}label", *(f"{KGT}{name}" for name in ("table",
 def described_rdf(
     store: TripleStore, names: Namespaces, triples: Sequence[ScoredTriple], format: Format
 ) -> str:
-    """The rows of the triples with label, group and retrieved cells, and all that is said of the cells."""
+    """RDF of the rows of the triples: label, group and retrieved cells, with all statements about these cells."""
     by_table: dict[str, list[ScoredTriple]] = defaultdict(list)
     for triple in triples:
         by_table[triple.table].append(triple)

@@ -23,6 +23,7 @@ from kgtable.server.options import MEBIBYTE, UPLOADS
 from kgtable.server.state import ServerState
 from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.process import WorkerFrame
+from kgtable.server.workers.storage_problems import storage_kind
 from kgtable.tables.discovery import SUFFIXES
 
 MOST_WAITING = 50
@@ -184,7 +185,7 @@ class Editing:
                 for file, target in moved:
                     if target.exists():
                         os.replace(target, file.path)
-                problem = error if isinstance(error, Problem) else Problem("storage-full", str(error))
+                problem = error if isinstance(error, Problem) else Problem(storage_kind(error), str(error))
                 queue.put_nowait(requests.server_event("problem", problem.body()))
             finally:
                 self._building = False

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kgtable.config import DEFAULT_K
+from kgtable.resources import __version__
 from kgtable.server.options import LIST_SORTS
-from kgtable.version import __version__
 
 STATUSES = ("verified", "ambiguous", "grounded", "unverified", "none")
 """The values of `kgtable.answering.answer.Status`, which takes long to import."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -60,6 +61,19 @@ _DEFAULT_GRAPHS = {
 }
 
 
+_IMPORTED = re.compile(r"""\bfrom "\./([\w-]+)\.js";""")
+
+
+@cache
+def _modules(script: str) -> tuple[str, ...]:
+    """The scripts that a page's script imports, also through others, in order of their first mention."""
+    found = [script]
+    for name in found:
+        text = (FOLDER / "static" / f"{name}.js").read_text(encoding="utf-8")
+        found += (other for other in dict.fromkeys(_IMPORTED.findall(text)) if other not in found)
+    return tuple(found[1:])
+
+
 @cache
 def _template(name: str) -> Template:
     return Template((FOLDER / "templates" / f"{name}.html").read_text(encoding="utf-8"))
@@ -75,7 +89,13 @@ def page(
         for key, path, title in (*NAVIGATION, *more)
     )
     script = "shell" if name == "problem" else name
-    styles, scripts = "", f'<script type="module" src="/static/{script}.js"></script>'
+    scripts = "\n".join(  # imports are named here, since a browser finds them only in the scripts themselves
+        (
+            *(f'<link rel="modulepreload" href="/static/{part}.js">' for part in _modules(script)),
+            f'<script type="module" src="/static/{script}.js"></script>',
+        )
+    )
+    styles = ""
     if name == "query":
         styles = "\n".join(
             f'<link rel="stylesheet" href="/static/vendor/{part}.css">'

@@ -19,6 +19,7 @@ from kgtable.server.negotiation import SHORT_NAMES, is_known, named_type
 from kgtable.server.state import CachedResponse
 from kgtable.server.workers.messages import Problem
 from kgtable.server.workers.process import ResultStream
+from kgtable.server.workers.storage_problems import storage_kind
 
 Parameters: TypeAlias = dict[str, list[str]]
 Abandoned: TypeAlias = Callable[[], Awaitable[None]]
@@ -169,7 +170,7 @@ async def saved_body(
             with open(descriptor, "wb") as file:
                 await _take(receive, headers, limit, file.write)
         except OSError as error:
-            raise Problem("storage-full", f"The body could not be saved: {error.strerror}.") from None
+            raise Problem(storage_kind(error), f"The body could not be saved: {error.strerror}.") from None
         yield Path(name)
     finally:
         with suppress(OSError):

@@ -252,6 +252,25 @@ class GraphFolder:
         return View(str(path), version, prefixes, directory, str(base), (generation.lease, lease))
 
 
+class ConnectedFolder:
+    """A directory that stands for the graph behind a SPARQL endpoint: for operations on an open graph alone.
+
+    Its view has no store (`path` is ""). Raises `GraphNotFoundError` and `GraphVersionError` as
+    `GraphDirectory` does, `ServerError` for a directory with a graph of its own.
+    """
+
+    def __init__(self, path: Path) -> None:
+        endpoint = GraphDirectory(path).endpoint()
+        if endpoint is None:
+            raise ServerError(f"{path} is not connected to an endpoint.", hint="Use: kgtable connect.")
+        prefixes = {**WIDELY_USED, **Namespaces(endpoint.base).prefixes}
+        self._view = View("", endpoint.url, prefixes, str(path.absolute()))
+
+    def view(self) -> View:
+        """Always the same: the endpoint knows what is newest."""
+        return self._view
+
+
 ENTRY_LIMIT = 256 * 1024
 """Longer answers are not kept."""
 
@@ -419,7 +438,8 @@ class ServerState:
         """Start the worker processes."""
         if self.writer is not None:
             self._folder = TemporaryDirectory(prefix="kgtable-uploads-")
-        await self.readers.start()
+        if self.source.view().path:
+            await self.readers.start()
         if self.source.view().directory is not None:
             self._warming = asyncio.get_running_loop().create_task(self._start_explorers())
         if self.writer is not None:

@@ -1,6 +1,6 @@
-"""The methods by name: those of retrieval and the published systems, with what answers for each.
+"""Registry of all methods by name, those of retrieval and those of the published systems, with their solvers.
 
-Each system has a module that names its methods (`METHODS`) and what answers for them (`SOLVERS`); a system is
+Each system has a module with its methods (`METHODS`) and the makers of their solvers (`SOLVERS`); a system is
 added by listing that module here.
 """
 
@@ -34,7 +34,7 @@ SOLVERS: Mapping[str, SolverMaker] = {
     **trag_method.SOLVERS,
     **document_solver.SOLVERS,
 }
-"""What makes the solver of a method; the others answer by kgtable's own rules and prompts."""
+"""The maker of each method's solver; other methods answer by kgtable's own rules and prompts."""
 
 
 def make_solver(method: str, retrievers: Retrievers, source: TableSource) -> Solver | None:

@@ -147,6 +147,7 @@ _NUMBER_AND_MARK = re.compile(r"\$? ?(\d[\d,]*) ?\( ?\d{1,2} ?\)")
 _MONTH = re.compile(r"[12]\d(\d\d)-(\d\d)")
 _LETTER_MARK = re.compile(r"-?\d[\d,.]* ?([A-Za-z])")
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_FULL_CLOCK = re.compile(rf"{_CLOCK.pattern}(?::[0-5]\d)?")
 _FLAGGED = re.compile(r"-?\d[\d,. ]* ([a-z]{1,2})")
 _FLAGS = frozenset("bcdefinprsuz")
 _TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|seconds?|days?)\b", re.IGNORECASE)
@@ -292,7 +293,9 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     spans = [text for text in plain if _span(text, bare_seconds=False)]
     if len(spans) == len(plain) and _in_several_units(spans):
         return True
-    sure = any(text.count(":") == 2 or _COMPOUND.search(text) for text in spans)
+    sure = any(
+        text.count(":") == 2 or _COMPOUND.search(text) or _SPLIT_SECONDS.search(text) for text in spans
+    )
     named = DURATION_NAME.search(name) is not None
     if not (sure or (named and any(":" in text for text in spans))):
         return False
@@ -324,7 +327,7 @@ def are_named_clocks(name: str, texts: Iterable[str]) -> bool:
     texts = list(texts)
     if not texts or not CLOCK_NAME.search(name):
         return False
-    plain = sum(_CLOCK.fullmatch(text) is not None for text in texts)
+    plain = sum(_FULL_CLOCK.fullmatch(text) is not None for text in texts)
     rest = plain < len(texts) and all(map(_CLOCK_FORM.fullmatch, texts))
     return plain == len(texts) or (plain > 0 and rest and _MOMENT_NAME.search(name) is not None)
 
@@ -500,7 +503,7 @@ _DATE_OPENING = re.compile(
 
 _YEAR = re.compile(r"([12][0-9]{3})(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§#^¹²³]))*")
 _MONTH_FORM = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
-_CLOCK_FORM = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9]")
+_CLOCK_FORM = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?")
 _MARKS = re.compile(r"(?:\s?(?:\[[^\[\]]{1,20}\]|[*†‡§]))+$")
 
 
@@ -585,10 +588,16 @@ def _type_other(
     return CellValue(CellKind.NUMBER, number) if number is not None else _TEXT
 
 
+def _full_clock(text: str) -> str:
+    """A time of the day with two figures of hours, and seconds."""
+    hours, _, rest = text.partition(":")
+    return f"{hours.zfill(2)}:{rest}" + ("" if ":" in rest else ":00")
+
+
 def _type_date(text: str, style: ColumnStyle) -> CellValue | None:
     plain = _MARKS.sub("", text.strip())
     if style.is_clock and _CLOCK_FORM.fullmatch(plain):
-        return CellValue(CellKind.DATE, None, f"{plain.zfill(5)}:00", "xsd:time")
+        return CellValue(CellKind.DATE, None, _full_clock(plain), "xsd:time")
     if style.is_month and (month := _MONTH_FORM.fullmatch(plain)):
         return CellValue(CellKind.DATE, None, month[0], "xsd:gYearMonth")
     date = parse_date(plain, style.date_order)

@@ -76,7 +76,7 @@ class _Mention(NamedTuple):
 
 
 def find_quantities(text: str) -> list[TextQuantity]:
-    """The quantities of a text in reading order; years, dates, and numbers of notes or sections are none.
+    """The quantities of a text in reading order; years, dates, and numbers of notes or sections are left out.
 
     >>> grown = find_quantities("In 2019, revenue grew 12 % to $4.2 billion.")
     >>> [(q.text, f"{q.value:f}", q.unit, q.period) for q in grown]
@@ -93,7 +93,7 @@ def find_quantities(text: str) -> list[TextQuantity]:
 
 
 def find_period_mentions(text: str) -> list[tuple[str, int, int]]:
-    """The periods that a text names, with the places where it does.
+    """The periods that a text names, each with the offsets of its beginning and end.
 
     >>> find_period_mentions("at 31 March 2019 (2018: 5)")
     [('2019-03-31', 3, 16), ('2018', 18, 22)]

@@ -1,4 +1,4 @@
-"""The words of a text as index terms (words and numbers, folded and stemmed), and which of them are question words."""
+"""Words and stems of texts as index terms, and the word lists: function words and words that only ask."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def asking_terms() -> frozenset[str]:
 
 
 def only_asks(word: str) -> bool:
-    """Whether a lower-case word says what is asked, in any of its forms; a noun for who or what does it is none.
+    """Whether a lower-case word is a form of one that says what to do ("compute"), but no agent noun ("computer").
 
     >>> only_asks("compute"), only_asks("computed"), only_asks("computers")
     (True, True, False)

@@ -103,7 +103,7 @@ _RATIO = re.compile(
 )
 _NO_RATIO = re.compile(r"\b(?:capital for|adjusted for)\b", re.IGNORECASE)
 _DURATION = re.compile(
-    r"\((?:in )?(?:years?|yrs?\.?|months?|days|hours|weeks)\)|,? in (?:years|months|days)$"
+    r"\(\s?(?:in )?(?:years?|yrs?\.?|months?|days|hours|weeks)\s?\)|,? in (?:years|months|days)$"
     r"|\b(?:remaining|expected|useful|contractual|vesting|lease|average)\b.*\b(?:life|lives|term"
     r"|terms|maturity)\b(?!.*(?:liabilit|debt|insurance|assets|loan|note))"
     r"|\bdays(?: of)? (?:sales|inventory|payable|outstanding|working)\b|\bduration of\b",

@@ -47,6 +47,17 @@ _DAY_FOUND = re.compile(rf"(?<!\w){_DAY_TEXT}(?!\w)", re.IGNORECASE | re.ASCII)
 _FIGURES_FOUND = re.compile(
     rf"(?<![\w/.-])(?:\d{{1,2}}[/.-]\d{{1,2}}[/.-]{_YEAR}|{_YEAR}-\d{{2}}-\d{{2}})(?![\w/-])"
 )
+_D, _M, _Y = r"\d{1,2}(?:st|nd|rd|th)?", rf"(?:{MONTH_NAMES})", r"[12]\d{3}"
+_DAYS = re.compile(
+    rf"(?:(?P<day>{_D})(?: (?P<month>{_M})\.?)?(?:,? (?P<year>{_Y}))?"
+    rf"|(?P<month_>{_M})\.? (?P<day_>{_D})(?:,? (?P<year_>{_Y}))?)"
+    r"(?: ?[-–—] ?| to | through | until )"
+    rf"(?:(?P<last>{_D}) (?P<last_month>{_M})\.?,? (?P<last_year>{_Y})"
+    rf"|(?:(?P<last_month_>{_M})\.? )?(?P<last_>{_D}),? (?P<last_year_>{_Y}))",
+    re.IGNORECASE | re.ASCII,
+)
+"""Days from one to another: ``16–21 January 2007``, ``Feb 24 to March 9, 2007``."""
+_ISO_DAYS = re.compile(r"([12]\d{3}-\d\d-\d\d)(?:/| ?[–—] ?| to )([12]\d{3}-\d\d-\d\d)")
 _DAY_THEN_YEAR = re.compile(rf"(?<!\w){MONTH} (?P<day>\d{{1,2}})(?!\d)", re.IGNORECASE | re.ASCII)
 _MONTH_FOUND = re.compile(rf"(?<!\w){MONTH}[ ,-]+(?P<year>{_YEAR})(?!\w)", re.IGNORECASE | re.ASCII)
 _MONTH_SHORT = re.compile(
@@ -76,6 +87,8 @@ def parse_period(text: str) -> Date | None:
     ('2020-Q3', 'FY2019', '2016/2017')
     >>> parse_period("2016-12") is None
     True
+    >>> parse_period("24 February – 9 March 2007").lexical, parse_period("May 5-10, 2019").lexical
+    ('2007-02-24/2007-03-09', '2019-05-05/2019-05-10')
     """
     if len(text) > 40:
         return None
@@ -88,6 +101,10 @@ def parse_period(text: str) -> Date | None:
         return _fiscal(match)
     if match := _SPAN.fullmatch(plain):
         return _span(match)
+    if match := _DAYS.fullmatch(plain):
+        return _days(match)
+    if match := _ISO_DAYS.fullmatch(plain):
+        return _interval(parse_date(match[1]), parse_date(match[2]))
     return None
 
 
@@ -161,6 +178,27 @@ def quarters_in(text: str) -> Iterator[tuple[str, int, int]]:
     for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):
         for match in pattern.finditer(text):
             yield read(match).lexical, *match.span()
+
+
+def _days(match: re.Match[str]) -> Date | None:
+    """The days from one to another; month and year of the first are those of the last where it has none."""
+    day, month, year, last, last_month, last_year = (
+        match[name] or match[f"{name}_"]
+        for name in ("day", "month", "year", "last", "last_month", "last_year")
+    )
+    last_month = last_month or month
+    if last_month is None:
+        return None
+    return _interval(
+        parse_date(f"{day} {month or last_month} {year or last_year}"),
+        parse_date(f"{last} {last_month} {last_year}"),
+    )
+
+
+def _interval(first: Date | None, end: Date | None) -> Date | None:
+    if first is None or end is None or first.lexical >= end.lexical:
+        return None
+    return Date(f"{first.lexical}/{end.lexical}", "", first.lexical, end.lexical)
 
 
 def _duration(length: str) -> str:

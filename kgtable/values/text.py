@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -70,16 +71,45 @@ def without_marks(text: str) -> str:
 
 
 _RAISABLE = re.compile(r"[-+−]?[0-9]{1,3}|[a-f]")
+_RAISED_LIST = re.compile(r"\(?((?:[0-9]{1,2}|[a-f])(?:, ?(?:[0-9]{1,2}|[a-f])){0,4})\)?")
 _AS_RAISED = str.maketrans("0123456789+-−abcdef", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ᵃᵇᶜᵈᵉᶠ")
 
 
 def as_raised(text: str) -> str:
     """A mark or an exponent in raised signs; empty where it is neither a figure nor a letter of a note.
 
-    >>> as_raised("2"), as_raised("a"), as_raised("-1"), as_raised("nd")
-    ('²', 'ᵃ', '⁻¹', '')
+    >>> as_raised("2"), as_raised("a"), as_raised("-1"), as_raised("(1, 3)"), as_raised("nd")
+    ('²', 'ᵃ', '⁻¹', '¹ ³', '')
     """
-    return text.translate(_AS_RAISED) if _RAISABLE.fullmatch(text) else ""
+    if _RAISABLE.fullmatch(text):
+        return text.translate(_AS_RAISED)
+    marks = _RAISED_LIST.fullmatch(text)
+    return " ".join(re.split(", ?", marks[1].translate(_AS_RAISED))) if marks else ""
+
+
+def joined_runs(runs: Iterable[tuple[str, bool]]) -> str:
+    """The text of runs, each given with whether it is raised, so that no mark or exponent joins what it stands behind.
+
+    The upper figure of a fraction is set apart by a space.
+
+    >>> joined_runs([("Wind", False), ("1", True)]), joined_runs([("1", False), ("st", True)])
+    ('Wind¹', '1st')
+    >>> joined_runs([("3", False), ("1", True), ("/2 in", False)])
+    '3 1/2 in'
+    """
+    groups = [
+        ("".join(text for text, _ in group), raised)
+        for raised, group in itertools.groupby((run for run in runs if run[0]), key=lambda run: run[1])
+    ]
+    pieces: list[str] = []
+    for place, (text, raised) in enumerate(groups):
+        mark = as_raised(text.strip()) if raised else ""
+        follows = groups[place + 1][0].lstrip() if place + 1 < len(groups) else ""
+        if mark and follows[:1] in ("/", "⁄") and follows:
+            pieces.append(f" {text.strip()}" if pieces else text)
+        else:
+            pieces.append(mark or text)
+    return "".join(pieces)
 
 
 def number_text(value: float, digits: int = 17) -> str:

@@ -15,6 +15,7 @@ from kgtable.values.currencies import (
     currency_names,
 )
 from kgtable.values.measures import Measure
+from kgtable.values.text import without_marks
 from kgtable.values.unit_clauses import (
     COMMON_WORDS,
     NAMES_NOT_UNITS,
@@ -103,8 +104,10 @@ _MONEY_INSIDE = re.compile(
 )
 _LEADING_SIGN = re.compile(r"((?:US|A|C|HK|S|NZ)?\$|[€£¥]) (?=[^\W\d_])")
 _HUNDREDTHS_INSIDE = re.compile(r"\b(?:cents|pence)(?= per\b)", re.IGNORECASE)
-_UNIT_OF_ACTION = re.compile(r"([A-Za-z]?[a-z]{3,}s) (?:(?!ended)[a-z]{2,}ed|sold|flown|driven|burnt)\b")
-"""A header that counts units of measure: "Gallons hedged", "Hours worked"."""
+_UNIT_OF_ACTION = re.compile(
+    r"(?:[A-Za-z]+ ){0,2}?([A-Za-z]?[a-z]{3,}s) (?:(?!end(?:ed|ing)\b)[a-z]{2,}(?:ed|ing)|sold|flown|driven|burnt)\b"
+)
+"""A header that counts units of measure: "Gallons hedged", "Hours worked", "Net acres expiring"."""
 _AFTER = re.compile(r"(?:,| in| -| –| —|:)\s+([^,:()]{1,60})$")
 
 _UNITS_WITHOUT_A_NAME = frozenset(["mpg", "mpge", "mi/gal"])
@@ -164,9 +167,20 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     >>> parse_unit_text("Wins (W)") is None
     True
     """
-    if len(text) > 2 * LONGEST_PHRASE or not may_name_unit(text):
+    if len(text) > 2 * LONGEST_PHRASE or not may_name_unit(without_marks(text)):
         return None
     text = html.unescape(" ".join(text.split()))
+    found = _unit_in(text)
+    if found is None and not _SQUARE_OR_CUBE.search(text) and (plain := without_marks(text)) != text:
+        return _unit_in(plain)
+    return found
+
+
+_SQUARE_OR_CUBE = re.compile(r"[^\W\d_][²³]$")
+"""A raised figure behind a word that may belong to its unit: "feet²"."""
+
+
+def _unit_in(text: str) -> UnitPhrase | None:
     if not _names_a_column(text) and (phrase := parse_unit_phrase(text)):
         return phrase
     if "(" in text and (unit := converted_unit(text)):

@@ -24,7 +24,7 @@ from kgtable.building.convert import (
 )
 from kgtable.errors import StorageError
 from kgtable.graph.table_encoder import TableShape
-from kgtable.ontology.mapping import read_rows
+from kgtable.ontology.mapping_rows import read_rows
 from kgtable.tables import loader
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import io
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -104,6 +107,20 @@ def test_sheets_have_names_of_their_own() -> None:
 def test_what_does_not_fit_a_sheet_is_refused() -> None:
     with pytest.raises(UsageError, match="does not fit a sheet"):
         written(table(("a", "x" * 40_000), ("b", "1")))
+
+
+def test_a_workbook_that_is_not_finished_leaves_no_words_and_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    sound = table(("a", "b"), ("b", "1"))
+    with pytest.raises(UsageError, match="does not fit a sheet"):
+        written(sound, sound, table(("a", "b"), ("x" * 40_000, "1"), id="long"))
+    gc.collect()
+    assert said == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,15 @@ def test_the_report_says_what_was_found(name: str, folder: Path, tmp_path: Path)
         assert json.loads(report)["cells"]["number"] == 2
 
 
+def test_no_name_of_a_file_steers_the_terminal_of_who_reads_the_report(folder: Path, tmp_path: Path) -> None:
+    (folder / "b\x1b[31m\u202e.csv").write_bytes(b"")
+    given = ("convert", folder, "-o", tmp_path / "o.nq", "--workers", "1")
+    run(*given, "--report", tmp_path / "report.txt", code=1)
+    report = (tmp_path / "report.txt").read_text(encoding="utf-8")
+    assert "b\ufffd[31m\ufffd.csv" in report
+    assert "\x1b" not in report
+
+
 def test_what_was_passed_over_in_a_file_is_told(folder: Path, tmp_path: Path) -> None:
     for number in range(12):
         (folder / f"r{number:02}.jsonl").write_text('{"a": 1}\nnot json\n{"a": 2}\n', encoding="utf-8")

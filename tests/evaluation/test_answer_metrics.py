@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.evaluation.answer_metrics import contained, exact_match, normalized, numbers_match, token_f1
+from kgtable.evaluation.scoring import contained, exact_match, normalized, numbers_match, token_f1
 
 
 @pytest.mark.parametrize(

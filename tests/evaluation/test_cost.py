@@ -5,9 +5,9 @@ from decimal import Decimal
 import kgtable
 from kgtable.config import load_settings
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.cost import REPLY_TOKENS, estimate
 from kgtable.evaluation.evaluated_systems import System, systems
 from kgtable.evaluation.run_plan import make_plan
+from kgtable.evaluation.session import REPLY_TOKENS, estimate
 
 PRICES = {"m": {"input": 2.0, "output": 10.0}}
 

@@ -18,9 +18,8 @@ from kgtable.evaluation.evaluated_systems import systems
 from kgtable.evaluation.report import report_html, report_json
 from kgtable.evaluation.run import Run
 from kgtable.evaluation.run_plan import make_plan, shapes
-from kgtable.evaluation.scaling import growth, growth_lines
 from kgtable.evaluation.session import evaluate
-from kgtable.evaluation.summary import result_json
+from kgtable.evaluation.summary import growth, growth_lines, result_json
 
 SIZES = (20, 40)
 METHODS = ("tablerag", "read-table:context=2000", "read-schema", "bm25")

@@ -23,7 +23,7 @@ from kgtable.evaluation.report import (
     write_report,
 )
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.scaling import Growth
+from kgtable.evaluation.summary import Growth
 from tests.evaluation.test_summary import PLAN, RECORDS, SCHEMA
 
 EVIL = "</script><script>x()</script>"

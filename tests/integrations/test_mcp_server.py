@@ -23,7 +23,9 @@ from mcp.types import CallToolResult, ResourceLink, TextContent, TextResourceCon
 
 from kgtable.integrations.mcp_server import graph_server, http_app
 from kgtable.server.options import ServerSettings
+from kgtable.server.state import GraphFolder
 from tests.integrations.conftest import SAMPLES
+from tests.server.serving import running
 
 QUESTION = "Which port had the highest fees in 2023?"
 
@@ -208,6 +210,41 @@ def test_a_client_on_standard_input_and_output(samples_path: Path) -> None:
     names, text = asyncio.run(converse())
     assert "ask" in names
     assert text.startswith("Norrvik\nstatus: verified")
+
+
+def test_every_tool_works_on_the_graph_of_another_engine(samples_path: Path, tmp_path: Path) -> None:
+    async def converse() -> None:
+        async with graph_server(tmp_path) as server, Client(server) as client:
+            call = client.call_tool
+            answer = await call("ask", {"question": QUESTION})
+            assert (data(answer)["answer"], data(answer)["status"]) == ("Norrvik", "verified")
+            links = [block for block in answer.content if isinstance(block, ResourceLink)]
+            content = (await client.read_resource(str(links[1].uri))).contents[0]
+            assert isinstance(content, TextResourceContents)
+            assert json.loads(content.text)["value"] == "198750000"
+            found = data(await call("retrieve", {"question": QUESTION, "k": 5}))
+            assert found["tables"][0]["table"] == "harbour-cargo"
+            rows = (
+                "SELECT ?v { ?c qudt:hasUnit unit:CCY_EUR ; qudt:numericValue ?v } ORDER BY DESC(?v) LIMIT 1"
+            )
+            assert data(await call("sparql", {"query": rows}))["rows"] == [["1565800000"]]
+            triples = await call("sparql", {"query": "CONSTRUCT { <x:a> <x:b> 1 } {}"})
+            assert said(triples).endswith("<x:a> <x:b> 1 .\n")
+            assert said(await call("sparql", {"query": "ASK { ?s ?p ?o }"})) == "true"
+            wrong = await call("sparql", {"query": "SELECT nothing"})
+            assert wrong.is_error
+            program = {"op": "sum", "argument": {"column": "2024 Fees"}, "rows": "harbour-cargo"}
+            assert data(await call("run_program", {"program": program}))["value"] == "289250000"
+            listed = data(await call("tables", {"search": "harbour"}))
+            assert [table["id"] for table in listed["tables"]] == ["harbour-cargo"]
+            window = await call("table", {"id": "harbour-cargo", "rows": 3})
+            assert "Norrvik" in said(window)
+            cell = await call("cell", {"table": "harbour-cargo", "row": 2, "column": 4})
+            assert (data(cell)["unit"], data(cell)["text"]) == ("CCY_EUR", "198.75")
+
+    with running(ServerSettings(port=0), GraphFolder(samples_path)) as engine:
+        kgtable.connect(f"{engine.url}sparql", tmp_path, dialect="kgtable").close()
+        asyncio.run(converse())
 
 
 def test_clients_over_http_need_the_name_and_the_token(samples_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kgtable.config import ModelEndpoint, Secret
 from kgtable.errors import StorageError
-from kgtable.llm.cache import CompletionCache, Trace
+from kgtable.llm.client import CompletionCache, Trace
 from kgtable.llm.conversation import ModelReply
 from kgtable.llm.faults import RequestFault
 from kgtable.llm.protocol import Completion, Usage

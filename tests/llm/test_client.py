@@ -25,8 +25,17 @@ from kgtable.errors import (
     LLMReplyError,
     LLMUnreachableError,
 )
-from kgtable.llm.cache import CompletionCache, Trace
-from kgtable.llm.client import ChatModel, Tap, connect, open_async_client, open_client, post, post_async
+from kgtable.llm.client import (
+    ChatModel,
+    CompletionCache,
+    Tap,
+    Trace,
+    connect,
+    open_async_client,
+    open_client,
+    post,
+    post_async,
+)
 from kgtable.llm.conversation import ModelReply, RetryPolicy
 from kgtable.llm.faults import RequestFault
 from kgtable.llm.protocol import Completion, OnText, Request

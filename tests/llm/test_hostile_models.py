@@ -16,8 +16,7 @@ import pytest
 from kgtable.config import ModelEndpoint, Secret, load_settings
 from kgtable.errors import ConfigError, LLMError
 from kgtable.llm import client as client_module
-from kgtable.llm.cache import CompletionCache, Trace
-from kgtable.llm.client import ChatModel
+from kgtable.llm.client import ChatModel, CompletionCache, Trace
 from kgtable.llm.conversation import ReplyReader, RetryPolicy
 from kgtable.llm.protocol import Completion, OnText, Request, Usage
 from kgtable.llm.repair import LONGEST_REPAIRED, ReplyFault, read_object, whole_value, without_thoughts

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from kgtable.errors import MappingError
 from kgtable.ontology.column_stats import clean_text
-from kgtable.ontology.mapping import (
+from kgtable.ontology.mapping import ColumnMapping, UserMapping
+from kgtable.ontology.mapping_rows import (
     FIELDS,
     NAME,
-    ColumnMapping,
-    UserMapping,
     csv_bytes,
     parse_datatype,
     parse_predicate,

@@ -9,13 +9,16 @@ import pytest
 from kgtable.errors import MappingError, OntologyError
 from kgtable.ontology import mapping_files
 from kgtable.ontology.column_stats import MISSING, QUANTITY, ColumnFact, by_name
-from kgtable.ontology.mapping import FIELDS, ColumnMapping, UserMapping
+from kgtable.ontology.mapping import ColumnMapping, UserMapping
 from kgtable.ontology.mapping_files import (
     MOST_TABLES,
     generated_rows,
     load_edits,
     real_decisions,
     save_mapping,
+)
+from kgtable.ontology.mapping_rows import (
+    FIELDS,
 )
 
 SALES = ColumnFact("t1", 1, "Sales", "hasSales", {QUANTITY: 2}, {"CCY_USD": 2}, {6: 2})

@@ -181,3 +181,24 @@ def test_the_way_to_an_answer_is_edited_and_run_again(browser: Browser) -> None:
     )
     browser.find("#run").click()
     browser.wait(lambda: "812,400" in browser.find("#results").text)
+
+
+def test_no_word_of_a_label_is_broken_on_a_phone(browser: Browser) -> None:
+    browser.resize(390, 900)
+    try:
+        browser.open("/tables/norrvik-income-statement")
+        browser.find("table.sheet tr.header")
+        broken = browser.script(
+            """[...document.querySelectorAll("tbody:not(.titles) tr:not(.header) .cell.label")].flatMap((cell) => {
+                 const text = cell.firstChild;
+                 return text ? [...text.data.matchAll(/[^ ]+/g)].filter((word) => {
+                   const range = document.createRange();
+                   range.setStart(text, word.index);
+                   range.setEnd(text, word.index + word[0].length);
+                   return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+                 }).map(String) : [];
+               })"""
+        )
+        assert broken == []
+    finally:
+        browser.resize(1280, 900)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import httpx
 import pyoxigraph as ox
 import pytest
 import rdflib
@@ -127,3 +128,15 @@ def test_a_browser_is_told_of_a_problem_on_a_page(exploring: Running) -> None:
 def test_a_cell_is_called_what_is_printed_in_it(exploring: Running) -> None:
     iri = "http://example.org/data/table/halden-segments/cell/2/1"
     assert exploring.client.get("/api/resource", params={"iri": iri}).json()["label"] == "812,400"
+
+
+def test_a_page_names_every_script_that_its_own_imports(exploring: Running) -> None:
+    body = httpx.get(f"{exploring.url}query").text
+    named = set(re.findall(r'<link rel="modulepreload" href="/static/([\w-]+)\.js">', body))
+    wanted, found = ["query"], set[str]()
+    while wanted:
+        text = httpx.get(f"{exploring.url}static/{wanted.pop()}.js").text
+        new = set(re.findall(r'^import .*"\./([\w-]+)\.js"', text, re.MULTILINE)) - found
+        found |= new
+        wanted += new
+    assert named == found > {"shell", "terms"}

@@ -233,3 +233,41 @@ def test_the_page_is_accessible_and_fits(browser: Browser, width: int, dark: boo
             assert violations(browser) == []
     finally:
         browser.resize(1280, 900)
+
+
+def test_the_first_rows_stand_there_while_the_rest_is_under_way(browser: Browser) -> None:
+    million = "SELECT * { " + " ".join(f"VALUES ?v{n} {{ {DIGITS} }}" for n in range(6)) + " }"
+    opened(browser, million, run=False)
+    browser.find("#run").click()
+    browser.find('table.results tr[aria-rowindex="20"]')
+    assert browser.find("#stop").is_displayed()
+    assert browser.find("#count").text.startswith("The first ")
+    browser.find("#stop").click()
+    assert browser.find("#stopped").text == "Stopped."
+    assert browser.find('table.results tr[aria-rowindex="20"]').is_displayed()
+    assert "under way" not in browser.find("#results").text
+
+
+def test_a_table_that_grows_stays_where_it_was_scrolled_and_as_it_was_sorted(browser: Browser) -> None:
+    browser.open("/query")
+    browser.find("#examples button")
+    grow = """
+      const done = arguments[arguments.length - 1];
+      import("/static/result-table.js").then(async ({ ResultTable }) => {
+        const { Terms } = await import("/static/terms.js");
+        const rows = [...Array(2000).keys()].map((n) => ({ n: { type: "literal", value: String(n),
+          datatype: "http://www.w3.org/2001/XMLSchema#integer" } }));
+        const one = new ResultTable(["n"], rows.slice(0, 400), new Terms({}));
+        document.querySelector("#results").replaceChildren(one.element);
+        one.draw();
+        one.scroller.scrollTop = 5000;
+        one.extend(rows);
+        const kept = one.scroller.scrollTop;
+        one.sort(0);
+        one.sort(0);
+        one.extend([...rows, { n: { ...rows[0].n, value: "9999" } }]);
+        done([kept, one.table.getAttribute("aria-rowcount"),
+          one.body.querySelector('tr[aria-rowindex="2"]').lastChild.textContent]);
+      });
+    """
+    assert browser.driver.execute_async_script(grow) == [5000, "2002", "9,999"]

@@ -21,6 +21,7 @@ from kgtable.server.state import (
     WIDELY_USED,
     AnswerCache,
     CachedResponse,
+    ConnectedFolder,
     GraphFolder,
     ServerState,
     StoreFolder,
@@ -152,6 +153,9 @@ def test_directories_that_cannot_be_served(folder: Path, tmp_path: Path) -> None
     GraphDirectory(tmp_path / "far").point_to_endpoint(StoreEndpoint("http://e/"))
     with pytest.raises(ServerError, match="another SPARQL endpoint"):
         GraphFolder(tmp_path / "far")
+    assert ConnectedFolder(tmp_path / "far").view().path == ""
+    with pytest.raises(ServerError, match="not connected"):
+        ConnectedFolder(folder)
     GraphDirectory(folder).current().catalogue_path.unlink()
     with pytest.raises(GraphVersionError, match="missing"):
         GraphFolder(folder)

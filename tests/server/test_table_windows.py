@@ -271,3 +271,25 @@ def test_tables_that_are_not_there(id: str, opened: KnowledgeGraph) -> None:
     for operation in (table, csv):
         with pytest.raises(GraphNotFoundError):
             operation(opened, window(id), silent)
+
+
+def test_where_a_unit_is_from_is_said_of_a_large_table_without_reading_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"Station {row},{row * 37 % 1_000},{row} kg,{row}" for row in range(2_500)]
+    rows[1_200] = "Rates in %,,,"
+    content = "\n".join(["In thousand EUR", "Station,Distance (km),Load,Rent (EUR)", *rows])
+    (tmp_path / "long.csv").write_text(content, encoding="utf-8")
+    with kgtable.build(tmp_path / "long.csv", tmp_path / "graph", embedding="none") as graph:
+        whole = {place: found(graph, "long", *place) for place in ((2_400, 1), (2_400, 2), (900, 3), (20, 3))}
+    with kgtable.open(tmp_path / "graph") as graph:
+        monkeypatch.setattr(graph.reader, "read", None)
+        monkeypatch.setattr(graph.reader, "_whole", None)
+        far, cells, rent = (found(graph, "long", *place) for place in ((2_400, 1), (2_400, 2), (900, 3)))
+        assert (far["unit"], far["unit_from"]) == ("PERCENT", "group")
+        assert (cells["unit"], cells["unit_from"]) == ("KiloGM", "cell")
+        assert (rent["unit"], rent["unit_from"]) == ("CCY_EUR", "column")
+    monkeypatch.setattr(table_windows, "READ_WHOLE", 10**9)
+    with kgtable.open(tmp_path / "graph") as graph:
+        for place, one in whole.items():
+            assert found(graph, "long", *place) == one

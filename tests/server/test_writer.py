@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,16 @@ import pytest
 
 from kgtable.building.generations import LOCK
 from kgtable.building.pipeline import start_empty
+from kgtable.errors import (
+    DamagedGraphError,
+    GraphLockedError,
+    GraphNotFoundError,
+    NoSpaceError,
+    StorageError,
+)
 from kgtable.graph.store import newest
 from kgtable.server.workers.execution import Evaluator
+from kgtable.server.workers.storage_problems import storage_problem
 from kgtable.server.workers.writer import DatasetConflictError, StoreWriter, with_dataset
 from kgtable.storage import exclusive_lock
 from tests.server.conftest import DATA
@@ -142,8 +151,51 @@ def test_a_graph_directory_is_locked_for_the_time_of_a_write(tmp_path: Path) -> 
     assert objects(generation.store_path, G1) == ["1", "ü"]
     with exclusive_lock(tmp_path / "kg" / LOCK), refused("unavailable"):
         write(tmp_path, "delete", graph=G1, open=opening)
-    with refused("storage-full"):
+    with refused("storage-failed"):
         write(tmp_path, "delete", graph=G1, open={"directory": str(tmp_path / "nowhere" / "x"), "base": ""})
+
+
+def test_a_write_to_a_damaged_store_is_refused_as_that(tmp_path: Path) -> None:
+    generation = start_empty(tmp_path / "kg")
+    opening = {"directory": str(tmp_path / "kg"), "base": ""}
+    assert write(tmp_path, "put", TURTLE, graph=G1, open=opening) == 201
+    (pointer,) = generation.path.glob(".store.current")
+    named = pointer.read_bytes()
+    pointer.write_bytes(b"\x00" * 8)
+    with refused("damaged"):
+        write(tmp_path, "delete", graph=G1, open=opening)
+    pointer.write_bytes(named)
+    data = max(generation.store_path.glob("*.sst"))
+    content = data.read_bytes()
+    data.unlink()
+    data.write_bytes(content[:20] + b"??" + content[22:])
+    with refused("damaged"):
+        write(tmp_path, "delete", graph=G1, open=opening)
+    (tmp_path / "kg" / "kgtable.json").write_bytes(b"{")
+    with refused("unavailable"):
+        write(tmp_path, "delete", graph=G1, open=opening)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "storage-full"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "storage-full"),
+        (RuntimeError("IO error: No space left on device: While appending to file: x.sst"), "storage-full"),
+        (NoSpaceError("No space left to write x."), "storage-full"),
+        (OSError(errno.EACCES, "Permission denied"), "storage-failed"),
+        (OSError(errno.EIO, "Input/output error"), "storage-failed"),
+        (StorageError("Writing to x is not allowed."), "storage-failed"),
+        (RuntimeError("Corruption: block checksum mismatch: stored = 1"), "damaged"),
+        (DamagedGraphError("The store in x is damaged."), "damaged"),
+        (OSError("IO error: While lock file: x/LOCK: Resource temporarily unavailable"), "unavailable"),
+        (OSError("IO error: While open a file: x/LOCK: Permission denied"), "storage-failed"),
+        (GraphLockedError("Another process is building the graph."), "unavailable"),
+        (GraphNotFoundError("There is no graph in x."), "unavailable"),
+    ],
+)
+def test_each_failure_of_a_write_has_its_kind(error: Exception, kind: str) -> None:
+    assert storage_problem(error).kind == kind
 
 
 G2 = "http://example.org/g2"

@@ -101,3 +101,45 @@ def test_each_table_has_an_id_and_comes_back(tmp_path: Path) -> None:
             sheet.update({(row, column): cell for column, cell in enumerate(line.split(",")) if cell})
     lines = [line.split("|") for line in STACKED.split("\n")]
     assert sheet == {(r, c): cell for r, line in enumerate(lines) for c, cell in enumerate(line) if cell}
+
+
+NO_GAP = (
+    "Fruit|Crates|Weight (kg)\nPlum|46|552\nPear|31|434\nHelper|Hours|Paid (EUR)\nAda|7.5|97.5\nBob|9|117"
+)
+
+
+def test_a_header_between_figures_begins_a_table_and_takes_its_caption_along() -> None:
+    upper, lower = split_regions(grid(NO_GAP))
+    assert (len(upper.head), make_table(lower).structure.header) == (3, (3,))
+    _, lower = split_regions(grid(NO_GAP.replace("Helper|", "Helpers of May||\nHelper|")))
+    assert make_table(lower).structure.titles[-1] == 3
+
+
+@pytest.mark.parametrize(
+    ("middle", "doubtful"),
+    [
+        ("Cy|withdrew|injured", True),
+        ("Fruit|Crates|Weight (kg)", False),
+        ("Total|77|986", False),
+        ("Nuts||", False),
+        ("Fruit|Fruit|Fruit", False),
+    ],
+)
+def test_other_rows_between_figures_begin_none(middle: str, doubtful: bool) -> None:
+    text = NO_GAP.replace("Helper|Hours|Paid (EUR)", middle)
+    (part,) = split_regions(grid(text))
+    assert bool(part.notices) is doubtful
+
+
+def test_notes_beside_a_table_name_no_column_and_stand_after_it() -> None:
+    table = make_table(grid("Energy|GWh||\nWind*|12||* onshore plants only\nSun|8||Source: own survey"))
+    assert [column.name for column in table.columns] == ["Energy", "GWh", "", ""]
+    assert table.context.after == ("* onshore plants only", "Source: own survey")
+    assert dict(table.structure.marks) == {"*": "onshore plants only"}
+    remarks = make_table(grid("Energy|GWh||Remark\nWind|12||new turbine in May\nSun|8||"))
+    assert (remarks.columns[3].name, remarks.context.after) == ("Remark", ())
+
+
+def test_a_header_that_comes_again_is_no_row_of_the_body() -> None:
+    structure = make_table(grid("Item|2021|2022\nA|1|2\nItem|2021|2022\nB|3|4")).structure
+    assert structure.footnotes == {2}

@@ -20,8 +20,8 @@ from typing import Any
 from kgtable.answering.program_answers import relations_of
 from kgtable.api import build
 from kgtable.errors import BenchmarkError, EvaluationError, LLMReplyError, ProgramError, QueryError
-from kgtable.evaluation.answer_metrics import exact_match, numbers_match
 from kgtable.evaluation.benchmark import BenchmarkFolder, file_name
+from kgtable.evaluation.scoring import exact_match, numbers_match
 from kgtable.graph.document_statements import StoredDocument, read_document
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import LLM, Message, Request

@@ -16,7 +16,7 @@ from typing import Any
 
 from kgtable.errors import BenchmarkError
 from kgtable.evaluation.benchmark import FIRST_LINE, Benchmark, BenchmarkFolder, BenchmarkQuestion, read_json
-from kgtable.llm.protocol import LLM, Message, Request
+from kgtable.llm.protocol import LLM, reply_data
 from kgtable.resources import PACKAGE
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
@@ -59,7 +59,7 @@ class TablePart:
     columns: tuple[int, ...]
 
     def place(self, row: int, column: int) -> tuple[int, int] | None:
-        """Where a cell of the source stands in the part; row -1 is the header. None where it does not."""
+        """The row and column of a source cell in the part, row -1 for the header; None if the part lacks the cell."""
         if column not in self.columns or (row >= 0 and row not in self.rows):
             return None
         return (self.rows.index(row) if row >= 0 else -1), self.columns.index(column)
@@ -121,7 +121,7 @@ def _modes(tables: Sequence[str], plan: SplitPlan) -> list[tuple[str, str]]:
 
 
 def seeded(seed: int | str) -> random.Random:
-    """Random choices that can be made again."""
+    """A random generator with this seed."""
     return random.Random(seed)  # noqa: S311 -- choices that can be made again, no secrets
 
 
@@ -143,7 +143,7 @@ class BoundRows:
 
 
 def bound_rows(id: str, rows: GridRows) -> BoundRows:
-    """What of the rows cannot be moved, as kgtable reads the table."""
+    """The rows whose order is fixed, by the table structure that kgtable detects."""
     grid = Grid(id, Source(id), tuple(map(tuple, rows)), len(rows[0]) if rows else 0)
     found = make_table(grid).structure
     grouped = bool(found.groups or found.parents)
@@ -220,17 +220,13 @@ def other_titles(title: str, count: int, seed: str, llm: LLM | None = None) -> l
 
 def _ask(llm: LLM, prompt: str, text: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
     system = (PACKAGE / "evaluation" / "prompts" / f"{prompt}.txt").read_text(encoding="utf-8")
-    messages: tuple[Message, ...] = (
-        {"role": "system", "content": system.strip()},
-        {"role": "user", "content": text},
-    )
     schema = {
         "type": "object",
         "properties": dict(properties),
         "required": list(properties),
         "additionalProperties": False,
     }
-    return llm.complete(Request(messages, schema=schema, stage=prompt, max_tokens=1_000)).data or {}
+    return reply_data(llm, system.strip(), text, schema=schema, stage=prompt, max_tokens=1_000)
 
 
 _OF_THE_TABLE = re.compile(

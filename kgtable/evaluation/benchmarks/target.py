@@ -31,9 +31,7 @@ KEYS = ("database_id", "table_id", "table")
 class TargetRetriever:
     """Retriever by `bm25` or `dense` over TARGET's corpora, with one index per data set.
 
-    Raises `RetrievalError` for another method, an unknown format, or embedding `none`.
-
-    Raises `RetrievalError` for another method, an unknown format, and an unknown embedding.
+    Raises `RetrievalError` for another method, an unknown format, and an unknown embedding or `none`.
     """
 
     def __init__(self, method: str = "bm25", format: str | None = None, embedding: str = "minilm") -> None:

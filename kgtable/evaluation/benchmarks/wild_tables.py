@@ -135,7 +135,7 @@ def wild_parts(id: str, rows: GridRows, about: Mapping[str, Any], plan: WildPlan
 
 
 def key_columns(header: Sequence[str], body: GridRows, about: Mapping[str, Any]) -> list[int]:
-    """The columns whose values are all there and distinct: the primary key first, then names, not measures."""
+    """The columns without blank or repeated values: the primary key first, then names, no measures."""
     named = [str(name).casefold() for name in about.get("primary_key") or ()]
     found = []
     for column, name in enumerate(header):

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from kgtable.errors import ConfigError, RemoteStoreError, UsageError
-from kgtable.version import __version__
+from kgtable.resources import __version__
 
 TOKEN, USER, ORIGINS = "KGTABLE_SPARQL_TOKEN", "KGTABLE_SPARQL_USER", "KGTABLE_SPARQL_ORIGIN"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

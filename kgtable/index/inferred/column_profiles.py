@@ -1,4 +1,4 @@
-"""Profiles of the columns of all tables: the distinct values, what they are like, and the words of the header.
+"""Profiles of columns: distinct values, their form, and the words of the header.
 
 `joins` and `unions` find the relations between tables from them. Values are compared as keys: case, blanks, footnote
 marks and the printing of numbers (``1,000``, ``1000.0``) make no difference.
@@ -18,7 +18,7 @@ import numpy as np
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.corpus import Corpus
-from kgtable.index.postings import Integers, Postings, ranges
+from kgtable.index.postings import IntArray, Postings, ranges
 from kgtable.text.words import is_empty_word, stem
 
 KEY_WORDS = frozenset({"id", "code", "key", "no", "nr", "number", "num", "sku", "#"})
@@ -45,7 +45,7 @@ SMALL_FOLDER = 60
 
 
 def is_small(tables: int) -> bool:
-    """Whether all of so many tables are taken to be about one thing."""
+    """Whether a graph has so few tables that all are taken to be related."""
     return tables <= SMALL_FOLDER
 
 
@@ -74,7 +74,7 @@ def header_words(text: str) -> tuple[str, ...]:
 
 
 def key_of(text: str) -> str:
-    """What equal values have in common; empty for a cell that says nothing.
+    """The key under which equal values compare; empty for a cell without content.
 
     >>> key_of(" New  York[2]"), key_of("1,000.0"), key_of("n/a")
     ('new york', '1000', '')
@@ -97,7 +97,7 @@ def _form_of(key: str) -> ValueForm:
 
 @dataclass(frozen=True)
 class TableHead:
-    """What stands over a table: title, headings and the names of its columns."""
+    """The head of a table: title, headings and column names."""
 
     id: str
     title: str
@@ -136,7 +136,7 @@ class ColumnProfile:
     words: tuple[str, ...]
     form: ValueForm
     filled: int
-    values: Integers
+    values: IntArray
     density: float
     """Of a column of whole numbers, the share that it has of the numbers up to the greatest: 1 for years;
     0 for any other column."""
@@ -194,7 +194,7 @@ class TableProfiles:
 
     @cached_property
     def kin(self) -> tuple[frozenset[str], ...]:
-        """What each table may have in common with others: its headings, how its id begins, a small folder."""
+        """The features that relate each table to others: its headings, the beginning of its id, a small graph."""
         small = ("folder",) if is_small(max(self.total, len(self.heads))) else ()
         return tuple(
             frozenset((*(f"heading {text.casefold()}" for text in head.heading), f"id {first_part(head.id)}", *small))
@@ -203,11 +203,11 @@ class TableProfiles:
 
 
 def first_part(id: str) -> str:
-    """How a table's id begins, by which tables of one source are known."""
+    """The beginning of a table's id, which tables of one source share."""
     return re.split(r"__|[/#.]", id.casefold(), maxsplit=1)[0]
 
 
-def profiles_of(corpus: Corpus, heads: Sequence[TableHead], tables: Integers | None = None) -> TableProfiles:
+def profiles_of(corpus: Corpus, heads: Sequence[TableHead], tables: IntArray | None = None) -> TableProfiles:
     """The profiles of the columns of a corpus, or of some of its `tables`, which have these heads.
 
     Tables and columns are numbered as if there were no others.
@@ -257,7 +257,7 @@ _FORMS = (ValueForm.DATE, ValueForm.NUMBER, ValueForm.TEXT, ValueForm.WHOLE)
 _WHOLE = _FORMS.index(ValueForm.WHOLE)
 
 
-def _keys(corpus: Corpus, texts: Integers) -> tuple[list[str], Integers]:
+def _keys(corpus: Corpus, texts: IntArray) -> tuple[list[str], IntArray]:
     """The distinct keys of the texts, and for each text of the corpus the number of its key, -1 for none."""
     numbers = np.full(len(corpus.texts) + 1, -1, dtype=np.int32)
     known: dict[str, int] = {}

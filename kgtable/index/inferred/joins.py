@@ -23,7 +23,7 @@ from rapidfuzz import fuzz, process
 from kgtable.index.corpus import NONE, Places
 from kgtable.index.embedding import Matrix
 from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles, ValueForm
-from kgtable.index.postings import Flags, Integers, Postings, mapped, ranges
+from kgtable.index.postings import BoolArray, IntArray, Postings, mapped, ranges
 from kgtable.ontology.inferred_names import is_missing_header, is_missing_title
 from kgtable.resources import read_packaged_json
 
@@ -73,7 +73,7 @@ KEPT_FROM = 0.4
 
 @dataclass(frozen=True, slots=True)
 class JoinCandidate:
-    """Two columns of different tables, what speaks for joining them, and for how many values."""
+    """Two columns of different tables, the features of their join, and the number of matching values."""
 
     left: ColumnProfile
     right: ColumnProfile
@@ -114,14 +114,14 @@ class JoinFinder:
         clusters: Sequence[Sequence[int]] = (),
         known: ComparedColumns | None = None,
         *,
-        fresh: Flags | None = None,
-        related: Flags | None = None,
+        fresh: BoolArray | None = None,
+        related: BoolArray | None = None,
     ) -> None:
         self.looked_at = 0
         """Pairs of columns that the last call of `candidates` looked at."""
         self._profiles = profiles
         self._known = known or ComparedColumns(len(profiles.columns))
-        self._looked_at: list[Integers] = []
+        self._looked_at: list[IntArray] = []
         self._vectors, self._vector_of = vectors, vector_of
         self._cluster = np.arange(-1, -1 - len(profiles.heads), -1)
         for number, cluster in enumerate(clusters):
@@ -144,7 +144,7 @@ class JoinFinder:
         self._values = Postings(starts, np.concatenate(values) if values else np.zeros(0, dtype=np.int32))
 
     def candidates(self) -> Iterator[JoinCandidate]:
-        """Every pair that some blocking brings together and that shares enough values, in order."""
+        """Every pair that a blocking key brings together and that shares enough values, in order."""
         columns = self._profiles.columns
         count = max(len(columns), 1)
         brought = [*self._by_values()]
@@ -167,7 +167,7 @@ class JoinFinder:
                 if candidate is not None:
                     yield candidate
 
-    def _is_rejected(self, left: Integers, right: Integers) -> Flags:
+    def _is_rejected(self, left: IntArray, right: IntArray) -> BoolArray:
         """Which pairs are known to be no join."""
         known = self._known
         if not len(known.rejected):
@@ -186,7 +186,7 @@ class JoinFinder:
         rejected = np.setdiff1d(looked_at, kept, assume_unique=True)
         return ComparedColumns(count, np.sort(rejected), np.array(self._has_kin, dtype=np.bool_))
 
-    def _likely(self, left: Integers, right: Integers) -> tuple[Integers, Integers, Integers]:
+    def _likely(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """The pairs of columns that may share enough values, with the number of equal ones.
 
         The few that may are compared one by one.
@@ -204,7 +204,7 @@ class JoinFinder:
         likely[spelt[alike]] = True
         return left[likely], right[likely], common[likely]
 
-    def _share_words(self, left: Integers, right: Integers) -> Flags:
+    def _share_words(self, left: IntArray, right: IntArray) -> BoolArray:
         """Whether the headers of each pair have a word in common; looked at once for equal headers."""
         numbers, abouts = self._headers
         pairs, place = np.unique(numbers[left] * len(abouts) + numbers[right], return_inverse=True)
@@ -212,7 +212,7 @@ class JoinFinder:
         return np.fromiter(shared, np.bool_, len(pairs))[place]
 
     @cached_property
-    def _headers(self) -> tuple[Integers, list[frozenset[str]]]:
+    def _headers(self) -> tuple[IntArray, list[frozenset[str]]]:
         """Of each column the number of its header's words, and the words."""
         known: dict[frozenset[str], int] = {}
         columns = self._profiles.columns
@@ -220,7 +220,7 @@ class JoinFinder:
         return np.fromiter(numbers, np.int64, len(columns)), list(known)
 
     @cached_property
-    def _kinds(self) -> tuple[Integers, Flags, Flags]:
+    def _kinds(self) -> tuple[IntArray, BoolArray, BoolArray]:
         """Of each column the table, whether it holds numbers, and whether it holds texts."""
         columns = self._profiles.columns
         table = np.fromiter((column.table for column in columns), np.int64, len(columns))
@@ -228,7 +228,7 @@ class JoinFinder:
         is_text = np.fromiter((column.form is ValueForm.TEXT for column in columns), np.bool_, len(columns))
         return table, is_number, is_text
 
-    def _common(self, left: Integers, right: Integers) -> Integers:
+    def _common(self, left: IntArray, right: IntArray) -> IntArray:
         """How many values the columns of each pair have in common."""
         found = np.zeros(len(left), dtype=np.int64)
         starts, span = self._values.starts, len(self._profiles.keys)
@@ -250,12 +250,12 @@ class JoinFinder:
         return found
 
     @cached_property
-    def _of_column(self) -> Integers:
+    def _of_column(self) -> IntArray:
         """Every column with each of its values as one number, rising."""
         column = np.repeat(np.arange(len(self._sizes)), self._sizes)
         return np.asarray(column * len(self._profiles.keys) + self._values.items)
 
-    def _by_values(self) -> Iterator[Integers]:
+    def _by_values(self) -> Iterator[IntArray]:
         """Referring column and key that share a good part of the rarer values of the first, as one number.
 
         The columns that have a value are gone through for some keys at a time, so that what is counted fits
@@ -502,13 +502,13 @@ def _telling(right: ColumnProfile, matched: int) -> float:
 _PAIRS, _RELATED = "joins.rejected.npy", "joins.related.npy"
 
 
-def _empty() -> Integers:
+def _empty() -> IntArray:
     return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class ComparedColumns:
-    """What a search for joins found out beside them.
+    """The rejected pairs of a search for joins, kept so that the next build need not compare them.
 
     `rejected` are the pairs of columns that were compared and are no join, each as one number (the referring column
     times the number of columns, plus the other), rising. `related` tells of each table whether another one has a
@@ -516,8 +516,8 @@ class ComparedColumns:
     """
 
     columns: int
-    rejected: Integers = field(default_factory=_empty)
-    related: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    rejected: IntArray = field(default_factory=_empty)
+    related: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def save(self, folder: Path) -> None:
         """Write them into an index folder."""
@@ -553,7 +553,7 @@ class ComparedColumns:
         kept = (left != NONE) & (right != NONE)
         return ComparedColumns(columns, np.sort(left[kept] * columns + right[kept]), related)
 
-    def with_some(self, others: ComparedColumns, columns: Integers, tables: Integers) -> ComparedColumns:
+    def with_some(self, others: ComparedColumns, columns: IntArray, tables: IntArray) -> ComparedColumns:
         """These with what was found out of some tables, whose places and columns here are given.
 
         Of a table that is in neither, `related` tells nothing.

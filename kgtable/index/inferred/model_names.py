@@ -19,7 +19,7 @@ from kgtable.errors import LLMReplyError
 from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Embedder, Matrix, embedder_or_lexical
 from kgtable.index.graph_index import build_index, read_about
-from kgtable.llm.protocol import LLM, Message, Request
+from kgtable.llm.protocol import LLM, reply_data
 from kgtable.ontology.inferred_names import InferredName, InferredNames, is_missing_header, is_missing_title
 from kgtable.resources import PACKAGE
 from kgtable.storage import storage_errors
@@ -167,10 +167,8 @@ def _shown(table: SampledTable, group: Sequence[int], asked: Sequence[int], *, u
 
 def _reply(said: str, llm: LLM) -> dict[str, Any]:
     system = (PACKAGE / "index" / "inferred" / "prompts" / "infer_names.txt").read_text(encoding="utf-8")
-    messages = (Message(role="system", content=system), Message(role="user", content=said))
     try:
-        request = Request(messages, schema=_SCHEMA, stage="infer_names", max_tokens=600)
-        return dict(llm.complete(request).data or {})
+        return dict(reply_data(llm, system, said, schema=_SCHEMA, stage="infer_names", max_tokens=600))
     except LLMReplyError:
         return {}
 

@@ -1,4 +1,4 @@
-"""Infer what columns without a header and tables without a title are called (DMRAL, section 2.3: metadata inference).
+"""Inference of names for columns without a header and tables without a title (DMRAL, section 2.3).
 
 The names come from the columns of the same graph that have one: the most alike by values, words in them, form and
 unit, place in the table and the headers beside them; and, by their vectors, from all headers that mean what the
@@ -88,7 +88,7 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class NameGuess:
-    """A header that a column may have, with the score of what speaks for it."""
+    """A header proposed for a column, with its score."""
 
     name: str
     score: float
@@ -462,7 +462,7 @@ NAMED_BY = (LABEL, CONFIDENCE, BASIS)
 
 
 def name_blocks(inferred: InferredNames, names: Namespaces) -> Iterator[Block]:
-    """What is stated of each column and table whose name was inferred."""
+    """The statements about each column and table with an inferred name."""
     for name in inferred:
         at = names.table_iri(name.table) if name.column is None else names.column_iri(name.table, name.column)
         yield (

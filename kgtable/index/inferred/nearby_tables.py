@@ -1,4 +1,4 @@
-"""Tables that some new ones may be related with, found by the index: an update need not compare all of them.
+"""Candidate tables for relations with new tables, found by the index, so that an update need not compare all.
 
 What brings two tables together in `joins` and `unions` is looked up for the new tables alone: values that few
 columns have, headers, the title, the headings and the beginning of the id.
@@ -17,7 +17,7 @@ from kgtable.index.inferred.column_profiles import TableHead, first_part
 from kgtable.index.inferred.joins import COMMON_VALUE, LARGEST_BLOCK
 from kgtable.index.inferred.relations import UnionableTables
 from kgtable.index.inferred.unions import LARGEST_BLOCK as LARGEST_UNION_BLOCK
-from kgtable.index.postings import Integers, distinct, ranges
+from kgtable.index.postings import IntArray, distinct, ranges
 
 MOST_BY_VALUES = 400
 """Tables that are taken for the values that they share with the new ones, those that share most."""
@@ -36,12 +36,12 @@ class NearbyTables:
         self._corpus, self._parts = corpus, parts
 
     def head(self, table: int) -> TableHead:
-        """What stands over a table."""
+        """The head of a table: title, headings and column names."""
         return TableHead.from_list(json.loads(self._parts.heads[table]))
 
     def near(
-        self, fresh: Integers, unions: Iterable[UnionableTables] = (), gone: Iterable[str] = ()
-    ) -> Integers:
+        self, fresh: IntArray, unions: Iterable[UnionableTables] = (), gone: Iterable[str] = ()
+    ) -> IntArray:
         """The new tables with all that they may be related with, rising.
 
         Of `unions` that have one of these tables, or had one of the tables that are `gone`, every member is taken.
@@ -50,13 +50,13 @@ class NearbyTables:
         found += [*self._by_title(fresh), *self._by_kin(fresh)]
         return self._with_unions(distinct(np.concatenate(found)), unions, set(gone))
 
-    def with_sample(self, tables: Integers) -> Integers:
+    def with_sample(self, tables: IntArray) -> IntArray:
         """The tables with some more, spread over all of them."""
         count = self._corpus.places.tables
         some = np.linspace(0, count - 1, min(SAMPLED, count)).astype(np.int64)
         return distinct(np.concatenate([tables, some]))
 
-    def _with_unions(self, tables: Integers, unions: Iterable[UnionableTables], gone: set[str]) -> Integers:
+    def _with_unions(self, tables: IntArray, unions: Iterable[UnionableTables], gone: set[str]) -> IntArray:
         ids = self._corpus.table_ids
         named = {ids[table] for table in tables.tolist()} | gone
         members = {id for union in unions if not named.isdisjoint(union.tables) for id in union.tables}
@@ -65,7 +65,7 @@ class NearbyTables:
         more = [at for at, id in enumerate(ids) if id in members]
         return distinct(np.concatenate([tables, np.array(more, dtype=np.int64)]))
 
-    def _by_values(self, fresh: Integers) -> Iterator[Integers]:
+    def _by_values(self, fresh: IntArray) -> Iterator[IntArray]:
         """Tables with a column that shares two of the rarer values of a new one's, the most alike first."""
         corpus, places = self._corpus, self._corpus.places
         rows = ranges(places.table_row_start[fresh], places.table_row_start[fresh + 1])
@@ -93,7 +93,7 @@ class NearbyTables:
         tables, first = np.unique(places.column_table[other[order]], return_index=True)
         yield tables[np.argsort(first, kind="stable")][:MOST_BY_VALUES].astype(np.int64)
 
-    def _values(self, cells: Integers) -> tuple[Integers, Integers]:
+    def _values(self, cells: IntArray) -> tuple[IntArray, IntArray]:
         """The columns of cells with their texts and lexical forms, each pair once."""
         places, size = self._corpus.places, len(self._corpus.texts)
         first, last = np.searchsorted(self._parts.lexical_cell, cells), np.searchsorted(self._parts.lexical_cell, cells, "right")  # noqa: E501  # fmt: skip
@@ -105,14 +105,14 @@ class NearbyTables:
         columns, texts = np.divmod(distinct(column.astype(np.int64) * size + text), max(size, 1))
         return columns, texts
 
-    def _by_headers(self, fresh: Integers) -> Iterator[Integers]:
+    def _by_headers(self, fresh: IntArray) -> Iterator[IntArray]:
         """Tables with a header of a new one, if not many have it, and those with all of its headers."""
         places, columns_of = self._corpus.places, self._corpus.text_columns
-        known: dict[int, Integers] = {}
+        known: dict[int, IntArray] = {}
         for table in fresh.tolist():
             first, last = places.table_column_start[table : table + 2].tolist()
             names = distinct(places.column_name[first:last].astype(np.int64))
-            alike: Integers | None = None
+            alike: IntArray | None = None
             for name in names[names != NONE].tolist():
                 if name not in known:
                     known[name] = columns_of.of(self._like_names(name))
@@ -127,7 +127,7 @@ class NearbyTables:
                 if len(alike) <= LARGEST_UNION_BLOCK:
                     yield alike
 
-    def _like_names(self, name: int) -> Integers:
+    def _like_names(self, name: int) -> IntArray:
         """The texts that are headers of the same terms."""
         corpus, terms_of = self._corpus, self._parts.text_terms
         terms = set(terms_of.of_one(name).tolist())
@@ -142,11 +142,11 @@ class NearbyTables:
         same = [text for text in texts.tolist() if set(terms_of.of_one(text).tolist()) == terms]
         return np.array(same, dtype=np.int64)
 
-    def _by_title(self, fresh: Integers) -> Iterator[Integers]:
+    def _by_title(self, fresh: IntArray) -> Iterator[IntArray]:
         kin = self._corpus.places.table_kin
         yield np.flatnonzero(np.isin(kin, kin[fresh]))
 
-    def _by_kin(self, fresh: Integers) -> Iterator[Integers]:
+    def _by_kin(self, fresh: IntArray) -> Iterator[IntArray]:
         """Tables under a heading of a new one, or whose ids begin alike; of too many as many as tell so."""
         ids = self._corpus.table_ids
         wanted = {first_part(ids[table]) for table in fresh.tolist()}
@@ -162,7 +162,7 @@ class NearbyTables:
         for heading in sorted(headings):
             yield self._under(heading)
 
-    def _under(self, heading: str) -> Integers:
+    def _under(self, heading: str) -> IntArray:
         heads = self._parts.heads
         found: list[int] = []
         for table in heads.with_part(json.dumps(heading).encode("ascii")):
@@ -173,12 +173,12 @@ class NearbyTables:
         return np.array(found, dtype=np.int64)
 
 
-def columns_of(corpus: Corpus, tables: Integers) -> Integers:
+def columns_of(corpus: Corpus, tables: IntArray) -> IntArray:
     """The columns of the tables, table by table."""
     starts = corpus.places.table_column_start
     return ranges(starts[tables], starts[tables + 1])
 
 
-def heads_of(nearby: NearbyTables, tables: Integers) -> Sequence[TableHead]:
+def heads_of(nearby: NearbyTables, tables: IntArray) -> Sequence[TableHead]:
     """The heads of the tables."""
     return [nearby.head(table) for table in tables.tolist()]

@@ -1,4 +1,4 @@
-"""Relations between the tables of a graph: which can be put under each other, which joined and by what.
+"""Relations between the tables of a graph: tables that are parts of one, and column pairs that join tables.
 
 Found at the end of a build from the columns' values and headers (`find_relations`), kept beside the index, and
 written to the graph as ``kgt:unionableWith`` and ``kgt:joinableOn`` with their evidence.
@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from kgtable.errors import VocabularyIndexError
 from kgtable.graph.store import TripleStore
 from kgtable.graph.terms import KGT, RDF_TYPE, XSD, Block, Namespaces, Pair, integer, typed
 from kgtable.index.corpus import NONE, Corpus
@@ -25,8 +24,9 @@ from kgtable.index.embedding import Matrix
 from kgtable.index.inferred.column_profiles import ColumnProfile, TableProfiles
 from kgtable.index.inferred.joins import KEPT_FROM, ComparedColumns, JoinCandidate, JoinFinder
 from kgtable.index.inferred.unions import UnionFinder, UnionPair, clusters_of
-from kgtable.index.postings import Flags, mapped
+from kgtable.index.postings import BoolArray, mapped
 from kgtable.resources import read_shipped
+from kgtable.storage import index_errors
 
 FILE = "relations.json"
 
@@ -123,7 +123,7 @@ class TableRelations:
         return f"TableRelations({len(self.joins):,} joins, {len(self.unions):,} unions)"
 
     def without(self, others: TableRelations) -> TableRelations:
-        """Those that are not among the others."""
+        """The relations that are not among the others."""
         joins, unions = set(others.joins), set(others.unions)
         return TableRelations(
             (join for join in self.joins if join not in joins),
@@ -138,7 +138,7 @@ class TableRelations:
         }
 
     def save(self, folder: Path) -> None:
-        """Write them into an index folder."""
+        """Write the relations into an index folder."""
         (folder / FILE).write_text(json.dumps(self.to_json(), ensure_ascii=True), encoding="utf-8")
 
     @classmethod
@@ -150,13 +150,9 @@ class TableRelations:
         path = folder / FILE
         if not path.exists():
             return cls()
-        try:
+        with index_errors(f"The relations in {folder} are damaged"):
             content = json.loads(path.read_text(encoding="utf-8"))
             return cls(map(_join, content["joins"]), map(_union, content["unions"]))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise VocabularyIndexError(
-                f"The relations in {folder} are damaged: {error}.", hint="Build the graph again."
-            ) from error
 
 
 def _values_of(item: JoinableColumns | UnionableTables | RelatedColumn) -> dict[str, Any]:
@@ -195,8 +191,8 @@ def find_relations(
     vector_of: Sequence[int] = (),
     known: ComparedColumns | None = None,
     *,
-    fresh: Flags | None = None,
-    related: Flags | None = None,
+    fresh: BoolArray | None = None,
+    related: BoolArray | None = None,
 ) -> tuple[TableRelations, ComparedColumns]:
     """The relations between tables.
 

@@ -1,4 +1,4 @@
-"""Clusters of tables that are parts of one: as wide, with columns that mean and hold the same, under one title.
+"""Unionable tables: clusters that are parts of one, with the same title, width, and kinds of columns.
 
 DMRAL (section 2.3) compares the mean embedding of the column names (cosine 0.8), the number of columns and the
 titles (0.9), and joins what is alike to clusters. Here each column has to find a partner of its kind, so that

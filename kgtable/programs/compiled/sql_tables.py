@@ -166,7 +166,10 @@ class SqlDatabase:
         except ImportError as error:
             raise MissingExtraError("DuckDB", "sql") from error
         try:
+            text.encode("utf-8")
             statements = duckdb.extract_statements(text)
+        except UnicodeEncodeError as error:
+            raise QueryError("The query holds half characters: it is no text in Unicode.") from error
         except duckdb.Error as error:
             raise QueryError(f"The query cannot be parsed: {_first_line(error)}") from error
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:

@@ -65,7 +65,7 @@ const FILTERS = {
 
 function show(report) {
   fill(find("about"), `${report.benchmark}, ${report.split}: ${count(report.questions.length)} questions over ${count(report.tables)} tables`);
-  fill(find("summary"), summary(report));
+  fill(find("summary"), report.metrics.length ? summary(report) : h("p", { class: "note" }, "Nothing was measured: no question names the cells or tables it is about, and none was answered."));
   if (report.scaling?.figures.length) {
     fill(find("scaling"), h("h2", {}, "Scaling"), h("p", { class: "quiet" }, report.scaling.about), h("div", { class: "growth" }, report.scaling.figures.map(growthChart)));
   }

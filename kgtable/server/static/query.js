@@ -6,6 +6,7 @@ import { SparqlEditor } from "./sparql-editor.js";
 import { statements, Terms } from "./terms.js";
 
 const MOST_BYTES = 32 << 20;
+const ENOUGH_TO_SHOW = 1 << 16;
 const ACCEPT = "application/sparql-results+json, application/n-triples;q=0.9";
 const START = "SELECT ?table ?label ?value ?unit WHERE {\n  GRAPH ?table {\n    ?row rdfs:label ?label ; ?predicate ?cell .\n    ?cell qudt:numericValue ?value ; qudt:hasUnit ?unit .\n  }\n}\nLIMIT 20";
 const FORMATS = {
@@ -33,8 +34,11 @@ const note = later(() => {
 const editor = new SparqlEditor(document.querySelector("#editor"), { value: asked ?? START, changed: note, run: () => run() });
 window.kgtableEditor = editor;
 
-/** What was read of a response, and whether it was all; reading stops at a size that a page can hold. */
-async function received(response) {
+/**
+ * What was read of a response, and whether it was all; reading stops at a size that a page can hold.
+ * `begun` is called once with the beginning of a long one, before the rest is there.
+ */
+async function received(response, begun) {
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   const parts = [];
@@ -44,6 +48,10 @@ async function received(response) {
     if (done) return { text: parts.join("") + decoder.decode(), whole: true };
     size += value.length;
     parts.push(decoder.decode(value, { stream: true }));
+    if (begun && size > ENOUGH_TO_SHOW) {
+      begun(parts.join(""));
+      begun = null;
+    }
     status.textContent = size > 1 << 20 ? `Receiving… ${(size / (1 << 20)).toFixed(0)} MiB` : status.textContent;
     if (size > MOST_BYTES) {
       await reader.cancel();
@@ -71,23 +79,63 @@ function downloads(query, kind) {
       h("a", { class: "button", download: `result.${{ turtle: "ttl", ntriples: "nt" }[format] ?? format}`, href: `/sparql?${new URLSearchParams({ query, format })}` }, name)));
 }
 
-function shown(query, text, kind, whole, seconds) {
-  const time = `${seconds.toFixed(seconds < 10 ? 2 : 0)} s`;
-  if (kind === "table") {
-    const result = parsed(text, whole);
-    if ("boolean" in result) return [h("p", { class: "verdict" }, result.boolean ? "Yes" : "No"), h("p", { class: "quiet" }, time)];
-    return table(query, result.head.vars, result.results.bindings, kind, whole, time, "result");
+/** The result of one query as it is shown, which grows from its first rows to the whole. */
+class Shown {
+  constructor(query, kind) {
+    Object.assign(this, { query, kind, noun: kind === "table" ? "result" : "statement", table: null });
+    this.number = h("strong", { id: "count" });
+    this.said = h("span", { class: "quiet" });
   }
-  return table(query, ["subject", "predicate", "object"], statements(text), kind, whole, time, "statement");
+
+  /** What stands first in a long result, while the rest is under way. */
+  begin(text) {
+    let beginning;
+    try {
+      beginning = this.read(text, false);
+    } catch {
+      return; // not one row is there as a whole
+    }
+    const { variables, rows } = beginning;
+    if (!rows.length) return;
+    this.say(rows, "The rest is under way…", false);
+    fill(output, this.frame(variables, rows));
+    intoView();
+  }
+
+  /** All that was received; `whole` is whether it is all there is. */
+  end(text, whole, seconds) {
+    const time = `${seconds.toFixed(seconds < 10 ? 2 : 0)} s`;
+    const { variables, rows, verdict } = this.read(text, whole);
+    if (verdict !== undefined) return [h("p", { class: "verdict" }, verdict ? "Yes" : "No"), h("p", { class: "quiet" }, time)];
+    this.say(rows, whole ? time : "The download has all of them.", whole);
+    if (!this.table) return this.frame(variables, rows);
+    this.table.extend(rows);
+    return null;
+  }
+
+  read(text, whole) {
+    if (this.kind !== "table") return { variables: ["subject", "predicate", "object"], rows: statements(text) };
+    const result = parsed(text, whole);
+    return { variables: result.head.vars, rows: result.results?.bindings, verdict: result.boolean };
+  }
+
+  say(rows, more, whole) {
+    const plural = rows.length === 1 ? "" : "s";
+    this.number.textContent = whole ? `${count(rows.length)} ${this.noun}${plural}` : `The first ${count(rows.length)} ${this.noun}${plural}`;
+    this.said.textContent = more;
+  }
+
+  frame(variables, rows) {
+    const bar = h("p", { class: "toolbar results-bar" }, this.number, this.said, downloads(this.query, this.kind));
+    if (!rows.length) return [bar, h("p", { class: "empty" }, "The query matches nothing.")];
+    this.table = new ResultTable(variables, rows, terms);
+    return [bar, this.table.element];
+  }
 }
 
-function table(query, variables, rows, kind, whole, time, noun) {
-  const bar = h("p", { class: "toolbar results-bar" },
-    h("strong", { id: "count" }, whole ? `${count(rows.length)} ${noun}${rows.length === 1 ? "" : "s"}` : `The first ${count(rows.length)} ${noun}s`),
-    h("span", { class: "quiet" }, whole ? time : "The download has all of them."),
-    downloads(query, kind));
-  if (!rows.length) return [bar, h("p", { class: "empty" }, "The query matches nothing.")];
-  return [bar, new ResultTable(variables, rows, terms).element];
+function intoView() {
+  const box = output.getBoundingClientRect();
+  if (box.top > innerHeight - 160 || box.top < 0) output.scrollIntoView({ block: "start" });
 }
 
 async function problem(response) {
@@ -109,14 +157,16 @@ async function run({ push = true } = {}) {
   status.textContent = "Running…";
   fill(output, busy("Running the query…"));
   const began = performance.now();
-  let content;
+  let content, shown;
   try {
     const body = new URLSearchParams({ query });
     const response = await fetch("/sparql", { method: "POST", body, headers: { accept: ACCEPT }, signal: mine.signal });
     if (response.ok) {
       const kind = response.headers.get("content-type").includes("json") ? "table" : "graph";
-      const { text, whole } = await received(response);
-      content = shown(query, text, kind, whole, (performance.now() - began) / 1000);
+      shown = new Shown(query, kind);
+      const { text, whole } = await received(response, (beginning) => running === mine && shown.begin(beginning));
+      if (running !== mine) return;
+      content = shown.end(text, whole, (performance.now() - began) / 1000);
     } else content = await problem(response);
   } catch (error) {
     if (running !== mine) return;
@@ -126,9 +176,14 @@ async function run({ push = true } = {}) {
   running = null;
   buttons.stop.hidden = true;
   status.textContent = "";
+  if (!content) return;
+  if (shown?.table && output.contains(shown.table.element)) {
+    shown.said.textContent = "";
+    output.prepend(...content);
+    return;
+  }
   fill(output, content);
-  const box = output.getBoundingClientRect();
-  if (box.top > innerHeight - 160 || box.top < 0) output.scrollIntoView({ block: "start" });
+  intoView();
 }
 
 function load(query) {

@@ -27,14 +27,15 @@ export class ResultTable {
         h("button", { class: "plain", type: "button", title: `Sort by ${name}`, onclick: () => this.sort(place) }, name)));
     const widths = this.variables.map((name) => this.width(name));
     const columns = [h("col"), ...widths.map(() => h("col"))];
-    columns[0].style.width = `${count(this.rows.length).length + 5}ch`;
+    this.widths = widths;
+    this.numbers = columns[0];
     widths.forEach((width, place) => { columns[place + 1].style.width = `${width}ch`; });
-    this.table = h("table", { class: "results windowed", "aria-rowcount": this.rows.length + 1 },
+    this.table = h("table", { class: "results windowed" },
       h("caption", { class: "only-read" }, "Results"),
       h("colgroup", {}, columns),
       h("thead", {}, h("tr", { "aria-rowindex": 1 }, h("th", { scope: "col" }, h("span", { class: "only-read" }, "Row")), this.heads)),
       this.body);
-    this.table.style.minWidth = `${widths.reduce((sum, width) => sum + width, count(this.rows.length).length + 5)}ch`;
+    this.measure();
     this.scroller = h("div", { class: "scroll windowed", tabindex: "0", role: "region", "aria-label": "Results" }, this.table);
     this.scroller.addEventListener("scroll", () => {
       this.waiting ??= requestAnimationFrame(() => {
@@ -49,6 +50,27 @@ export class ResultTable {
     search.addEventListener("input", later(() => this.filter(search.value)));
     const tools = this.rows.length > 10 ? h("p", { class: "toolbar" }, h("span", { class: "grow" }, search), this.found) : null;
     return h("div", {}, tools, this.scroller, this.details);
+  }
+
+  /** Makes room for the number of the last row. */
+  measure() {
+    const first = count(this.rows.length).length + 5;
+    this.numbers.style.width = `${first}ch`;
+    this.table.style.minWidth = `${this.widths.reduce((sum, width) => sum + width, first)}ch`;
+    this.table.setAttribute("aria-rowcount", this.rows.length + 1);
+  }
+
+  /** Takes all rows of a result of which the first were shown; what is in sight stays. */
+  extend(rows) {
+    this.rows = rows;
+    this.texts = null;
+    this.measure();
+    if (this.words || this.column !== null) this.arrange();
+    else {
+      this.order = rows.map((_, place) => place);
+      this.first = -1;
+      this.draw();
+    }
   }
 
   width(name) {

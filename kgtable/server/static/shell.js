@@ -125,6 +125,14 @@ export function remember(values) {
   history.replaceState(null, "", `${location.pathname}${search.size ? `?${search}` : ""}`);
 }
 
+// On a phone the pages are a row that is scrolled: the page one is on shall be in sight there.
+const current = document.querySelector('nav [aria-current="page"]');
+if (current) {
+  const { parentElement: row } = current;
+  const [outer, inner] = [row.getBoundingClientRect(), current.getBoundingClientRect()];
+  if (inner.right > outer.right) row.scrollLeft += inner.right - outer.right + outer.width / 4;
+}
+
 const THEMES = ["system", "light", "dark"];
 const toggle = document.querySelector("#theme");
 if (toggle) {

@@ -9,7 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pyoxigraph as ox
+
 from kgtable.errors import (
+    DamagedGraphError,
     GraphNotFoundError,
     KgtableError,
     LLMError,
@@ -18,6 +21,7 @@ from kgtable.errors import (
     RetrievalError,
     UsageError,
 )
+from kgtable.graph.results import ResultFormat, to_text
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.llm.protocol import stages_told
 from kgtable.server.views import (
@@ -30,7 +34,7 @@ from kgtable.server.views import (
 )
 from kgtable.server.views.answer_card import answer_card, found_tables, shortened
 from kgtable.server.views.suggested_questions import standalone
-from kgtable.server.workers.execution import OPENING_PAUSES
+from kgtable.server.workers.execution import OPENING_PAUSES, without_unused_prefixes
 from kgtable.server.workers.messages import Emit, Head, Problem, Tell
 
 
@@ -62,6 +66,15 @@ def ask(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
         )
     shown: dict[str, Any] = shortened({**answer.to_json(), **answer_card(answer, graph)})
     return shown
+
+
+def sparql(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
+    """What the graph's engine answers: ``results`` as SPARQL's JSON, or ``turtle`` for triples."""
+    results = graph.store.query(job["query"])
+    if isinstance(results, ox.QueryTriples):
+        turtle = to_text(results, ResultFormat.TURTLE, graph.names.prefixes)
+        return {"turtle": without_unused_prefixes(turtle.encode("utf-8")).decode("utf-8")}
+    return {"results": json.loads(to_text(results, ResultFormat.JSON, graph.names.prefixes))}
 
 
 _STAGES = {
@@ -105,6 +118,7 @@ OPERATIONS: dict[str, ExplorerOperation] = {
     "ask": ask,
     "suggestions": suggested_questions.suggestions,
     "run": run,
+    "sparql": sparql,
 }
 
 _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
@@ -114,6 +128,7 @@ _KINDS: tuple[tuple[type[KgtableError], str], ...] = (
     (QueryError, "bad-request"),
     (ProgramError, "bad-request"),
     (LLMError, "unavailable"),
+    (DamagedGraphError, "damaged"),
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -17,10 +18,10 @@ import pyoxigraph as ox
 
 from kgtable.building.catalogue import TableRecord
 from kgtable.errors import GraphNotFoundError, UsageError
-from kgtable.graph.table_decoder import ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
+from kgtable.graph.table_decoder import CellQuantity, ObjectTerm, TableFrame, TableRow, cell_quantity, text_of
 from kgtable.graph.terms import UNIT, XSD
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.postings import Integers
+from kgtable.index.postings import IntArray
 from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
@@ -31,6 +32,7 @@ from kgtable.resources import read_shipped
 from kgtable.server.views.table_list import graph_index, titled
 from kgtable.server.workers.messages import Head, Tell
 from kgtable.tables.column_profile import CellKind, type_cell
+from kgtable.tables.model import Row
 from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, scale_name
 
@@ -137,8 +139,8 @@ class IndexedColumns:
         places = index.corpus.places
         self._first, self._end = (int(place) for place in places.table_cell_start[table : table + 2])
         cells = slice(self._first, self._end)
-        self._rows: Integers = places.row_number[places.cell_row[cells]]
-        self._columns: Integers = places.column_number[places.cell_column[cells]]
+        self._rows: IntArray = places.row_number[places.cell_row[cells]]
+        self._columns: IntArray = places.column_number[places.cell_column[cells]]
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, id: str) -> IndexedColumns | None:
@@ -407,8 +409,11 @@ def group_path(frame: TableFrame, row: TableRow) -> tuple[int, ...]:
     return () if row.parent is None else (*frame.table.group_path(row.parent), row.parent)
 
 
-LARGEST_EXPLAINED = 100_000
-"""Cells of a table beyond which it is not read as a whole just to say where a unit came from."""
+LARGEST_EXPLAINED = 1_000_000
+"""Cells of a table beyond which it is not said where a unit came from."""
+READ_WHOLE = 4_000
+"""Cells of a table beyond which its first rows alone are read to say so."""
+READ_ROWS = 200
 
 _ROW_QUERY = """SELECT ?predicate ?object WHERE {{
   GRAPH <{table}> {{ <{row}> ?predicate ?object }}
@@ -432,7 +437,7 @@ def cell(graph: KnowledgeGraph, job: Head, tell: Tell) -> dict[str, Any]:
     in_body = row >= frame.table.structure.body_start and bool(text)
     predicate = frame.predicates[column] if in_body else None
     unit, scale = (quantity.unit, quantity.scale) if quantity else (None, None)
-    unit_from, scale_from = _sources(graph, id, row, column) if unit else ("", "")
+    unit_from, scale_from = _sources(graph, id, (row, column), quantity) if quantity else ("", "")
     value = None if quantity is None else f"{quantity.value:f}"
     return {
         "text": text,
@@ -492,11 +497,19 @@ def term_json(value: ObjectTerm) -> dict[str, Any]:
     }
 
 
-def _sources(graph: KnowledgeGraph, id: str, row: int, column: int) -> tuple[str, str]:
-    """What unit and scale of a number were read from, found by reading the table once more."""
-    if graph.catalogue.tables[id].cells > LARGEST_EXPLAINED:
+def _sources(
+    graph: KnowledgeGraph, id: str, position: tuple[int, int], stored: CellQuantity
+) -> tuple[str, str]:
+    """What unit and scale of a number were read from, found by reading the table once more.
+
+    Of a large table the head, the first rows and the cell's own are read; where they give another unit or
+    scale than the whole table gave, what these were read from is not known.
+    """
+    row, column = position
+    cells = graph.catalogue.tables[id].cells
+    if cells > LARGEST_EXPLAINED or not stored.unit:
         return "", ""
-    annotated = _annotated(graph, id)
+    annotated = _annotated(graph, id, None if cells <= READ_WHOLE else row)
     rows = annotated.table.grid.head
     if row >= len(rows) or column >= len(rows[row]):
         return "", ""
@@ -505,13 +518,30 @@ def _sources(graph: KnowledgeGraph, id: str, row: int, column: int) -> tuple[str
         return "", ""
     label_column = annotated.table.structure.label_column
     label = rows[row][label_column] if label_column < len(rows[row]) else ""
-    quantity = annotated.quantities.resolve(value.number, row, column, label)
-    return quantity.unit_from, quantity.scale_from
+    quantity = annotated.quantities.resolve(value.number, row, column, label, rows[row])
+    return (
+        quantity.unit_from if quantity.unit == stored.unit else "",
+        quantity.scale_from if SCALE_LETTERS.get(quantity.scale) == stored.scale else "",
+    )
 
 
 @lru_cache(maxsize=16)
-def _annotated(graph: KnowledgeGraph, id: str) -> AnnotatedTable:
-    return annotate(graph.tables[id].table, load_edits(graph.path).mapping)
+def _annotated(graph: KnowledgeGraph, id: str, row: int | None) -> AnnotatedTable:
+    """A table as it was typed: the whole one, or of its body the first rows and one more."""
+    mapping = load_edits(graph.path).mapping
+    if row is None:
+        return annotate(graph.tables[id].table, mapping)
+    table = graph.reader.frame(id).table
+    start = table.structure.body_start
+    rows: list[Row] = [*table.grid.rows]
+    rows += [()] * (graph.catalogue.tables[id].rows - len(rows))
+    parents = dict(table.structure.parents)
+    for place, found in graph.reader.rows(id, {*range(start, start + READ_ROWS), row}).items():
+        rows[place] = found.cells
+        if found.parent is not None:
+            parents[place] = found.parent
+    structure = replace(table.structure, parents=parents)
+    return annotate(replace(table, structure=structure, grid=replace(table.grid, rows=tuple(rows))), mapping)
 
 
 def _labels(graph: KnowledgeGraph, id: str, rows: Sequence[int]) -> list[str]:

@@ -115,6 +115,8 @@ KINDS = {
         ProblemKind("misdirected", 421, "This server does not answer to that host name"),
         ProblemKind("headers-too-large", 431, "The headers of the request are too large"),
         ProblemKind("evaluation-error", 500, "The store could not evaluate the request"),
+        ProblemKind("storage-failed", 500, "The write could not be stored"),
+        ProblemKind("damaged", 500, "The graph is damaged"),
         ProblemKind("internal-error", 500, "The server made a mistake"),
         ProblemKind("remote-failed", 502, "What the request names could not be fetched"),
         ProblemKind("timeout", 503, "The request took too long"),
@@ -123,7 +125,7 @@ KINDS = {
         ProblemKind("busy", 503, "The server is busy"),
         ProblemKind("crashed", 503, "The process that worked on the request died"),
         ProblemKind("unavailable", 503, "The graph cannot be used right now"),
-        ProblemKind("storage-full", 507, "The write could not be stored"),
+        ProblemKind("storage-full", 507, "There is no room left to store the write"),
     )
 }
 

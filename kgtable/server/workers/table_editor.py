@@ -17,23 +17,24 @@ import pyoxigraph as ox
 import kgtable
 from kgtable.building.catalogue import Catalogue, FileRecord
 from kgtable.building.generations import GraphDirectory
-from kgtable.errors import GraphLockedError, KgtableError, UsageError, VocabularyIndexError
+from kgtable.errors import GraphLockedError, KgtableError, StorageError, UsageError, VocabularyIndexError
 from kgtable.index.embedding import DEFAULT
 from kgtable.index.graph_index import read_about
 from kgtable.ontology.annotate import AnnotatedTable, annotate
-from kgtable.ontology.mapping import (
+from kgtable.ontology.mapping import UserMapping
+from kgtable.ontology.mapping_files import load_edits
+from kgtable.ontology.mapping_rows import (
     EDITABLE,
     NAME,
     ONLY_IN,
     SCALES,
     TABLE,
     TABLE_EDITABLE,
-    UserMapping,
     xlsx_bytes,
 )
-from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
 from kgtable.server.workers.messages import Emit, Head, Problem
+from kgtable.server.workers.storage_problems import storage_kind
 from kgtable.storage import storage_errors
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.discovery import TableFile, find_files
@@ -229,7 +230,8 @@ class TableEditor:
         except GraphLockedError as error:
             raise Problem("unavailable", str(error), {}, {"retry-after": "5"}) from None
         except KgtableError as error:
-            raise Problem("bad-request", str(error)) from None
+            kind = storage_kind(error) if isinstance(error, StorageError) else "bad-request"
+            raise Problem(kind, str(error)) from None
         return {"status": 200}, json.dumps(result, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
     def _do(self, job: Head, folder: Path, emit: Emit) -> dict[str, Any]:

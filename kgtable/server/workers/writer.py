@@ -7,7 +7,6 @@ a WHERE clause. The engine has no such argument, so the clauses are inserted int
 from __future__ import annotations
 
 import email
-import errno
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,11 +17,12 @@ from typing import IO, Any, TypeAlias, cast
 import pyoxigraph as ox
 
 from kgtable.building.generations import LOCK, GraphDirectory
-from kgtable.errors import GraphLockedError, KgtableError
+from kgtable.errors import KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.graph.store import WorkingStore
 from kgtable.server.workers.execution import refuse_remote, remote_iris, service_problem, syntax_problem
 from kgtable.server.workers.messages import Emit, Head, Problem
+from kgtable.server.workers.storage_problems import storage_problem
 from kgtable.storage import exclusive_lock
 
 SentContent: TypeAlias = bytes | Path
@@ -119,13 +119,8 @@ class StoreWriter:
                 copy.publish()
         except BaseException as error:
             self._forget()
-            if isinstance(error, GraphLockedError):
-                detail = "The graph is being built. Try again when that is done."
-                raise Problem("unavailable", detail, {}, {"retry-after": "10"}) from None
-            if isinstance(error, KgtableError):
-                raise Problem("storage-full", str(error)) from error
-            if isinstance(error, OSError | RuntimeError):
-                raise _storage_problem(error) from error
+            if isinstance(error, KgtableError | OSError | RuntimeError):
+                raise storage_problem(error) from error
             raise
         return {"status": status}, b""
 
@@ -318,13 +313,3 @@ class _FormPart(io.RawIOBase):
 
 
 _LONGEST_LINE = 1 << 16
-
-
-def _storage_problem(error: OSError | RuntimeError) -> Problem:
-    text = str(error)
-    if getattr(error, "errno", None) == errno.ENOSPC or "No space left" in text:
-        return Problem("storage-full", "The disk is full: nothing of this request was stored.")
-    if "lock" in text.lower():
-        retry = {"retry-after": "5"}
-        return Problem("unavailable", "Another process is writing to this graph. Try again later.", {}, retry)
-    return Problem("storage-full", f"The write could not be stored: {text}")

@@ -72,7 +72,7 @@ class TableGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupWeights:
-    """What the score of a group is made of; chosen on a third of spider `dev`."""
+    """The weights in the score of a group; chosen on a third of spider `dev`."""
 
     coverage: float = 1.0
     base: float = 1.0

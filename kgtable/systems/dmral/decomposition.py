@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgtable.errors import LLMReplyError
-from kgtable.llm.protocol import LLM, Message, Request
+from kgtable.llm.protocol import LLM, reply_data
 from kgtable.resources import PACKAGE
 from kgtable.systems.dmral.connected_groups import RelationGraph
 from kgtable.systems.dmral.needs import InformationNeed, NeedMatch, NeedMatcher
@@ -56,7 +56,7 @@ class MappedNeed:
 
 @dataclass(frozen=True, slots=True)
 class SubQuestion:
-    """What is asked of one table, or of the parts of one: its text and the needs in it."""
+    """A sub-question about one table, or the parts of one: its text and its needs."""
 
     text: str
     tables: tuple[int, ...]
@@ -166,7 +166,7 @@ def worded(question: str, decomposition: Decomposition, llm: LLM) -> Decompositi
 
 
 def residual_question(question: str, tables: Sequence[str], unmet: Sequence[str], llm: LLM | None) -> str:
-    """What of the question the tables do not answer, as a text to search with; empty where nothing is missing.
+    """The part of a question that the tables do not answer, as a search text; empty if nothing is missing.
 
     `tables` are lines that describe the tables. Without a model the needs that no table meets are the text.
     """
@@ -194,8 +194,7 @@ def unmarked(text: str) -> str:
 
 def _reply(prompt: str, said: str, schema: Mapping[str, object], llm: LLM) -> Mapping[str, object]:
     system = (_FOLDER / f"{prompt}.txt").read_text(encoding="utf-8")
-    messages = (Message(role="system", content=system), Message(role="user", content=said))
     try:
-        return llm.complete(Request(messages, schema=schema, stage=prompt, max_tokens=600)).data or {}
+        return reply_data(llm, system, said, schema=schema, stage=prompt, max_tokens=600)
     except LLMReplyError:
         return {}

@@ -18,7 +18,7 @@ from kgtable.index.corpus import NONE
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.inferred.column_profiles import KEY_WORDS, header_words
-from kgtable.index.postings import Integers
+from kgtable.index.postings import IntArray
 from kgtable.index.substring import folded
 from kgtable.text.words import is_empty_word, terms_asked
 
@@ -144,7 +144,7 @@ class NeedMatcher:
         return self._index.embed([need.text.casefold() for need in self.needs])
 
     @cached_property
-    def _header_rows(self) -> Integers:
+    def _header_rows(self) -> IntArray:
         """The row of each text's vector among those of the headers."""
         vectors = self._index.vectors
         rows = np.full(len(self._index.corpus.texts) + 1, NONE, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What a question asks for, and how likely a text answers it rather than a table."""
+"""The kind of thing a question asks for, and the probability that a text answers it rather than a table."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _OPERATION_STEMS = frozenset(map(stem, _OPERATIONS))
 
 
 def question_kind(question: str) -> str:
-    """What is asked for: a time, a length of time, an amount, a reason, a way, a person, a place, or a thing.
+    """Classify what a question asks for: a time, a duration, an amount, a reason, a way, a person, a place, a thing.
 
     >>> question_kind("In which year were sales higher?"), question_kind("What does the cost of sales consist of?")
     ('when', 'what-of')
@@ -88,7 +88,7 @@ def question_kind(question: str) -> str:
 
 
 def question_sort(kind: str) -> str:
-    """The kinds of `question_kind` in a few sorts: ``figure``, ``time``, ``reason``, ``name``, ``words``."""
+    """Group the kinds of `question_kind` into: ``figure``, ``time``, ``reason``, ``name``, ``words``."""
     return _SORTS.get(kind, "words")
 
 
@@ -108,7 +108,7 @@ def source_weights() -> dict[str, float]:
 
 
 def source_features(question: str) -> Iterator[tuple[str, float]]:
-    """What tells whether a text or a table answers a question."""
+    """The features that tell whether a text or a table answers a question."""
     yield "text", 1.0
     yield f"kind:{question_kind(question)}", 1.0
     yield "computed", float(COMPUTED.search(question) is not None)

@@ -44,7 +44,7 @@ SENTENCES = 3
 
 @dataclass(frozen=True, slots=True)
 class TextComputation:
-    """What a program makes of the quantities of one sentence, one for each year of the question.
+    """A program over the quantities of one sentence, one quantity for each year of the question.
 
     Where nothing is to be computed there is no program and no value: the quantities themselves are the answer, in the
     order in which the question names the years.
@@ -63,7 +63,7 @@ class TextComputation:
 
 
 def compute_from_text(question: str, passages: Sequence[ScoredPassage]) -> TextComputation | None:
-    """What a question asks to compute or to list over at least two years that it names; None without that.
+    """The computation or list over at least two named years that a question asks for; None for other questions.
 
     A sentence must say exactly one quantity of one unit for each of the years.
 
@@ -149,7 +149,7 @@ which they are put before it."""
 
 @dataclass(frozen=True, slots=True)
 class TwoAnswers:
-    """What a program over the tables says, and what words of a passage say; either may say nothing."""
+    """The answer of a program over the tables, and the answer extracted from a passage; each may be missing."""
 
     by_table: Answer
     by_text: Extract | None
@@ -157,7 +157,7 @@ class TwoAnswers:
 
     @property
     def features(self) -> tuple[tuple[str, float], ...]:
-        """What speaks for the words of the passage, and what for the program."""
+        """The features by which passage and program are weighed against each other."""
         return tuple(_features(self))
 
     @property
@@ -241,7 +241,7 @@ def _features(both: TwoAnswers) -> Iterator[tuple[str, float]]:
 
 
 def computed_of(both: TwoAnswers) -> TextComputation | None:
-    """What is computed from a text or listed, where the tables say little and a sentence fits well."""
+    """The computation from a sentence, if the tables give no good answer and the sentence fits well."""
     by_table = both.by_table
     if by_table.verified or (by_table.found and (by_table.confidence or 0.0) > UNSURE_PROGRAM):
         return None
@@ -361,7 +361,7 @@ class TableAnswers:
 
     @property
     def features(self) -> tuple[tuple[str, float], ...]:
-        """What speaks for the answer over the best table."""
+        """The features in favour of the answer over the best table."""
         alone = self.over_best
         return (
             ("best", 1.0),

@@ -71,7 +71,7 @@ VERDICT = _schema(
 
 @dataclass(frozen=True)
 class SubAnswer:
-    """The answer to one subquery, what it stands on, and how text and tables relate."""
+    """The answer to one subquery, its evidence, and whether text and tables agree."""
 
     subquery: str
     text: str
@@ -85,7 +85,7 @@ class SubAnswer:
     stated: str = ""
 
     def told(self, number: int) -> str:
-        """How a model is told of it in the next round."""
+        """The sub-answer as text for the prompt of the next round."""
         why = f"; {self.reason}" if self.reason else ""
         answer = self.text or "nothing was found"
         return f"Answer {number} to {self.subquery!r}: {answer} ({RELATIONS[self.verdict]}{why})"
@@ -127,14 +127,14 @@ class DocumentSolver:
         return list(tables)[: 2 * keep], list(passages.values())[: 2 * keep]
 
     def retrieve(self, question: str, evidence: Evidence) -> Retrieval:
-        """What is found for a subquery; for the question itself what was found already."""
+        """Retrieve for a subquery; for the question itself, the retrieval that is there already."""
         if question.strip().casefold() == evidence.retrieval.question.strip().casefold():
             return evidence.retrieval
         return self._retriever.retrieve(question, max(len(evidence.retrieval.addresses), 100))
 
     @property
     def database(self) -> SqlDatabase:
-        """The tables as SQL has them."""
+        """The tables as a DuckDB database."""
         return self._database
 
     @property

@@ -90,7 +90,7 @@ class Extract:
 
 
 def extract(question: str, passages: Sequence[ScoredPassage]) -> Extract | None:
-    """The words of the passages that answer a question; None where no sentence has to do with it.
+    """The words of the passages that answer a question; None if no sentence is related to it.
 
     >>> passage = ScoredPassage("", "d", "a.md", 2, (), "", "Costs fell. Revenue grew to $5.2 million in 2019.", 1.0)
     >>> extract("What was the revenue in 2019?", [passage]).text
@@ -113,7 +113,7 @@ def extract(question: str, passages: Sequence[ScoredPassage]) -> Extract | None:
 
 @dataclass(frozen=True, slots=True)
 class CandidateSpan:
-    """Words of a sentence that may be the answer, with what speaks for and against them."""
+    """A span of a sentence that may be the answer, with its features."""
 
     sentence: PassageSentence
     start: int
@@ -139,7 +139,7 @@ def span_weights() -> dict[str, float]:
 
 
 def candidate_spans(asked: AskedText, sentence: PassageSentence) -> list[CandidateSpan]:
-    """The parts of a sentence that may answer: its quantities, its periods, and what stands between its joints."""
+    """The candidate spans of a sentence: quantities, periods, and the text between joints, verbs and signs."""
     text = sentence.text
     quantities = find_quantities(text)
     periods = [(start, end) for _, start, end in find_period_mentions(text)]

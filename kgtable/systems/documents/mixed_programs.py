@@ -1,4 +1,4 @@
-"""Programs over a number of a table and one of a text: the sales of Oslo less the rent.
+"""Programs over a number of a table and one of a text, such as "the sales of Oslo less the rent".
 
 A question that names two amounts is divided into two questions, each for one of them. One is answered by a program
 over the best table, the other by the number of a sentence that has all its words; a program computes with both. Where
@@ -93,7 +93,7 @@ StatedAmount: TypeAlias = tuple[PassageSentence, TextQuantity]
 
 @dataclass(frozen=True, slots=True)
 class TwoAmounts:
-    """What a question computes from two amounts, each as the words that name it with the time."""
+    """A computation from two amounts, each given as the words that name it, with its time."""
 
     operator: Operator
     one: str
@@ -101,7 +101,7 @@ class TwoAmounts:
 
 
 def two_amounts(question: str) -> TwoAmounts | None:
-    """The two amounts that a question names and what it makes of them; None for other questions.
+    """The two amounts that a question names and the operation on them; None for other questions.
 
     >>> two_amounts("What is the difference between the sales of Oslo and the rent in 2019?")
     TwoAmounts(operator=<Operator.SUBTRACT: 'subtract'>, one='sales of Oslo in 2019', other='rent in 2019')
@@ -146,7 +146,7 @@ def _telling(phrase: str) -> frozenset[str]:
 def mixed_answer(
     evidence: Evidence, tables: Sequence[str], passages: Sequence[ScoredPassage]
 ) -> Answer | None:
-    """What is computed from one amount of a table and another of a text; None where not just one of both says it.
+    """The answer computed from one amount of a table and one of a text; None unless each gives exactly one.
 
     The answer cites the cells and the sentence, and is never verified.
 

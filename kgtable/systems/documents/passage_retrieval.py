@@ -1,4 +1,4 @@
-"""Retrieval of passages and tables together: each is likelier if what stands beside it fits too.
+"""Joint retrieval of passages and tables: each ranks higher if the text or table beside it fits as well.
 
 TableRAG (Huawei, section 3.3) recalls 30 chunks of text and of tables written as Markdown by their vectors, and
 reranks them by a cross-encoder. Here tables are recalled by kgtable's own retriever, passages by words and vectors of
@@ -20,7 +20,7 @@ import numpy as np
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.passage_index import IndexedPassage, PassageIndex
-from kgtable.index.postings import Floats
+from kgtable.index.postings import FloatArray
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage, ScoredTable
@@ -130,14 +130,14 @@ class DocumentRetriever:
         trace = {**found.trace, "evidence": named, "tables": by_place}
         return replace(found, tables=tables, passages=texts, method=self.name, timings_ms=times, trace=trace)
 
-    def place_features(self, question: str, k: int) -> tuple[list[str | int], Floats]:
+    def place_features(self, question: str, k: int) -> tuple[list[str | int], FloatArray]:
         """The places that are ranked for a question, and the features of each, see `PlaceRanking.features`."""
         found = self._tables.retrieve(question, k)
         signals = self.passage_signals(question, self._index.embed([question]))
         order = np.argsort(-self._logits(signals), kind="stable")[:PASSAGES_KEPT].tolist()
         return self._ranking.features(question, table_logits(found.tables), signals[-1], order)
 
-    def passage_signals(self, question: str, vector: Matrix | None) -> list[Floats]:
+    def passage_signals(self, question: str, vector: Matrix | None) -> list[FloatArray]:
         """How well each passage fits, standardised: by its words, and by the words and the vector of its best piece."""
         index = self._passages
         if not index.passages:
@@ -146,7 +146,7 @@ class DocumentRetriever:
         scores = index.passage_scores(question), index.best_of_pieces(words), index.best_of_pieces(cosines)
         return [_standardized(score) for score in scores]
 
-    def _logits(self, signals: Sequence[Floats]) -> Floats:
+    def _logits(self, signals: Sequence[FloatArray]) -> FloatArray:
         """The signals together; minus infinity for passages that are not looked at."""
         logits = np.zeros(len(self._passages.passages), dtype=np.float32)
         for weight, signal in zip(SIGNALS, signals, strict=True):
@@ -157,7 +157,7 @@ class DocumentRetriever:
         return logits
 
     def _of_passages(
-        self, places: Mapping[str | int, float], logits: Floats, recalled: Sequence[int], together: float
+        self, places: Mapping[str | int, float], logits: FloatArray, recalled: Sequence[int], together: float
     ) -> dict[int, float]:
         """The passages' part of the probability of their likeliest place, divided among the passages there."""
         homes: dict[int, str | int] = {}
@@ -224,7 +224,7 @@ def table_logits(tables: Sequence[ScoredTable]) -> dict[str, float]:
     return {table.table: log(max(table.score, 1e-30)) - log(max(best, 1e-30)) for table in tables}
 
 
-def _standardized(scores: Floats) -> Floats:
+def _standardized(scores: FloatArray) -> FloatArray:
     return np.asarray((scores - scores.mean()) / (scores.std() + 1e-6), dtype=np.float32)
 
 

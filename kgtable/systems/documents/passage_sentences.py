@@ -52,7 +52,7 @@ class PassageSentence:
 
     @property
     def text(self) -> str:
-        """Its words."""
+        """The text of the sentence."""
         return self.passage.text[self.start : self.end]
 
 
@@ -117,7 +117,7 @@ class AskedText:
         return found
 
     def features(self) -> list[tuple[tuple[str, float], ...]]:
-        """What speaks for and against each sentence."""
+        """The features of each sentence."""
         return _SentenceFeatures(self).of_all()
 
 

@@ -1,4 +1,4 @@
-"""Ranking of places, tables with the passages beside them: which of them a question is about.
+"""Ranking of places (tables with the passages beside them) by how likely a question is about them.
 
 A place is a table with the passages beside it, or a passage that stands beside none. What table and text share with
 the question (its words by rarity, in one sentence, in one row label, side by side; a label or header said as it is
@@ -18,7 +18,7 @@ import numpy as np
 
 from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.passage_index import PassageIndex
-from kgtable.index.postings import Floats
+from kgtable.index.postings import FloatArray
 from kgtable.resources import read_packaged_json
 from kgtable.systems.documents.asked_kinds import YEARS, is_operation, text_share
 from kgtable.text.passages import sentence_spans
@@ -63,7 +63,7 @@ Phrase = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Said:
-    """Stems in a table or passage, and those side by side.
+    """The stems of a table or passage, and its pairs of neighbouring stems.
 
     Of a text there are its sentences, of a table the labels of rows and its headers, word for word, and the years of
     its header.
@@ -95,7 +95,7 @@ class PlaceRanking:
         self._kept: dict[PlaceKey, Said] = {}
 
     def shares(
-        self, question: str, tables: Mapping[str, float], meanings: Floats, recalled: Iterable[int]
+        self, question: str, tables: Mapping[str, float], meanings: FloatArray, recalled: Iterable[int]
     ) -> dict[PlaceKey, float]:
         """The probability of each place among those with a table or passage that was recalled.
 
@@ -114,8 +114,8 @@ class PlaceRanking:
         return dict(zip(places, (powers / powers.sum()).tolist(), strict=True))
 
     def features(
-        self, question: str, tables: Mapping[str, float], meanings: Floats, recalled: Iterable[int]
-    ) -> tuple[list[PlaceKey], Floats]:
+        self, question: str, tables: Mapping[str, float], meanings: FloatArray, recalled: Iterable[int]
+    ) -> tuple[list[PlaceKey], FloatArray]:
         """The places and the features of each, shape (places, features)."""
         beside: dict[PlaceKey, list[int]] = {table: [] for table in tables}
         for passage in sorted(recalled):

@@ -1,4 +1,4 @@
-"""Actions of the solver: what a step may do, and what it is told of the result.
+"""Actions of the solver: the steps a model may take, and the observations it gets back.
 
 The default language is kgtable's own algebra of programs (`kgtable.programs`), which needs no sandbox: a
 program can do nothing but read tables.
@@ -37,7 +37,7 @@ DEEPEST = 100
 
 @dataclass(frozen=True)
 class Observation:
-    """What an action gave.
+    """The result of an action.
 
     `text` is told to the model. `values` are the result's values as far as they are told, `program` what
     was executed (as the model's JSON, whole), `result` what that gave; `cells` the grid positions that
@@ -64,7 +64,7 @@ class Actions(Protocol):
         ...
 
     def run(self, action: Any) -> Observation:
-        """What an action gives. Never raises for what a model wrote."""
+        """Execute an action; faults of the model are part of the observation, never raised."""
         ...
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class ProgramActions:
         self._done: list[Any] = []
 
     def instructions(self) -> str:
-        """How programs are written."""
+        """The description of programs for the model."""
         return Template(read_prompt("languages/program")).substitute(programs=_programs())
 
     def run(self, action: Any) -> Observation:
@@ -107,7 +107,7 @@ class ProgramActions:
         return Observation(text, True, values, whole, result, action=action)
 
     def close(self) -> None:
-        """Nothing: programs run here."""
+        """No-op: programs run in this process."""
 
     def _with_steps(self, data: Any, depth: int) -> Any:
         """The JSON with earlier programs in place of ``{"step": n}``."""

@@ -46,7 +46,7 @@ LONGEST_COMPLAINT = 2_000
 
 
 class SandboxError(KgtableError):
-    """Code by a model cannot be run here in safety."""
+    """No sandbox for a model's code is available on this machine."""
 
 
 class ProcessEndedError(Exception):
@@ -130,7 +130,7 @@ class BoundedProcess:
                     stream.close()
 
     def release(self) -> None:
-        """Kill it and close all that leads to it."""
+        """Kill the process and close its pipes."""
         self.close()
         if self._child.stderr is not None:
             self._child.stderr.close()
@@ -196,7 +196,7 @@ class CodeActions(ABC):
         return template.substitute(columns=columns, fence=fence(columns))
 
     def run(self, action: Any) -> Observation:
-        """What the code gives. Raises `SandboxError` where it cannot be run in safety, `MissingExtraError`."""
+        """Run the code and return its result. Raises `SandboxError` without a sandbox, `MissingExtraError`."""
         code = str(action)
         if len(code) > LONGEST_CODE:
             return Observation(f"Error: the code is longer than {LONGEST_CODE:,} characters.", action=code)

@@ -1,4 +1,4 @@
-"""Limits that a process of code by a model puts on itself before it runs any: memory, files, system calls.
+"""Limits on a process that runs a model's code: memory, processor time, files, system calls.
 
 Imports the standard library alone: inside the sandbox there is nothing else of kgtable.
 """

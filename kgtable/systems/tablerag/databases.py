@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Embedder, Matrix
-from kgtable.index.postings import Floats
+from kgtable.index.postings import FloatArray
 from kgtable.systems.tablerag.vocabulary import CellEntry, TableVocabulary, make_vocabulary
 from kgtable.text.words import stem, terms, words
 
@@ -59,7 +59,7 @@ class SearchMode(StrEnum):
 
 @dataclass(frozen=True)
 class Searched:
-    """A text to be found; words of `beside` count less."""
+    """A text to search for; words of `beside` count less."""
 
     text: str
     beside: str = ""
@@ -106,7 +106,7 @@ class LexicalEntries:
         self._grams = {gram: np.array(found, dtype=np.int64) for gram, found in by_gram.items()}
         self._gram_counts = counts
 
-    def scores(self, query: str) -> Floats:
+    def scores(self, query: str) -> FloatArray:
         """How well each entry fits a query."""
         covered = np.zeros(self._size, dtype=np.float32)
         stems = _stems(query)
@@ -143,7 +143,7 @@ class EntrySearch:
     def _lexical(self) -> LexicalEntries:
         return LexicalEntries(self._entries)
 
-    def scores(self, query: str, vector: Matrix | None) -> Floats:
+    def scores(self, query: str, vector: Matrix | None) -> FloatArray:
         """How well each entry fits a query, whose vector is given too where there is an embedding."""
         if self._vectors is None or vector is None:
             return self._lexical.scores(query)
@@ -153,7 +153,7 @@ class EntrySearch:
         return np.asarray((cosines + self._lexical.scores(query)) / 2, dtype=np.float32)
 
 
-def best(scores: Floats, most: int, least: float = 0.0) -> list[int]:
+def best(scores: FloatArray, most: int, least: float = 0.0) -> list[int]:
     """The places of the `most` highest scores above `least`, ties in their order.
 
     >>> best(np.array([0.1, 0.5, 0.0, 0.5], dtype=np.float32), 3)

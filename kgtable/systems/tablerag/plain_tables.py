@@ -75,7 +75,7 @@ class PlainTable:
         return {"alias": self.alias, "rows": list(self.rows), "columns": columns}
 
     def told(self, quoted: Callable[[str], str]) -> str:
-        """Its name with the names and types of its columns; `quoted` puts a name in quotes."""
+        """The table described for a model: its name, and names and types of its columns; `quoted` quotes a name."""
         told = zip(self.names, self.kinds, strict=True)
         listed = [f"{quoted(name)} {kind}" for name, kind in islice(told, MOST_COLUMNS_TOLD)]
         more = len(self.names) - len(listed)

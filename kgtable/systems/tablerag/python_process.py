@@ -1,4 +1,4 @@
-"""The process in which Python by a model runs: inside bubblewrap, with pandas and nothing of the machine.
+"""The sandboxed process for a model's Python code: inside bubblewrap, with pandas and nothing of the machine.
 
 Imports the standard library alone beside `confinement`, pandas and NumPy: nothing else is in the sandbox.
 The first line on standard input brings the tables, each further one a piece of code; each is answered by
@@ -143,7 +143,7 @@ def _plain(value: Any) -> Any:
 
 
 def main() -> None:
-    """Answer lines until there are no more."""
+    """Read requests from standard input until it ends, and answer each with one line."""
     channel = os.fdopen(os.dup(1), "w", encoding="ascii")
     source = os.fdopen(os.dup(0), "r", encoding="ascii")
     os.close(0)

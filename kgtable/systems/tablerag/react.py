@@ -67,7 +67,7 @@ def reply_schema(language: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class SolverRun:
-    """One run: the final answer (None where there is none), what was said, and what actions gave."""
+    """One run of the solver: the final answer or None, the conversation, and the observations."""
 
     answer: str | None
     steps: tuple[Observation, ...]
@@ -281,7 +281,7 @@ def _decided(votes: Counter[tuple[str, ...]], left: int) -> bool:
 
 
 def normalised(text: str) -> tuple[str, ...]:
-    """What is equal for equal answers: the parts without case and signs, numbers as such, sorted.
+    """The normal form by which answers are compared: parts without case and signs, numbers as such, sorted.
 
     >>> normalised("B; A"), normalised("1,200.0") == normalised("1200")
     (('a', 'b'), True)

@@ -49,7 +49,7 @@ _SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ExpandedQuestion:
-    """What columns and what cells are looked for; `refused` says why a model's queries were not used."""
+    """The queries for columns and for cells; `refused` says why a model's queries were not used."""
 
     schema: tuple[str, ...]
     cells: tuple[str, ...]
@@ -59,7 +59,7 @@ class ExpandedQuestion:
 def expand_question(
     question: str, titles: Sequence[str], llm: LLM | None, by_rule: Callable[[str], Sequence[str]]
 ) -> ExpandedQuestion:
-    """The queries of a question, which is the last of each.
+    """Expand a question to queries for columns and for cells; the question itself is the last of each.
 
     Args:
         question: as it was asked.
@@ -143,7 +143,7 @@ class ViewRefusedError(Exception):
 
 
 class SchemaCellView:
-    """TableRAG's own: the best columns and the best cells of each query.
+    """TableRAG's own view of a table: the best columns and the best cells of each query.
 
     Args:
         top_k: entries that each query finds in each table.
@@ -256,7 +256,7 @@ class ShowingRetriever:
         self._asked(question, ())
 
     def picked(self, question: str) -> tuple[ScoredTable, ...]:
-        """The tables of the corpus in the order in which they would be looked at."""
+        """The tables of the corpus in the order in which they are searched."""
         return tuple(self._picked(question))
 
     def retrieve(self, question: str, k: int) -> ShownRetrieval:

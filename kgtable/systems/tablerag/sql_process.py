@@ -1,4 +1,4 @@
-"""The process in which SQL by a model runs: a DuckDB in memory, without files, network or settings.
+"""The sandboxed process for a model's SQL: DuckDB in memory, without files, network or settings.
 
 Run as ``python -m kgtable.systems.tablerag.sql_process``. The first line on standard input brings the
 tables, each further one a statement; each is answered by one line.
@@ -183,7 +183,7 @@ def _say(reply: Mapping[str, Any]) -> None:
 
 
 def main() -> None:
-    """Answer lines until there are no more."""
+    """Read requests from standard input until it ends, and answer each with one line."""
     die_with_parent()
     connection = load(json.loads(sys.stdin.readline())["tables"])
     limit_resources(PROCESS_MEMORY, PROCESSOR_SECONDS)

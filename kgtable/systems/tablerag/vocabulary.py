@@ -1,6 +1,5 @@
-"""What can be retrieved of a table, and what a model is shown of it.
+"""The retrievable entries of a table (columns and distinct cell values), and the view of it that a model is shown.
 
-Retrieved are its columns, and its distinct cell values under an encoding budget.
 TableRAG (Chen et al. 2024, section 3.3) keeps two databases for a table. The schema database has an entry
 for each column; its name is what is encoded, shown are its type with minimum and maximum, or its three most
 frequent values. The cell database has the distinct pairs of column and value of the text columns, the
@@ -50,7 +49,7 @@ class ColumnType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnEntry:
-    """A column of a table: what the schema database holds.
+    """A column as an entry of the schema database.
 
     `low` and `high` are the smallest and largest value of a column of numbers (exact decimals, scale
     applied) or dates; `unit` a QUDT local name; `examples` the most frequent texts of any column.
@@ -77,7 +76,7 @@ class ColumnEntry:
         return about if name == self.text else {**about, "index": self.column}
 
     def shown(self, name: str) -> dict[str, Any]:
-        """What a model is shown of it, under a name."""
+        """The column as a model is shown it, under a name."""
         about = self.typed(name)
         if self.type is ColumnType.TEXT:
             return {**about, "cell_examples": [cut(text) for text in self.examples]}
@@ -107,7 +106,7 @@ class CellEntry:
         return json.dumps(self.shown(self.name), ensure_ascii=False)
 
     def shown(self, name: str) -> dict[str, str]:
-        """What a model is shown of it, by the name of its column."""
+        """The value as a model is shown it, by the name of its column."""
         return {"column_name": name, "cell_value": cut(self.value)}
 
 
@@ -305,7 +304,7 @@ def json_lines(items: Iterable[dict[str, Any]] | Sequence[dict[str, Any]]) -> st
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """What is shown of one table.
+    """The view of one table.
 
     `text` is what stands in the prompt. `columns` are the columns whose names stand in it, `cells` the
     values, by column, `rows` the grid rows that are shown with all of these columns.
@@ -320,7 +319,7 @@ class ShownTable:
 
 @dataclass(frozen=True)
 class ShownRetrieval(Retrieval):
-    """A retrieval with what a model is shown; `refused` says why that is nothing, where it is.
+    """A retrieval with the views of tables that a model is shown; `refused` says why there are none, if so.
 
     `queries_told` are the queries for columns and for cells; `encoded` counts the texts that were encoded
     for this question's tables (those of queries left out).

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from kgtable.building.generations import Generation
 from kgtable.graph.terms import Namespaces
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.postings import Floats, Integers
+from kgtable.index.postings import FloatArray, IntArray
 from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import TABLES_KEPT, Clock, HybridRetriever
 from kgtable.retrieval.ranking import Scored, softmax
@@ -84,8 +84,8 @@ class TragRetriever:
         return Retrieval(question, triples, tables, clock.times, self.name, trace)
 
     def ranked_tables(
-        self, question: str, hybrid: Floats | None, trace: dict[str, Any] | None = None
-    ) -> tuple[Integers, Floats]:
+        self, question: str, hybrid: FloatArray | None, trace: dict[str, Any] | None = None
+    ) -> tuple[IntArray, FloatArray]:
         """Numbers of the candidate tables and their shares of the walk, the best first.
 
         `hybrid` are the table scores of `hybrid`, shape (tables,), where the walk starts by them.
@@ -110,8 +110,8 @@ class TragRetriever:
         return nodes[order], shares[order]
 
     def _candidates(
-        self, asked: dict[Feature, Floats], hybrid: Floats | None
-    ) -> tuple[Integers, list[Hyperedge]]:
+        self, asked: dict[Feature, FloatArray], hybrid: FloatArray | None
+    ) -> tuple[IntArray, list[Hyperedge]]:
         """The tables of the hyperedges nearest to the question, and `hybrid`'s best; rising numbers."""
         options = self.options
         chosen = self.hypergraph.hyperedges(options.clusters, options.typical).nearest(asked)
@@ -122,7 +122,7 @@ class TragRetriever:
             taken[np.argsort(-hybrid, kind="stable")[: options.candidates]] = True
         return np.flatnonzero(taken), chosen
 
-    def _walked(self, nodes: Integers, start: Floats) -> Floats:
+    def _walked(self, nodes: IntArray, start: FloatArray) -> FloatArray:
         """The shares of the tables after the walk; those of the best are refined among themselves."""
         options = self.options
         if not options.pagerank or not options.relations:
@@ -139,11 +139,11 @@ class TragRetriever:
             shares[best] = above + refined
         return shares
 
-    def _walk(self, nodes: Integers, start: Floats) -> Floats:
+    def _walk(self, nodes: IntArray, start: FloatArray) -> FloatArray:
         options = self.options
         return personalised_pagerank(self._local(nodes), start, options.alpha)
 
-    def _local(self, nodes: Integers) -> sp.csr_matrix:
+    def _local(self, nodes: IntArray) -> sp.csr_matrix:
         """The edges among some tables; each relation has the same say at a table that it joins with others."""
         options = self.options
         graphs = [
@@ -171,12 +171,12 @@ class TragRetriever:
             )
         return found
 
-    def _scored_tables(self, nodes: Integers, shares: Floats) -> tuple[ScoredTable, ...]:
+    def _scored_tables(self, nodes: IntArray, shares: FloatArray) -> tuple[ScoredTable, ...]:
         ids = self.hypergraph.index.corpus.table_ids
         pairs = zip(nodes[:TABLES_KEPT].tolist(), shares[:TABLES_KEPT].tolist(), strict=True)
         return tuple(ScoredTable(ids[table], share) for table, share in pairs if share > 0)
 
-    def _logits(self, nodes: Integers, shares: Floats) -> Floats:
+    def _logits(self, nodes: IntArray, shares: FloatArray) -> FloatArray:
         """The shares as logarithms for all tables, those that are no candidates last."""
         logits = np.full(self.hypergraph.index.corpus.places.tables, np.log(1e-12), dtype=np.float32)
         logits[nodes] = np.log(np.maximum(shares, 1e-11))

@@ -1,4 +1,4 @@
-"""The hyperedges in the RDF graph: written as a named graph of their own, brought up to date by each build."""
+"""Hyperedges in the RDF graph: written as a named graph of their own, and updated by each build."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _triples(tables: tuple[str, ...], hyperedges: Any, names: Namespaces) -> Ite
 
 
 def hypergraph_info(generation: Generation) -> dict[str, Any] | None:
-    """What is stored of the hyperedges: how many clusters and tables by feature, and the drift; None without any."""
+    """Facts about the stored hyperedges: clusters and tables by feature, and the drift; None without any."""
     saved: Any = None
     with suppress(OSError, ValueError, VocabularyIndexError):
         saved = json.loads(stored_hypergraph(generation).read_text(encoding="utf-8"))

@@ -22,17 +22,24 @@ from kgtable.building.generations import Generation
 from kgtable.errors import MissingExtraError
 from kgtable.index.embedding import Matrix
 from kgtable.index.graph_index import GraphIndex
-from kgtable.index.postings import Floats, Integers
+from kgtable.index.postings import FloatArray, IntArray
 from kgtable.resources import cache_folder
 from kgtable.storage import whole_file
-from kgtable.systems.trag.table_features import FeatureRows, FeatureSpace, linearised, mean_of, similarities
+from kgtable.systems.trag.table_features import (
+    FeatureRows,
+    FeatureSpace,
+    TextShape,
+    installed_shape,
+    linearised,
+    mean_of,
+    similarities,
+)
 from kgtable.systems.trag.table_graph import (
     nearest_tables,
     parts_of_one,
     sharing_predicates,
     sharing_subjects,
 )
-from kgtable.systems.trag.text_shapes import TextShape, installed_shape
 from kgtable.systems.trag.trag_options import CLUSTERS, TYPICAL, Feature, TableRelation
 
 SEED, TRIALS = 42, 10
@@ -53,8 +60,8 @@ class Hyperedge:
 
     feature: Feature
     number: int
-    members: Integers
-    typical: Integers
+    members: IntArray
+    typical: IntArray
 
     @property
     def name(self) -> str:
@@ -66,13 +73,13 @@ class Hyperedge:
 class Clustering:
     """One feature's clusters: the label of each table, and the mean distance from the centres when it was made."""
 
-    labels: Integers
+    labels: IntArray
     spread: float
 
 
 @dataclass(frozen=True)
 class Hypergraph:
-    """Hyperedges over the tables of a graph, and what a later version of it is made from.
+    """Hyperedges over the tables of a graph, with the data to update them.
 
     `digests` are hashes of the linearised tables. `moved` counts the tables that were assigned, or left,
     since the clusters were made.
@@ -169,7 +176,7 @@ class Hypergraph:
         """The share of tables that moved since the clusters were made; above `MOST_MOVED` they are made anew."""
         return self.moved / max(len(self.tables), 1)
 
-    def nearest(self, question: Mapping[Feature, Floats]) -> list[Hyperedge]:
+    def nearest(self, question: Mapping[Feature, FloatArray]) -> list[Hyperedge]:
         """For each feature the hyperedge whose typical tables fit the question best (T-RAG, equation 5)."""
         found: list[Hyperedge] = []
         for feature, vector in question.items():
@@ -233,7 +240,7 @@ class Hypergraph:
         return cls(ids, digests, clusters, typical, made, moved, (), {}, saved["embedding"])
 
 
-def _hyperedge(feature: Feature, rows: FeatureRows, labels: Integers, number: int, typical: int) -> Hyperedge:
+def _hyperedge(feature: Feature, rows: FeatureRows, labels: IntArray, number: int, typical: int) -> Hyperedge:
     members = np.flatnonzero(labels == number)
     if not len(members):
         return Hyperedge(feature, number, members, members)
@@ -241,7 +248,7 @@ def _hyperedge(feature: Feature, rows: FeatureRows, labels: Integers, number: in
     return Hyperedge(feature, number, members, members[np.argsort(-near, kind="stable")[:typical]])
 
 
-def clustered(rows: FeatureRows, clusters: int) -> Integers:
+def clustered(rows: FeatureRows, clusters: int) -> IntArray:
     """The cluster of each row by KMeans, seeded; with fewer different rows there are fewer clusters."""
     try:
         from sklearn.cluster import KMeans, MiniBatchKMeans
@@ -271,7 +278,7 @@ def _distinct(rows: FeatureRows, enough: int) -> int:
     return len(seen)
 
 
-def assigned(rows: FeatureRows, labels: Integers) -> Integers:
+def assigned(rows: FeatureRows, labels: IntArray) -> IntArray:
     """The labels with each -1 replaced by the cluster whose mean is nearest to the row."""
     made = np.array(labels)
     new = np.flatnonzero(labels < 0)
@@ -283,7 +290,7 @@ def assigned(rows: FeatureRows, labels: Integers) -> Integers:
     return made
 
 
-def spread(rows: FeatureRows, labels: Integers) -> float:
+def spread(rows: FeatureRows, labels: IntArray) -> float:
     """The mean squared distance of the rows from the mean of their cluster."""
     if not rows.shape[0]:
         return 0.0

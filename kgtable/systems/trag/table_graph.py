@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kgtable.index.corpus import NONE, Places
-from kgtable.index.postings import Floats, Integers
+from kgtable.index.postings import FloatArray, IntArray
 from kgtable.index.vectors import one_thread
 from kgtable.systems.trag.table_features import FeatureRows
 from kgtable.systems.trag.trag_options import DAMPING, NEIGHBOURS
@@ -75,7 +75,7 @@ def _strongest(
 
 
 def sharing_terms(
-    tables: Integers, terms: Integers, count: int, size: int, neighbours: int = NEIGHBOURS
+    tables: IntArray, terms: IntArray, count: int, size: int, neighbours: int = NEIGHBOURS
 ) -> sp.csr_matrix:
     """Tables joined by the terms they share: the cosine of their terms, weighted by rarity.
 
@@ -127,7 +127,7 @@ def parts_of_one(places: Places, near: sp.csr_matrix, shared: sp.csr_matrix) -> 
     return sp.csr_matrix(titled + alike)
 
 
-def within(weights: sp.csr_matrix, nodes: Integers) -> sp.csr_matrix:
+def within(weights: sp.csr_matrix, nodes: IntArray) -> sp.csr_matrix:
     """The subgraph of some nodes, numbered in their order."""
     return sp.csr_matrix(weights[nodes][:, nodes])
 
@@ -146,12 +146,12 @@ def transitions(weights: sp.csr_matrix) -> sp.csr_matrix:
 
 def personalised_pagerank(
     weights: sp.csr_matrix,
-    restart: Floats,
+    restart: FloatArray,
     damping: float = DAMPING,
     *,
     most: int = MOST_STEPS,
     tolerance: float = TOLERANCE,
-) -> Floats:
+) -> FloatArray:
     """The fixed point of ``v = (1 - α) h + α P v``, where α is `damping` and P the `transitions`.
 
     `weights` are the edges' weights, symmetric, shape (nodes, nodes), none negative; `restart` is h, shape

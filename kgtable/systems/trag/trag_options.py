@@ -19,7 +19,7 @@ NEIGHBOURS = 20
 
 
 class Feature(StrEnum):
-    """What a hyperedge's tables have in common."""
+    """The feature by which the tables of a hyperedge are similar."""
 
     SEMANTIC = "semantic"
     STRUCTURAL = "structural"
@@ -27,7 +27,7 @@ class Feature(StrEnum):
 
 
 class TableRelation(StrEnum):
-    """Why two tables are joined by an edge."""
+    """The kind of an edge between two tables."""
 
     SIMILARITY = "similarity"
     SUBJECTS = "shared subjects"
@@ -36,7 +36,7 @@ class TableRelation(StrEnum):
 
 
 class Start(StrEnum):
-    """Where the walk starts: by cosine of question and table, or by the table scores of `hybrid`."""
+    """The start of the walk: by cosine of question and table, or by the table scores of `hybrid`."""
 
     SIMILARITY = "similarity"
     HYBRID = "hybrid"

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 
 from kgtable.errors import MappingError
@@ -13,8 +14,14 @@ from kgtable.tables.layout.cell_roles import SAMPLE_ROWS, Profile, blank, profil
 from kgtable.tables.layout.groups import Groups, find_groups
 from kgtable.tables.layout.header import TOP_ROWS, HeaderRows, find_header, is_unit_row, make_columns
 from kgtable.tables.layout.label_column import find_label_column, left_margin, with_margin, without_margin
-from kgtable.tables.layout.notes import find_footnotes, find_marks, find_parts
-from kgtable.tables.model import Grid, LayoutDecision, Structure, Table
+from kgtable.tables.layout.notes import (
+    find_footnotes,
+    find_marks,
+    find_notes_beside,
+    find_parts,
+    find_repeated_headers,
+)
+from kgtable.tables.model import Column, Grid, LayoutDecision, Structure, Table
 
 
 def detect_structure(grid: Grid) -> Structure:
@@ -93,6 +100,9 @@ def _with_columns(grid: Grid, found: HeaderRows, label_column: int | None = None
     if label_column is None:
         label_column = find_label_column(sample, grid.width, names)
     columns = make_columns(rows, found, grid.width, label_column, grid.merged)
+    if not grid.streamed:
+        beside = find_notes_beside(grid, found.header, found.body_start)
+        columns = tuple(Column(column.index) if column.index in beside else column for column in columns)
     corner = " ".join(
         filter(
             None,
@@ -120,8 +130,10 @@ def _with_body(
     """The structure with what the body shows: groups, totals, parts of other rows, footnotes and marks."""
     body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
     footnotes = find_footnotes(body, grid.width) | {row for row in aside if row in body}
+    footnotes |= find_repeated_headers(grid, structure.header, body)
     data = {index: row for index, row in body.items() if index not in footnotes}
-    marks = find_marks(grid, structure.header, data.values(), footnotes)
+    beside = find_notes_beside(grid, structure.header, structure.body_start).values()
+    marks = find_marks(grid, structure.header, data.values(), footnotes, chain.from_iterable(beside))
     groups = find_groups(grid, found, data, structure.label_column, profile)
     return replace(
         structure,
@@ -149,10 +161,19 @@ def make_table(grid: Grid, decision: LayoutDecision | None = None) -> Table:
     Raises `MappingError` for a decision about rows or columns that the table does not have.
     """
     if decision is None:
-        return Table(grid, detect_structure(grid))
+        return _with_notes_beside(grid, detect_structure(grid))
     if decision.title is not None:
         grid = replace(grid, context=replace(grid.context, title=decision.title))
-    return Table(grid, decided_structure(grid, decision))
+    return _with_notes_beside(grid, decided_structure(grid, decision))
+
+
+def _with_notes_beside(grid: Grid, structure: Structure) -> Table:
+    """The table, with the notes in columns at its right among the texts that stand after it."""
+    if not grid.streamed and (beside := find_notes_beside(grid, structure.header, structure.body_start)):
+        after = grid.context.after
+        texts = (text for texts in beside.values() for text in texts if text not in after)
+        grid = replace(grid, context=replace(grid.context, after=(*after, *texts)))
+    return Table(grid, structure)
 
 
 def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from kgtable.tables.layout.cell_roles import blank
+from kgtable.tables.layout.cell_roles import Look, blank, look
 from kgtable.tables.layout.header import filled
 from kgtable.tables.model import Grid, Row
 
@@ -97,6 +97,17 @@ def _explains(text: str, body: Mapping[int, Row], single: Mapping[int, str], amo
     )
 
 
+def find_repeated_headers(grid: Grid, header: Collection[int], body: Mapping[int, Row]) -> frozenset[int]:
+    """The body rows that are a header row again, as where a table goes on behind a page break."""
+    above = {tuple(map(str.strip, grid.head[row])) for row in header if len(filled(grid.head[row])) > 1}
+    texts = {row[0] for row in above if row[0]}
+    return frozenset(
+        index
+        for index, row in body.items()
+        if row and row[0].strip() in texts and tuple(map(str.strip, row)) in above
+    )
+
+
 def find_parts(body: Mapping[int, Row], label_column: int) -> frozenset[int]:
     """The rows that say what part of another row's amount is: "of which wages"."""
     return frozenset(
@@ -106,6 +117,52 @@ def find_parts(body: Mapping[int, Row], label_column: int) -> frozenset[int]:
         and _OF_WHICH.match(row[label_column])
         and len(row[label_column]) <= LONGEST_LABEL
     )
+
+
+MOST_NOTES = 40
+"""A column with more texts than this is one of the table, not of notes beside it."""
+
+
+def find_notes_beside(grid: Grid, header: Collection[int], body_start: int) -> dict[int, tuple[str, ...]]:
+    """The columns at the right that hold notes on the table instead of data, with their texts from the top.
+
+    Such a column has nothing below a header that reads as a note, or no header at all and a blank
+    column to its left.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    for column, (above, below) in _texts_at_right(grid, header, body_start).items():
+        apart = column - 1 in found or all(_is_blank_at(row, column - 1) for row in grid.head)
+        if above and not ((_is_note(above[0]) and " " in above[0]) or (apart and _is_wordy(above[0]))):
+            continue
+        if below and not (apart and all(_is_note(text) or _is_wordy(text) for text in below)):
+            continue
+        found[column] = (*above, *below)
+    return found
+
+
+def _texts_at_right(
+    grid: Grid, header: Collection[int], body_start: int
+) -> dict[int, tuple[list[str], list[str]]]:
+    """The columns with either one text in the header or few in the body, with these."""
+    texts: dict[int, tuple[list[str], list[str]]] = {column: ([], []) for column in range(2, grid.width)}
+    for index, row in enumerate(grid.head):
+        if not texts:
+            break
+        for column in [column for column in texts if not _is_blank_at(row, column)]:
+            above, below = texts[column]
+            (below if index >= body_start else above).append(row[column].strip())
+            titled = index < body_start and index not in header
+            if titled or len(above) > 1 or (above and below) or len(below) > MOST_NOTES:
+                del texts[column]
+    return {column: (above, below) for column, (above, below) in texts.items() if above or below}
+
+
+def _is_blank_at(row: Row, column: int) -> bool:
+    return column >= len(row) or blank(row[column])
+
+
+def _is_wordy(text: str) -> bool:
+    return len(text.split()) > 2 and look(text) is Look.TEXT
 
 
 def _only_text(row: Row) -> str | None:
@@ -147,16 +204,20 @@ def _is_surely_note(text: str) -> bool:
 
 
 def find_marks(
-    grid: Grid, header: Iterable[int], body: Iterable[Row], footnotes: Iterable[int]
+    grid: Grid,
+    header: Iterable[int],
+    body: Iterable[Row],
+    footnotes: Iterable[int],
+    beside: Iterable[str] = (),
 ) -> Mapping[str, str]:
     """The footnote marks of headers and body cells with their texts, where a note explains them.
 
     Marks are keyed as printed: ``(1)``, ``[a]``, ``*``, ``†``, or ``1`` where it is glued to a word.
-    Notes are looked for in the footnote rows first, then around the table.
+    Notes are looked for in the footnote rows first, then beside (`beside`) and around the table.
     """
     notes: dict[str, str] = {}
     own = [next((cell for cell in grid.head[row] if not blank(cell)), "") for row in sorted(footnotes)]
-    for text in (*own, *grid.context.after, *grid.context.before, *grid.context.paragraphs):
+    for text in (*own, *beside, *grid.context.after, *grid.context.before, *grid.context.paragraphs):
         match = _NOTE_START.match(text[:LONGEST_NOTE])
         if match:
             notes.setdefault(_plain(match["mark"]), match["text"].strip())

@@ -1,4 +1,4 @@
-"""Several tables on one sheet: blocks set apart by blank rows and columns, each with a header of its own.
+"""Several tables on one sheet: blocks set apart by blank rows and columns, or by a header between figures.
 
 A part keeps the positions of its sheet: the cells of the other parts are left out of it, so that
 references stay those of the spreadsheet and the parts laid over each other are the sheet again. Where
@@ -7,15 +7,17 @@ it is not clear that there are several tables, the sheet stays whole and a notic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from types import MappingProxyType
 from typing import TypeVar
 
 from kgtable.tables.layout.cell_roles import Look, blank, look, profile_rows
 from kgtable.tables.layout.header import filled
 from kgtable.tables.model import Area, Grid, Notice, Position, Row
+from kgtable.values.unit_phrases import parse_unit_text
 
 MOST_CELLS = 2_000_000
 """Larger sheets are one table each."""
@@ -42,7 +44,9 @@ class _Block:
 
 def split_regions(grid: Grid) -> list[Grid]:
     """The tables of a sheet, from the top and the left; the grid itself where there is one."""
-    if grid.streamed or len(grid.head) * grid.width > MOST_CELLS or not _may_hold_several(grid):
+    if grid.streamed or len(grid.head) * grid.width > MOST_CELLS:
+        return [grid]
+    if not _may_hold_several(grid) and not _has_inner_header(grid):
         return [grid]
     whole = Area(0, 0, len(grid.head) - 1, grid.width - 1)
     doubts: list[Area] = []
@@ -92,9 +96,11 @@ def _areas(rows: Sequence[Row], area: Area, doubts: list[Area], depth: int) -> I
     parts = _cut_rows(rows, area, doubts)
     if len(parts) == 1:
         parts = _cut_columns(rows, area)
-        if len(parts) == 1:
-            yield area
-            return
+    if len(parts) == 1:
+        parts = _cut_at_headers(rows, area, doubts)
+    if len(parts) == 1:
+        yield area
+        return
     for part in parts:
         yield from _areas(rows, part, doubts, depth - 1)
 
@@ -211,6 +217,88 @@ def _is_table(rows: Sequence[Row], columns: Sequence[int]) -> bool:
     texts = sum(look(text) in (Look.TEXT, Look.DATE) for text in labels)
     named = len(filled(part[0])) == len(columns) and all(look(text) is not Look.NUMBER for text in part[0])
     return named and bool(labels) and texts * 5 >= 4 * len(labels)
+
+
+FEWEST_ROWS = 2
+"""So many rows of figures stand above and below a header that no blank row sets off."""
+LONGEST_NAME = 60
+_DIGIT = re.compile(r"[0-9]")
+
+
+def _has_inner_header(grid: Grid) -> bool:
+    """Whether words interrupt the figures of all columns: a quick look that most tables end with."""
+    numeric = sorted(profile_rows(grid.head, grid.width).numeric - {0})
+    if not numeric:
+        return False
+    first = numeric[0]
+    return any(
+        first < len(row) and not blank(row[first]) and _DIGIT.search(row[first]) is None and _is_worded(row)
+        for row in grid.head[1 + FEWEST_ROWS : len(grid.head) - FEWEST_ROWS]
+    )
+
+
+def _is_worded(row: Row) -> bool:
+    """Whether a row begins with a name and holds others, and no figure."""
+    columns = filled(row)
+    return (
+        len(columns) > 1
+        and columns[0] == 0
+        and all(
+            look(row[column]) in (Look.TEXT, Look.UNIT) and len(row[column]) <= LONGEST_NAME
+            for column in columns
+        )
+    )
+
+
+def _cut_at_headers(rows: Sequence[Row], area: Area, doubts: list[Area]) -> list[Area]:
+    """The area cut above each header between figures that no blank row sets off, with the caption above it."""
+    cells = _cells(rows, area)
+    starts: list[int] = []
+    header = next((index for index, row in enumerate(cells) if len(filled(row)) > 1), 0)
+    for index in range(header + 1 + FEWEST_ROWS, len(cells) - FEWEST_ROWS):
+        if not _is_worded(cells[index]):
+            continue
+        found = _interrupts(cells, header, index)
+        if found is None:
+            doubts.append(replace(area, top=area.top + index))
+        elif found:
+            starts.append(index - 1 if _is_caption(cells, index) else index)
+            header = index
+    bounds = [0, *starts, area.bottom - area.top + 1]
+    return [replace(area, top=area.top + top, bottom=area.top + end - 1) for top, end in pairwise(bounds)]
+
+
+def _interrupts(cells: Sequence[Row], header: int, index: int) -> bool | None:
+    """Whether a row of names between figures heads a table of its own; None where that is not clear."""
+    row, above = cells[index], cells[header]
+    columns = filled(row)
+    upper = [line for line in cells[header + 1 : index] if len(filled(line)) > 1]
+    lower = list(takewhile(lambda line: not _is_worded(line), cells[index + 1 :]))
+    lower = [line for line in lower[:SAMPLE_ROWS] if len(filled(line)) > 1]
+    if min(len(upper), len(lower)) < FEWEST_ROWS:
+        return False
+    interrupted = [c for c in columns[1:] if _is_of_figures(upper, c) and _is_of_figures(lower, c)]
+    names = [row[column].strip().casefold() for column in columns]
+    known = {text.casefold() for text in _stripped(above)}
+    covers = {column for line in lower for column in filled(line)} <= set(columns)
+    if not interrupted or not covers or len(set(names)) < len(names) or known & set(names):
+        return False
+    other_extent = columns[-1] != filled(above)[-1]
+    with_unit = any(parse_unit_text(row[column]) is not None for column in interrupted)
+    if with_unit or other_extent or _is_caption(cells, index):
+        return True
+    return None if len(interrupted) > 1 else False
+
+
+def _is_of_figures(rows: Sequence[Row], column: int) -> bool:
+    looks = [look(row[column]) for row in rows[-SAMPLE_ROWS:] if column < len(row) and not blank(row[column])]
+    figures = sum(found in (Look.NUMBER, Look.YEAR) for found in looks)
+    return figures >= FEWEST_ROWS and all(found is not Look.TEXT for found in looks)
+
+
+def _is_caption(cells: Sequence[Row], index: int) -> bool:
+    """Whether the row above one holds nothing but a text at its left."""
+    return filled(cells[index - 1]) == [0] and look(cells[index - 1][0]) is Look.TEXT
 
 
 def _part(grid: Grid, area: Area, number: int, areas: Sequence[Area]) -> Grid:

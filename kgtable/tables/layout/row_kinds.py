@@ -172,16 +172,26 @@ LARGEST = 30
 """Amounts of more digits than this before the point are not added up."""
 FEWEST_DIGITS = 5
 """A sum is proof only if it agrees in this many digits over all columns; small counts agree by chance."""
+FEWEST_DIGITS_OF_ALL = 3
+"""That is enough of a row called "all" or "overall" that adds up every row above it."""
 
 _NAMED = re.compile(
-    r"^(?:grand |sub-?\s?)?totals?\b|\b(?:sub-?)?totals?\s*(?:\([^)]*\))?[\s:*.\d]*$|^sums?$"
-    r"|^(?:ins)?gesamt(?:summe)?\b|^(?:zwischen)?summe\b|^sous-total|^suma total",
+    r"^(?:grand[ -]|sub-?\s?)?totals?(?: (?:for|of|over|across|in) .*|\b)"
+    r"|\b(?:sub-?)?totals?\s*(?:\([^)]*\))?[\s:*.\d]*$"
+    r"|^sums?(?:\s*\([^)]*\)|\s+(?:of|over) (?:all|the)\b.*)?[\s:.]*$"
+    r"|^(?:ins)?gesamt(?:summe)?\b|^(?:zwischen)?summe\b|^sous-total|^suma total"
+    r"|^(?:totale|totaa?l|totaux|totales|totais|totalt|i alt|yhteensä|somme|summa|suma|razem|ogółem|łącznie|celkem"
+    r"|spolu|összesen|toplam|altogether|all together|итого|всего|разом|усього"
+    r"|合计|合計|总计|總計|总和|小计|小計|합계|총계|[σ∑])"
+    r"(?:\s*\([^)]*\))?[\s:.]*$",
     re.IGNORECASE,
 )
+"""What total rows are called, by themselves or, behind a word for totals, with what they are the total of."""
 _MAYBE = re.compile(
-    r"^all\b|\b(?:total|sub-?total|gross|net|balance|aggregate|combined|consolidated|overall|sum)\b",
+    r"^all\b|\b(?:total|sub-?total|gross|net|balance|aggregate|combined|consolidated|overall|sum|together)\b",
     re.IGNORECASE,
 )
+_ALL = re.compile(r"(?:all|overall|together|combined)\b", re.IGNORECASE)
 _DEDUCTED = re.compile(r"\s*(?:[-–—]\s*)?(?:less|minus|deduct)\b", re.IGNORECASE)
 _STYLE = NumberStyle(ranges=False)
 
@@ -231,6 +241,8 @@ def find_totals(rows: Mapping[int, Row], label_column: int, profile: Profile) ->
             start = None
             if tried <= MOST_SUMS:
                 start = _sums_from(here, open_rows, rows, amounts, columns, labels, 1 if named else 2)
+                if start is None and _ALL.match(label) and _digits(here) >= FEWEST_DIGITS_OF_ALL:
+                    start = _sums_up_all(here, open_rows, rows, columns)
             if start is not None:
                 totals.first[index] = open_rows[start]
                 del open_rows[start:]
@@ -315,6 +327,19 @@ def _sums_from(
         if count >= fewest and (_agree(here, plain) or (deducted and _agree(here, signed))):
             return position
     return None
+
+
+def _sums_up_all(
+    here: Sequence[Decimal | None], above: Sequence[int], rows: Mapping[int, Row], columns: Sequence[int]
+) -> int | None:
+    """The first position, 0, where the amounts are the sums of two rows or more: all that stand above."""
+    if not 1 < len(above) <= LONGEST_SUM:
+        return None
+    sums = [
+        sum((_amount(cell_of(rows[row], column)) or Decimal(0) for row in above), Decimal(0))
+        for column in columns
+    ]
+    return 0 if _agree(here, sums) else None
 
 
 def _agree(here: Sequence[Decimal | None], sums: Sequence[Decimal]) -> bool:

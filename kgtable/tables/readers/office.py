@@ -17,10 +17,10 @@ from lxml import etree
 from kgtable.errors import UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.documents import ReadContent, context_at
-from kgtable.tables.limits import ReadLimits, check_archive, unreadable
+from kgtable.tables.limits import ReadLimits, check_archive, check_extent, unreadable
 from kgtable.tables.model import Area, Context, Grid, Position, Row, Source
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
-from kgtable.values.text import sound_text
+from kgtable.values.text import joined_runs, sound_text
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -238,6 +238,8 @@ class _WordDocument:
         self.page += breaks
         self.breaks += breaks
         filled = sum(bool(cell) for row in table.rows for cell in row)
+        if filled:
+            check_extent(self.file, self.limits, len(table.rows), max(map(len, table.rows)), filled)
         if filled >= 2:
             self.tables.append((table, at, page))
         elif filled:  # a box around a text
@@ -254,6 +256,7 @@ class _WordDocument:
             properties = row.find(f"{W}trPr")
             skipped = None if properties is None else properties.find(f"{W}gridBefore")
             column = 0 if skipped is None else max(_number(skipped.get(f"{W}val"), 0), 0)
+            self._check(number, cells, column)
             texts: dict[int, str] = {}
             if (
                 properties is not None
@@ -281,11 +284,14 @@ class _WordDocument:
                         open_cells.pop(column)
                 column += width
                 cells += width
-                if cells > self.limits.max_cells or column > self.limits.max_columns:
-                    raise UnreadableTableError(
-                        "a table has more cells than the limits allow.", path=self.file.relative, row=number
-                    )
+                self._check(number, cells, column)
             table.rows.append(tuple(texts.get(at, "") for at in range(column)))
+
+    def _check(self, row: int, cells: int, columns: int) -> None:
+        if cells > self.limits.max_cells or columns > self.limits.max_columns:
+            raise UnreadableTableError(
+                "a table has more cells than the limits allow.", path=self.file.relative, row=row
+            )
 
 
 def _blocks(parent: etree._Element) -> Iterator[etree._Element]:
@@ -320,24 +326,29 @@ def _cell_text(cell: etree._Element) -> str:
 
 
 def paragraph_text(paragraph: etree._Element) -> str:
-    """The text of a paragraph: tabs and line breaks as such, deleted text left out."""
-    pieces: list[str] = []
+    """The text of a paragraph: tabs and line breaks as such, raised marks raised, deleted text left out."""
+    pieces: list[tuple[str, bool]] = []
     open_parents = [iter(paragraph)]
     while open_parents:
         child = next(open_parents[-1], None)
         if child is None:
             open_parents.pop()
         elif child.tag == f"{W}t":
-            pieces.append(child.text or "")
+            pieces.append((child.text or "", _is_raised(child.getparent())))
         elif child.tag in (f"{W}tab", f"{W}ptab"):
-            pieces.append("\t")
+            pieces.append(("\t", False))
         elif child.tag in (f"{W}br", f"{W}cr"):
-            pieces.append("" if child.get(f"{W}type") == "page" else "\n")
+            pieces.append(("" if child.get(f"{W}type") == "page" else "\n", False))
         elif child.tag == f"{W}noBreakHyphen":
-            pieces.append("-")
+            pieces.append(("-", False))
         elif child.tag not in _UNSEEN:
             open_parents.append(iter(child))
-    return "".join(pieces)
+    return joined_runs(pieces)
+
+
+def _is_raised(run: etree._Element | None) -> bool:
+    align = None if run is None else run.find(f"{W}rPr/{W}vertAlign")
+    return align is not None and align.get(f"{W}val") == "superscript"
 
 
 def _number(text: str | None, default: int) -> int:
@@ -366,8 +377,10 @@ def read_pptx(file: TableFile, limits: ReadLimits) -> ReadContent:
             raise UnreadableTableError("the file is no presentation.", path=file.relative, hint=SAVE_ANEW)
         targets = _targets(parse_part(archive, "ppt/_rels/presentation.xml.rels", file), "ppt")
         names = [targets.get(slide.get(f"{_R}id", ""), "") for slide in deck.iter(f"{_P}sldId")]
+        known: set[str] = set()
         for page, name in enumerate(names, 1):
-            slide = parse_part(archive, name, file)
+            slide = None if name in known else parse_part(archive, name, file)
+            known.add(name)
             if slide is None:
                 continue
             title = ""
@@ -403,9 +416,15 @@ def _targets(root: etree._Element | None, folder: str) -> dict[str, str]:
 
 def _text(paragraph: etree._Element) -> str:
     pieces = (
-        "\n" if part.tag == f"{_A}br" else part.text or "" for part in paragraph.iter(f"{_A}t", f"{_A}br")
+        ("\n", False) if part.tag == f"{_A}br" else (part.text or "", _stands_raised(part.getparent()))
+        for part in paragraph.iter(f"{_A}t", f"{_A}br")
     )
-    return sound_text("".join(pieces).strip())
+    return sound_text(joined_runs(pieces).strip())
+
+
+def _stands_raised(run: etree._Element | None) -> bool:
+    properties = None if run is None else run.find(f"{_A}rPr")
+    return properties is not None and _number(properties.get("baseline"), 0) > 0
 
 
 def _grid(file: TableFile, limits: ReadLimits, table: etree._Element, number: int, title: str) -> Grid:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +30,7 @@ from kgtable.tables.readers import calamine_worker
 from kgtable.tables.readers.delimited import read_delimited_bytes
 from kgtable.tables.readers.html import read_html
 from kgtable.tables.readers.workbook_parts import SheetDetails, WorkbookParts, document_sheets
+from kgtable.tables.readers.xls_formats import xls_details
 from kgtable.values.text import SPREADSHEET_DIGITS, sound_text, value_text
 from kgtable.values.unit_phrases import read_number_format
 
@@ -145,9 +147,10 @@ def read_spreadsheet(file: TableFile, limits: ReadLimits) -> list[Grid]:
         check_archive(file, limits)
         return _read_workbook(file, _zipped_details(file, limits), limits, by_name=file.suffix != ".xls")
     if start.startswith(_OLE):
-        if _ENCRYPTED in read_bytes(file, limits):
+        content = read_bytes(file, limits)
+        if _ENCRYPTED in content:
             raise _protected(file)
-        return _read_workbook(file, {}, limits, by_name=file.suffix == ".xls")
+        return _read_workbook(file, xls_details(content), limits, by_name=file.suffix == ".xls")
     return _read_text(file, limits)
 
 
@@ -244,7 +247,7 @@ def _filled(file: TableFile, grids: list[Grid], faults: list[TableError]) -> lis
 
 
 def _grid(file: TableFile, sheet: SheetValues, details: SheetDetails) -> Grid | None:
-    rows = _as_shown(_with_errors(sheet.rows, details), details.formats)
+    rows = _as_shown(_with_raised(_with_errors(sheet.rows, details), details.raised), details.formats)
     width = max(map(len, rows), default=0)
     if not any(map(any, rows)):
         return None
@@ -283,15 +286,59 @@ def percent_text(text: str, code: str) -> str:
     return f"{value:.{digits}f}%"
 
 
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.|\*.')
+_FIRST_DAY = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])-01")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+@lru_cache(maxsize=4_096)
+def _shows_of_dates(code: str) -> str:
+    """What a number format shows of a date: ``month`` and year, ``year`` alone; "" for any other format."""
+    letters = set(_LITERAL.sub("", code.split(";")[0]).casefold()) & set("ymdhsg0#?")
+    return {frozenset("ym"): "month", frozenset("y"): "year"}.get(frozenset(letters), "")
+
+
+def date_text(text: str, code: str) -> str:
+    """The first day of a month or year as a format shows it that gives no day; any other text as it is.
+
+    >>> date_text("2023-01-01", "mmm-yy"), date_text("2023-01-01", "yyyy"), date_text("2023-01-31", "mmm-yy")
+    ('Jan 2023', '2023', '2023-01-31')
+    """
+    shown = _shows_of_dates(code)
+    match = _FIRST_DAY.fullmatch(text) if shown else None
+    if match is None:
+        return text
+    if shown == "month":
+        return f"{_MONTHS[int(match[2]) - 1]} {match[1]}"
+    return match[1] if match[2] == "01" else text
+
+
+def first_day(text: str, code: str) -> str:
+    """The day, in the form of ISO 8601, that a format shows as `text`; "" for a text that `date_text` gives for none.
+
+    >>> first_day("Jan 2023", "mmm-yy"), first_day("2023", "yyyy"), first_day("2023", "0")
+    ('2023-01-01', '2023-01-01', '')
+    """
+    name, _, year = text.rpartition(" ")
+    month = _MONTHS.index(name) + 1 if name in _MONTHS else 1
+    day = f"{year}-{month:02d}-01"
+    return day if day != text and date_text(day, code) == text else ""
+
+
 def _as_shown(rows: list[Row], formats: Mapping[Position, str]) -> list[Row]:
-    """The rows with shares in percent where their number format shows them so."""
+    """The rows with shares in percent, and days as months and years, where their number format shows them so."""
     changed: dict[int, list[str]] = {}
     for (row, column), code in formats.items():
-        if "%" in code and row < len(rows) and column < len(rows[row]):
+        if row >= len(rows) or column >= len(rows[row]):
+            continue
+        if "%" in code:
             shown = read_number_format(code)
             if shown is not None and shown.shift:
                 cells = changed.setdefault(row, list(rows[row]))
                 cells[column] = percent_text(cells[column], code)
+        elif _shows_of_dates(code):
+            cells = changed.setdefault(row, list(rows[row]))
+            cells[column] = date_text(cells[column], code)
     return [tuple(changed.get(index, row)) for index, row in enumerate(rows)] if changed else rows
 
 
@@ -306,6 +353,15 @@ def _with_errors(rows: list[Row], details: SheetDetails) -> list[Row]:
     for (row, column), text in details.errors.items():
         cells[row][column] = text
     return [tuple(row) for row in cells]
+
+
+def _with_raised(rows: list[Row], raised: Mapping[Position, tuple[str, str]]) -> list[Row]:
+    """The rows with the marks and exponents raised that the sheet shows so."""
+    changed: dict[int, list[str]] = {}
+    for (row, column), (plain, text) in raised.items():
+        if row < len(rows) and column < len(rows[row]) and rows[row][column] == plain:
+            changed.setdefault(row, list(rows[row]))[column] = text
+    return [tuple(changed.get(index, row)) for index, row in enumerate(rows)] if changed else rows
 
 
 def _clipped(areas: Sequence[Area], height: int, width: int) -> tuple[Area, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from lxml import etree
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
 from kgtable.tables.model import Area, Position
-from kgtable.values.text import sound_text
+from kgtable.values.text import joined_runs, sound_text
 
 
 @dataclass(slots=True)
@@ -27,6 +27,8 @@ class SheetDetails:
     indents: dict[Position, int] = field(default_factory=dict)
     errors: dict[Position, str] = field(default_factory=dict)
     """Error values such as ``#N/A``."""
+    raised: dict[Position, tuple[str, str]] = field(default_factory=dict)
+    """Texts with raised characters: all characters alike, and with marks and exponents raised."""
     unresolved: list[Position] = field(default_factory=list)
     """Formulas that were saved without a result."""
     header_cells: set[Position] = field(default_factory=set)
@@ -48,6 +50,8 @@ def forget(element: etree._Element) -> None:
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 
 
 def document_sheets(path: Path, max_cells: int) -> Iterator[tuple[str, SheetDetails]]:
@@ -56,6 +60,7 @@ def document_sheets(path: Path, max_cells: int) -> Iterator[tuple[str, SheetDeta
     Formats of repeated cells are given while a sheet has no more than `max_cells` cells. Raises
     `zipfile.BadZipFile`, `KeyError` or `etree.XMLSyntaxError` where the file is damaged.
     """
+    raised_styles: set[str] = set()
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as stream:
         name, sheet = "", SheetDetails()
         row = column = 0
@@ -72,8 +77,15 @@ def document_sheets(path: Path, max_cells: int) -> Iterator[tuple[str, SheetDeta
             if element.tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
                 times = _number(element, "number-columns-repeated")
                 down = _row_repeats(element)
-                _add_cell(sheet, element, Area(row, column, row + down - 1, column + times - 1), max_cells)
+                area = Area(row, column, row + down - 1, column + times - 1)
+                _add_cell(sheet, element, area, max_cells)
+                if raised_styles and times == down == 1 and (raised := _raised_spans(element, raised_styles)):
+                    sheet.raised[row, column] = raised
                 column += times
+            elif element.tag == _STYLE + "style":
+                properties = element.find(_STYLE + "text-properties")
+                if properties is not None and _is_above(properties.get(_STYLE + "text-position", "")):
+                    raised_styles.add(element.get(_STYLE + "name", ""))
             elif element.tag == _TABLE + "table-row":
                 row += _number(element, "number-rows-repeated")
                 forget(element)
@@ -100,6 +112,25 @@ def _add_cell(sheet: SheetDetails, cell: etree._Element, area: Area, max_cells: 
     for row in range(area.top, area.bottom + 1):
         for column in range(area.left, area.right + 1):
             sheet.formats[row, column] = code
+
+
+def _is_above(position: str) -> bool:
+    """Whether a position of text, ``super 58%`` or ``33% 58%``, is above the line."""
+    first = position.split(" ")[0]
+    return first == "super" or (first.endswith("%") and first[:-1].isdecimal() and int(first[:-1]) > 0)
+
+
+def _raised_spans(cell: etree._Element, styles: Collection[str]) -> tuple[str, str] | None:
+    """The text of a cell of one paragraph without and with its raised spans raised; None where it has none."""
+    paragraphs = cell.findall(_TEXT + "p")
+    if len(paragraphs) != 1:
+        return None
+    runs = [(paragraphs[0].text or "", False)]
+    for span in paragraphs[0]:
+        raised = span.tag == _TEXT + "span" and span.get(_TEXT + "style-name") in styles
+        runs += [("".join(map(str, span.itertext())), raised), (span.tail or "", False)]
+    plain, raised_text = "".join(text for text, _ in runs), joined_runs(runs)
+    return None if plain == raised_text else (sound_text(plain), sound_text(raised_text))
 
 
 _PERCENT_DECIMALS = re.compile(r"[.,](\d{1,15})\s*%")
@@ -181,15 +212,16 @@ class WorkbookParts:
 
     def _add_cell(self, details: SheetDetails, cell: etree._Element, position: Position) -> None:
         value: str | None = None
-        inline = formula = False
+        inline: etree._Element | None = None
+        formula = False
         for part in cell:
             if part.tag.endswith("}v"):
                 value = part.text
             elif part.tag.endswith("}is"):
-                inline = True
+                inline = part
             elif part.tag.endswith("}f"):
                 formula = True
-        if value is None and not inline:
+        if value is None and inline is None:
             if formula:
                 details.unresolved.append(position)
             return
@@ -198,8 +230,13 @@ class WorkbookParts:
             details.bottom = position[0]
         if position[1] > details.right:
             details.right = position[1]
-        if cell.get("t") == "e":
+        kind = cell.get("t")
+        if kind == "e":
             details.errors[position] = sound_text(value or "")
+        elif kind == "s" and value in self._raised_strings:
+            details.raised[position] = self._raised_strings[value]
+        elif inline is not None and (raised := _raised_text(inline)):
+            details.raised[position] = raised
         style = cell.get("s")
         if style is None:
             return
@@ -221,6 +258,23 @@ class WorkbookParts:
             if relation in targets:
                 parts[sheet.get("name", "")] = targets[relation][0]
         return parts
+
+    @cached_property
+    def _raised_strings(self) -> dict[str, tuple[str, str]]:
+        """Number of a shared text with raised characters → the text without and with these raised."""
+        workbook = next(iter(self._related("", "/officeDocument")), "xl/workbook.xml")
+        part = next(iter(self._related(workbook, "/sharedStrings")), None)
+        if part is None or part not in self._archive.NameToInfo:
+            return {}
+        with self._archive.open(part) as stream:
+            if not _mentions(stream, b"superscript"):
+                return {}
+        found: dict[str, tuple[str, str]] = {}
+        with self._archive.open(part) as stream:
+            for number, element in enumerate(_walk(stream, ("si",))):
+                if raised := _raised_text(element):
+                    found[str(number)] = raised
+        return found
 
     @cached_property
     def _styles(self) -> dict[str, tuple[str, int]]:
@@ -274,6 +328,33 @@ def _walk(stream: IO[bytes], names: tuple[str, ...]) -> Iterator[etree._Element]
     for _, element in events:
         yield element
         forget(element)
+
+
+_CHUNK = 1 << 20
+
+
+def _mentions(stream: IO[bytes], word: bytes) -> bool:
+    """Whether a word stands in a stream of bytes."""
+    kept = b""
+    while chunk := stream.read(_CHUNK):
+        if word in kept + chunk:
+            return True
+        kept = chunk[-len(word) :]
+    return False
+
+
+def _raised_text(element: etree._Element) -> tuple[str, str] | None:
+    """A rich text without and with its raised characters raised; None where that is the same."""
+    runs: list[tuple[str, bool]] = []
+    for run in element:
+        if run.tag.endswith("}t"):
+            runs.append((run.text or "", False))
+        elif run.tag.endswith("}r"):
+            align = run.find("{*}rPr/{*}vertAlign")
+            raised = align is not None and align.get("val") == "superscript"
+            runs.append(("".join(part.text or "" for part in run.iterfind("{*}t")), raised))
+    plain, raised_text = "".join(text for text, _ in runs), joined_runs(runs)
+    return None if plain == raised_text else (sound_text(plain), sound_text(raised_text))
 
 
 def _parser() -> etree.XMLParser:

@@ -10,10 +10,9 @@ import pytest
 
 from kgtable.graph.table_content import TableContent
 from kgtable.index.embedding import Matrix, normalise
-from kgtable.index.postings import Floats
+from kgtable.index.postings import FloatArray
 from kgtable.systems.trag.hypergraph import MOST_MOVED, Hypergraph
-from kgtable.systems.trag.table_features import FeatureSpace, linearised, similarities
-from kgtable.systems.trag.text_shapes import SHAPE, shape_of
+from kgtable.systems.trag.table_features import SHAPE, FeatureSpace, linearised, shape_of, similarities
 from kgtable.systems.trag.trag_options import Feature
 
 TOPICS = {
@@ -179,7 +178,7 @@ class LettersAndGaps:
 
     name = "letters and gaps"
 
-    def measure(self, texts: Sequence[str]) -> Floats:
+    def measure(self, texts: Sequence[str]) -> FloatArray:
         return np.array([(len(text), text.count(" ")) for text in texts], dtype=np.float32)
 
 

@@ -13,9 +13,9 @@ import pytest
 
 import kgtable
 from kgtable.errors import ConfigError, MissingExtraError
-from kgtable.systems.trag import text_shapes
+from kgtable.systems.trag import table_features
 from kgtable.systems.trag.hyperedge_graph import stored_hypergraph
-from kgtable.systems.trag.text_shapes import (
+from kgtable.systems.trag.table_features import (
     FLAGS,
     PARTS_OF_SPEECH,
     SHAPE,
@@ -38,9 +38,9 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A cache of its own, and nothing remembered of what is installed."""
     monkeypatch.setenv("KGTABLE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv(TAGGER, raising=False)
-    text_shapes._shape.cache_clear()
+    table_features._shape.cache_clear()
     yield
-    text_shapes._shape.cache_clear()
+    table_features._shape.cache_clear()
 
 
 @pytest.fixture
@@ -98,9 +98,9 @@ def test_a_model_gives_parts_of_speech(model: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_smallest_english_model_is_taken() -> None:
-    assert text_shapes._first(["de_core_news_sm", "en_core_web_trf", "en_core_web_md"]) == "en_core_web_md"
-    assert text_shapes._first(["en_core_web_lg", "en_core_web_sm"]) == "en_core_web_sm"
-    assert text_shapes._first(["de_core_news_sm"]) == ""
+    assert table_features._first(["de_core_news_sm", "en_core_web_trf", "en_core_web_md"]) == "en_core_web_md"
+    assert table_features._first(["en_core_web_lg", "en_core_web_sm"]) == "en_core_web_sm"
+    assert table_features._first(["de_core_news_sm"]) == ""
 
 
 def test_what_is_no_model_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_text_is_measured_once(model: Path) -> None:
     again = SpacyShape(language, spacy.__version__)
     assert (again.measure([*TEXTS, "one more"])[:3] == rows).all()
     assert read == ["one more"]
-    (kept,) = (text_shapes.cache_folder() / "shapes").iterdir()
+    (kept,) = (table_features.cache_folder() / "shapes").iterdir()
     kept.write_bytes(b"damaged")
     assert (again.measure(TEXTS) == rows).all()
 

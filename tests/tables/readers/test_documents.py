@@ -19,7 +19,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
 import kgtable
-from kgtable.errors import TableError
+from kgtable.errors import TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits
@@ -218,6 +218,23 @@ def test_a_word_document_gives_text_tables_and_merged_cells(tmp_path: Path) -> N
     assert [(a.top, a.left, a.bottom, a.right) for a in second.merged] == [(0, 0, 0, 1)]
 
 
+def test_raised_marks_of_a_word_document_join_no_word(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(2, 2)
+    for (row, column), (text, mark) in {
+        (0, 0): ("Energy", ""),
+        (0, 1): ("GWh", "a"),
+        (1, 0): ("Wind", "1"),
+        (1, 1): ("12", "2"),
+    }.items():
+        paragraph = table.cell(row, column).paragraphs[0]
+        paragraph.add_run(text)
+        paragraph.add_run(mark).font.superscript = True
+    document.save(str(tmp_path / "t.docx"))
+    (grid,) = read(tmp_path / "t.docx").grids
+    assert grid.head == (("Energy", "GWhᵃ"), ("Wind¹", "12²"))
+
+
 def test_slides_give_their_texts_and_tables_with_their_number(tmp_path: Path) -> None:
     a, p, r = (
         f"http://schemas.openxmlformats.org/{part}"
@@ -244,6 +261,44 @@ def test_slides_give_their_texts_and_tables_with_their_number(tmp_path: Path) ->
     assert cells(content) == [["x", "1"], ["x", "1"]]
     assert [(p.text, p.page, p.level) for p in content.text.paragraphs] == [("Sales", 1, 1)]
     assert content.grids[0].context.heading == ("Sales",)
+
+
+def test_a_slide_that_is_named_again_is_read_once(tmp_path: Path) -> None:
+    a, p, r = (
+        f"http://schemas.openxmlformats.org/{part}"
+        for part in ("drawingml/2006/main", "presentationml/2006/main", "officeDocument/2006/relationships")
+    )
+    row = "<a:tr>{}</a:tr>".format("".join(f"<a:tc><a:p><a:t>{t}</a:t></a:p></a:tc>" for t in ("x", "1")))
+    slides = '<p:sldId r:id="r1"/>' * 20_000
+    with zipfile.ZipFile(tmp_path / "a.pptx", "w") as archive:
+        archive.writestr(
+            "ppt/presentation.xml",
+            f'<p:presentation xmlns:p="{p}" xmlns:r="{r}">{slides}</p:presentation>',
+        )
+        archive.writestr(
+            "ppt/_rels/presentation.xml.rels",
+            '<Relationships><Relationship Id="r1" Target="slides/slide1.xml"/></Relationships>',
+        )
+        slide = f'<p:sld xmlns:a="{a}" xmlns:p="{p}"><a:tbl>{row}{row}</a:tbl></p:sld>'
+        archive.writestr("ppt/slides/slide1.xml", slide)
+    assert len(read(tmp_path / "a.pptx").grids) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("<w:tr><w:tc/><w:tc/></w:tr>" * 500_100, "values span a table of"),
+        ('<w:tr><w:trPr><w:gridBefore w:val="2000000000"/></w:trPr></w:tr>', "more cells than the limits"),
+    ],
+)
+def test_a_word_table_of_nothing_but_empty_cells_is_refused(tmp_path: Path, rows: str, said: str) -> None:
+    filled = "<w:tr><w:tc><w:p><w:r><w:t>x</w:t></w:r></w:p></w:tc></w:tr>"
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    body = f'<w:document xmlns:w="{space}"><w:body><w:tbl>{filled}{rows}</w:tbl></w:body></w:document>'
+    with zipfile.ZipFile(tmp_path / "a.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", body)
+    with pytest.raises(UnreadableTableError, match=said):
+        read(tmp_path / "a.docx")
 
 
 def test_a_page_gives_all_of_its_visible_text(tmp_path: Path) -> None:

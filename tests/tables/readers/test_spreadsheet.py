@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -14,15 +15,19 @@ import xlwt
 import xlwt.CompoundDoc
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Alignment
 from openpyxl.worksheet.table import Table as ExcelTable
 
+from kgtable.building.workbook_export import typed_value
 from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area
 from kgtable.tables.readers import calamine_worker
 from kgtable.tables.readers.calamine_worker import DAMAGED
 from kgtable.tables.readers.spreadsheet import SheetValues, read_sheets
+from kgtable.tables.readers.xls_formats import xls_details
 from tests.tables.readers.files import member, ods_bytes, read_all, read_one, with_member, workbook_bytes
 
 SOUND = workbook_bytes({"A1": "a", "B2": 2.5, "C3": True})
@@ -376,3 +381,75 @@ def test_what_is_damaged_or_missing_is_told_in_one_line(content: bytes | None, t
     assert status == DAMAGED
     assert len(lines) == 1
     assert lines[0]
+
+
+def old_workbook_with_formats() -> bytes:
+    book = xlwt.Workbook()
+    for name, rows in {"Plan": 3, "Ünits": 200}.items():
+        sheet = book.add_sheet(name)
+        style = xlwt.XFStyle()
+        style.num_format_str = "0.0%"
+        style.alignment.inde = 2
+        for row in range(rows):
+            sheet.write(row, 0, f"row {row}")
+            sheet.write(row, 1, row / 400, style)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def test_formats_and_indents_of_old_workbooks() -> None:
+    details = xls_details(old_workbook_with_formats())
+    assert {name: len(detail.formats) for name, detail in details.items()} == {"Plan": 3, "Ünits": 200}
+    assert details["Plan"].formats[2, 1] == "0.0%"
+    assert details["Plan"].indents == {(row, 1): 2 for row in range(3)}
+
+
+def test_damaged_old_workbooks_give_fewer_formats_and_no_error() -> None:
+    content = old_workbook_with_formats()
+    numbers = random.Random(5)
+    for _ in range(300):
+        damaged = bytearray(content)
+        for _ in range(numbers.choice([1, 3, 20])):
+            damaged[numbers.randrange(len(damaged))] = numbers.randrange(256)
+        assert len(xls_details(bytes(damaged[: numbers.randrange(len(damaged))]))) <= 2
+        xls_details(bytes(damaged))
+
+
+def test_raised_marks_of_rich_text_join_no_word(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    raised = InlineFont(vertAlign="superscript")
+    texts = [("Wind", "1", ""), ("Area (km", "2", ")"), ("Sun", "(1, 2)", ""), ("1", "st", " place")]
+    for row, (before, mark, after) in enumerate(texts, 1):
+        sheet.cell(row, 1).value = CellRichText(*filter(None, (before, TextBlock(raised, mark), after)))
+        sheet.cell(row, 2).value = row
+    book.save(tmp_path / "t.xlsx")
+    first = [row[0] for row in read_one(tmp_path / "t.xlsx").head]
+    assert first == ["Wind¹", "Area (km²)", "Sun¹ ²", "1st place"]
+
+
+def test_raised_marks_of_an_open_document(tmp_path: Path) -> None:
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    marked = cell.format('Wind<text:span text:style-name="T1">1</text:span>')
+    sheet = f'<table:table table:name="S"><table:table-row>{marked}{cell.format("x")}</table:table-row></table:table>'
+    styles = (
+        '<office:automatic-styles><style:style xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" '
+        'style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+        "</office:automatic-styles>"
+    )
+    content = ods_bytes(sheet)
+    xml = member(content, "content.xml").replace(b"<office:body>", styles.encode() + b"<office:body>")
+    assert read_one(tmp_path / "t.ods", with_member(content, "content.xml", xml)).head == (("Wind¹", "x"),)
+
+
+def test_days_are_shown_as_their_format_shows_them(tmp_path: Path) -> None:
+    day, end = dt.datetime(2023, 1, 1), dt.datetime(2023, 1, 31)
+    content = workbook_bytes(
+        {"A1": day, "B1": day, "C1": end, "D1": day}, A1="mmm-yy", B1="yyyy", C1="mmm-yy", D1="dd.mm.yyyy"
+    )
+    grid = read_one(tmp_path / "t.xlsx", content)
+    assert grid.head == (("Jan 2023", "2023", "2023-01-31", "2023-01-01"),)
+    written = [typed_value(text, grid.formats[0, column]) for column, text in enumerate(grid.head[0])]
+    assert written == [day.date(), day.date(), end.date(), day.date()]
