@@ -23,7 +23,7 @@ from kgtable.programs.sources import ProgramSource
 RIVAL_WITHIN = 1.0
 """How far below the best score a program is still a rival, in natural logarithms of odds."""
 
-RIVAL_TABLE_WITHIN = 2.5
+RIVAL_TABLE_WITHIN = 3.5
 """The same for the same operator over other tables."""
 
 _LEAVES = ("uncovered", "cue:left")

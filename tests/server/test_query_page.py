@@ -235,19 +235,6 @@ def test_the_page_is_accessible_and_fits(browser: Browser, width: int, dark: boo
         browser.resize(1280, 900)
 
 
-def test_the_first_rows_stand_there_while_the_rest_is_under_way(browser: Browser) -> None:
-    million = "SELECT * { " + " ".join(f"VALUES ?v{n} {{ {DIGITS} }}" for n in range(6)) + " }"
-    opened(browser, million, run=False)
-    browser.find("#run").click()
-    browser.find('table.results tr[aria-rowindex="20"]')
-    assert browser.find("#stop").is_displayed()
-    assert browser.find("#count").text.startswith("The first ")
-    browser.find("#stop").click()
-    assert browser.find("#stopped").text == "Stopped."
-    assert browser.find('table.results tr[aria-rowindex="20"]').is_displayed()
-    assert "under way" not in browser.find("#results").text
-
-
 def test_a_table_that_grows_stays_where_it_was_scrolled_and_as_it_was_sorted(browser: Browser) -> None:
     browser.open("/query")
     browser.find("#examples button")
