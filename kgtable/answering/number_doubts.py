@@ -16,6 +16,9 @@ from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import items, text_of
 
 _COUNTED = ("count", "count_distinct", "sum", "mean")
+_OF_TWO = ("compare", "compare_yes")
+_COMPARING = ("extreme", "top", *_OF_TWO)
+_PER = word_stem("per")
 _AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minimum", "good", "bad"))
 
 
@@ -280,14 +283,18 @@ def _adjective_of_no_column(found: Interpretation) -> str:
     measure = found.best.candidate.measure
     if found.best.candidate.op.startswith("column_extreme"):
         aspects = {stem for view in found.source.columns for stem in view.aspects}
-    elif found.op in ("extreme", "top") and measure is not None and not found.source.link(measure).exact:
+    elif found.op in _COMPARING and measure is not None and not found.source.link(measure).exact:
         aspects = set(measure.aspects)
+        if _PER in measure.stems[1:]:  # dues per year are no years
+            aspects -= set(measure.stems[measure.stems.index(_PER) :])
     else:
         return ""
     odd = [
         found.question.words_of(token)
         for adjective, token in found.question.adjectives
-        if adjective.superlative and adjective.name not in _AMOUNTS and not aspects & set(adjective.headers)
+        if (adjective.superlative or found.op in _OF_TWO)
+        and adjective.name not in _AMOUNTS
+        and not aspects & set(adjective.headers)
     ]
     return f"The table does not say what is {odd[0]}." if odd else ""
 
@@ -402,6 +409,26 @@ def _adds_up_columns(found: Interpretation) -> str:
     return "The question does not add up columns." if apart and not periods else ""
 
 
+def _leaves_blank_rows_out(found: Interpretation) -> str:
+    """*How many plots* of a table that names tenants: plots without one are not among the names."""
+    target = found.best.candidate.target
+    if found.op != "count_distinct" or target is None or not target.missing:
+        return ""
+    named = found.source.link(target).exact
+    return "" if named else f"Rows without {target.name} are not counted."
+
+
+def _number_of_something_else(found: Interpretation) -> str:
+    """*How many telescope nights* is a number of nights, and no number of telescopes."""
+    read = found.target or found.best.candidate.measure
+    head = found.question.head
+    if found.question.wh != "how_many" or read is None or not read.measure or not head:
+        return ""
+    mask = found.source.link(read).mask
+    behind = mask & head >> 1 and not mask & head
+    return f"The question asks for a number of {found.question.words_of(head)}." if behind else ""
+
+
 NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _same_name_beside_others,
     _counts_numbers,
@@ -435,5 +462,7 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _of_one_or_of_both,
     _most_of_what,
     _counts_for_an_adjective,
+    _leaves_blank_rows_out,
+    _number_of_something_else,
 )
 """The checks of numbers, in the order in which their reasons are told."""

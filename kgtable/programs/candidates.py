@@ -21,6 +21,10 @@ from kgtable.text.words import stem as stemmed
 
 _PER = stemmed("per")
 
+DETERMINERS = frozenset({"the", "their", "its", "his", "her", "each"})
+_BESIDE = DETERMINERS | {"a", "an", "also", "corresponding", "respective", "own", "all"}
+"""Words that may stand between columns that are listed."""
+
 _OF_JOINED_ROWS = frozenset(("select", "count", "count_distinct", "group", "group_extreme", "having"))
 """Operators for which it matters that a row has one in the other table, though no other column of that is read."""
 
@@ -37,6 +41,8 @@ class Candidate:
     conditions: tuple[Condition, ...]
     target: ColumnView | None
     measure: ColumnView | None
+    others: tuple[ColumnView, ...] = ()
+    """The columns that are shown or measured beside these."""
     score: float = 0.0
 
     @property
@@ -52,7 +58,7 @@ class Candidate:
         if source.join is None or self.op.startswith(("never", "ever")):
             return False
         read = {c.column for c in self.conditions if c.column >= 0}
-        read |= {view.place for view in (self.target, self.measure) if view is not None}
+        read |= {view.place for view in (self.target, self.measure, *self.others) if view is not None}
         # A column of the key is the same in both tables.
         keys = (source.join.left, source.join.right)
         used = {source.part_of(place) for place in read if source.columns[place].ref not in keys}
@@ -142,12 +148,12 @@ class CandidateFeatures:
         The oldest has the highest "Age", whatever dates stand beside it. A column that the question names is meant.
         """
         by_words = self._adjective_names_a_column and not self.source.link(view).exact
-        return frozenset(view.stems) if by_words else view.aspects
+        return frozenset(_before_per(view)) if by_words else view.aspects
 
     @cached_property
     def _adjective_names_a_column(self) -> bool:
         headers = {stem for adjective, _ in self.question.adjectives for stem in adjective.headers}
-        return any(headers & set(view.stems) for view in self.source.columns if view.sortable)
+        return any(headers & set(_before_per(view)) for view in self.source.columns if view.sortable)
 
     def _repeats(self, view: ColumnView) -> bool:
         """Whether several rows may hold one value of a column: of a join also where the other table repeats its key."""
@@ -168,6 +174,7 @@ class CandidateFeatures:
     ) -> Candidate:  # fmt: skip
         """The candidate with its features."""
         source, question = self.source, self.question
+        others = tuple(others)
         if op.partition("/")[0] in ("sorted", "top"):
             mask |= Question._all(tokens for _, tokens in question.listed_first)
         op_features, op_mask = self._of_op(op, conditions.mask | mask)
@@ -225,6 +232,8 @@ class CandidateFeatures:
                 features[f"{kind}:how many of several"] = 1.0
         if any(condition in source.beside for condition in conditions.conditions):
             features["c:beside"] = 1.0
+        if op.endswith("/columns") and len(others) > 1:
+            features["shown:side by side"] = float(len(self._rows_of_names(others)) == 1)
         apart = sum(c.column >= 0 and self._names_column_apart(c) for c in conditions.conditions)
         if apart:
             features["c:column named"] = float(apart)
@@ -241,7 +250,51 @@ class CandidateFeatures:
             features.update(source.join.features)
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
-        return Candidate(Program(root), source, op, covered, features, conditions.conditions, target, measure)
+        return Candidate(
+            Program(root), source, op, covered, features, conditions.conditions, target, measure, others
+        )
+
+    def _rows_of_names(self, views: Sequence[ColumnView], taken: int = 0) -> list[list[ColumnView]]:
+        """The columns in the order in which the question names them, as they stand side by side in it.
+
+        Columns that are named by a part of what names another one are left out. `taken` are tokens that say
+        something else.
+        """
+        runs = [(self._first_run(view, taken), view) for view in views]
+        apart = [
+            (run, view)
+            for run, view in runs
+            if run and not any(run & other == run and run != other for other, _ in runs)
+        ]
+        apart.sort(key=lambda entry: (entry[0] & -entry[0], entry[1].place))
+        found: list[list[ColumnView]] = []
+        end = 0
+        for run, view in apart:
+            if found and self._joins(end, (run & -run).bit_length() - 1):
+                found[-1].append(view)
+            else:
+                found.append([view])
+            end = run.bit_length()
+        return found
+
+    def _first_run(self, view: ColumnView, taken: int) -> int:
+        """The first tokens in a row that name a column."""
+        mask = self.source.link(view).mask & ~taken
+        start = mask & -mask
+        run = start
+        while mask & run << 1 & ~run:
+            run |= mask & run << 1
+        return run
+
+    def _joins(self, end: int, start: int) -> bool:
+        """Whether only "and", a comma and words such as "their" stand between two places of the question."""
+        if start < end:
+            return False
+        tokens = self.question.tokens
+        between = [token.word for token in tokens[end:start]]
+        comma = "," in self.question.text[tokens[end - 1].end : tokens[start].start]
+        joined = comma or "and" in between
+        return joined and all(word == "and" or word in _BESIDE for word in between)
 
     def _of_target(self, op: str, target: ColumnView, conditions: ConditionSet) -> dict[str, float]:
         """Features of the column that is shown or counted."""
@@ -489,6 +542,11 @@ class CandidateFeatures:
                 features[f"{op}:plain"] = 1.0
             found = self._op_features[key] = features, mask
         return found
+
+
+def _before_per(view: ColumnView) -> tuple[str, ...]:
+    """The words of a header before *per*: dues per year are no years."""
+    return view.stems[: view.stems.index(_PER)] if _PER in view.stems[1:] else view.stems
 
 
 def _kind(view: ColumnView) -> str:

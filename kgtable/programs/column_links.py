@@ -86,10 +86,29 @@ class ColumnLinks:
             # "Which students" asks for the names of students, though the header is that of their numbers.
             if view.key >= 0 and not links[view.key].key and links[view.key].score > links[view.place].score:
                 links[view.place] = links[view.key]
+        if name := self._unheaded_name(links):
+            # "The names and ages of the players", of a column "Player".
+            for view in [view for view in self.index.columns if view.label][:1]:
+                if not links[view.place].exact:
+                    links[view.place] = replace(
+                        links[view.place], score=max(links[view.place].score, _BY_SYNONYM),
+                        mask=links[view.place].mask | name, derived=True,
+                    )  # fmt: skip
         for view in self.index.columns:
             if view.measure and not links[view.place].score and set(view.own) & words_of_type("whole"):
                 links[view.place] = self._of_parts(view, links)
         return tuple(links)
+
+    def _unheaded_name(self, links: Sequence[ColumnLink]) -> int:
+        """The tokens that ask for names, where no header is called so."""
+        tokens = self.question.tokens
+        stems = [token.stem for token in tokens]
+        mask = Question._all(
+            1 << token.index
+            for token in tokens
+            if token.word in ("name", "names") and not _is_verb(stems, token.index)
+        )
+        return 0 if any(link.mask & mask for link in links) else mask
 
     def _of_parts(self, whole: ColumnView, links: Sequence[ColumnLink]) -> ColumnLink:
         """What names a total: a word for all columns that it adds up, as *medals* for gold, silver and bronze."""

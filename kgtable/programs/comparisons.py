@@ -45,6 +45,9 @@ from kgtable.programs.sources import condition_set
 _AS_LARGE_AS = re.compile(r"\btimes as (?:\w+|(?:many|much)(?: \w+){1,3}?) as$")
 
 
+_BEYOND = frozenset(("above", "below", "under", "over", "beneath", "beyond", "exceed", "exceeds", "exceeded"))
+
+
 class Comparisons(Grammar):
     """Operators that take two values or more apart."""
 
@@ -334,6 +337,9 @@ class Comparisons(Grammar):
                 if "than" in cues or (one, other) not in pairs or self._stands_beyond(one, other):
                     relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
                     holds: Expression = Compare(relator, one.ref, other.ref)
+                elif self._opens_beyond(one, other):
+                    relator = Relator.LESS if self._sign() < 0 else Relator.GREATER
+                    holds = Compare(relator, other.ref, one.ref)
                 else:
                     relator = Relator.LESS if "down" in cues else Relator.GREATER
                     holds = Compare(relator, late.ref, early.ref)
@@ -419,12 +425,14 @@ class Comparisons(Grammar):
     def _stands_beyond(self, one: ColumnView, other: ColumnView) -> bool:
         """Whether *above* or *below* stands between the names of two columns: *in 2023 below their 2018 level*."""
         first, second = self.source.link(one).mask, self.source.link(other).mask
-        words = [
-            t
-            for t in self.question.tokens
-            if t.word in ("above", "below", "under", "over", "beneath", "beyond")
-        ]
-        return any(first & -first < 1 << t.index < second & -second for t in words)
+        words = (1 << token.index for token in self.question.tokens if token.word in _BEYOND)
+        return any(first & -first < word < second & -second for word in words)
+
+    def _opens_beyond(self, one: ColumnView, other: ColumnView) -> bool:
+        """Whether the limit is named first, right behind such a word: *above the alarm level on Friday*."""
+        first = self.source.link(one).mask
+        words = (1 << token.index for token in self.question.tokens if token.word in _BEYOND)
+        return any(first & (word << 1 | word << 2) for word in words if first > word)
 
     def _is_within(self, view: ColumnView, other: ColumnView) -> bool:
         """Whether the words that name a column are part of another's name: the *level* of an *alarm level*."""

@@ -13,7 +13,7 @@ from kgtable.programs.algebra import (
     Or,
     ValueKind,
 )
-from kgtable.programs.candidates import Candidate, CandidateFeatures
+from kgtable.programs.candidates import DETERMINERS, Candidate, CandidateFeatures
 from kgtable.programs.conditions import Condition, negated
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.english import words_of_type
@@ -45,9 +45,6 @@ AGGREGATES = {
 }
 
 
-_DETERMINERS = frozenset({"the", "their", "its", "his", "her", "each"})
-
-
 LEAST_ORDERED = 0.6
 """The share of a header's words that names a column to order by."""
 
@@ -75,7 +72,7 @@ class Grammar(CandidateFeatures):
         link = self.source.link(view)
         place = (link.mask & -link.mask).bit_length() - 2
         words = [token.word for token in self.question.tokens]
-        while place > 0 and words[place] in _DETERMINERS:
+        while place > 0 and words[place] in DETERMINERS:
             place -= 1
         if place < 0 or link.derived or link.score < LEAST_ORDERED:
             return False
@@ -117,7 +114,7 @@ class Grammar(CandidateFeatures):
             for view in views
             if (link(view).exact or self._is_asked_for(view) or self._is_named_in_part(view))
             and link(view).mask & ~taken
-            and (not view.key_words or view.key_words & said)
+            and (not view.key_words or view.key_words & said or self._is_named_in_part(view))
         ]
         named.sort(key=lambda view: (link(view).mask & -link(view).mask, view.place))
         apart: list[ColumnView] = []
@@ -128,6 +125,16 @@ class Grammar(CandidateFeatures):
                 apart.append(view)
         return apart if len(apart) <= MOST_SHOWN else []
 
+    def _lists(self, views: Sequence[ColumnView], taken: int) -> list[list[ColumnView]]:
+        """What a question may want shown of each row: the columns that it names, or those that it names side by side.
+
+        "The code and country of the airline" wants two columns, and none that is called "Airline".
+        """
+        shown = self._shown(views, taken)
+        longest = max(self._rows_of_names(shown, taken), key=len, default=[])
+        found = [shown] if len(shown) >= 2 else []
+        return [*found, longest] if 2 <= len(longest) < len(shown) else found
+
     def _is_asked_for(self, view: ColumnView) -> bool:
         """Whether a related word names a column in the part of the question that says what is asked for."""
         link = self.source.link(view)
@@ -136,13 +143,14 @@ class Grammar(CandidateFeatures):
     def _is_named_in_part(self, view: ColumnView) -> bool:
         """Whether a word beside "and" names one column alone, in part: "names and areas" of a column "Surface area"."""
         link, listed = self.source.link(view), self.cues.get("and", 0)
-        behind = listed << 1
+        commas = self.question.before_commas if listed else 0
+        behind = listed << 1 | commas << 1
         for token in self.question.tokens:
-            if behind >> token.index & 1 and token.word in _DETERMINERS:
+            if behind >> token.index & 1 and token.word in DETERMINERS:
                 behind |= 2 << token.index
         # The words of the table's title name none of its columns alone: "names of sections" of "section_name".
         own = link.mask & ~self.source.title or link.mask
-        if link.score < 0.5 or link.derived or not own & (behind | listed >> 1):
+        if link.score < (LEAST_DERIVED if link.derived else 0.5) or not own & (behind | listed >> 1 | commas):
             return False
         return not any(
             other is not view and self.source.link(other).mask & own for other in self.source.columns

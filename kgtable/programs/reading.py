@@ -166,6 +166,15 @@ class Question(Mentions):
         )
 
     @cached_property
+    def before_commas(self) -> int:
+        """The tokens right before a comma."""
+        return sum(
+            1 << one.index
+            for one, other in pairwise(self.tokens)
+            if self.text[one.end : other.start].strip() == ","
+        )
+
+    @cached_property
     def things(self) -> int:
         """The tokens that stand where a noun does: behind an article, a preposition or a possessive."""
         found = 0

@@ -137,8 +137,7 @@ class References(Grammar):
                 rows = Filter(source.rows(), And(tuple(met)))
                 mask = cues.get("both", 0)
                 yield self.make("both", Project(rows, (Named(view.ref),), True), both, target=view, mask=mask)
-                shown = self._shown(self._of_side(view), both.mask)
-                if len(shown) >= 2:
+                for shown in self._lists(self._of_side(view), both.mask):
                     root = Project(rows, tuple(Named(each.ref) for each in shown), True)
                     yield self.make("both/columns", root, both, target=shown[0], mask=mask, others=shown)
                 counted = Aggregate(AggregateFunction.COUNT_DISTINCT, view.ref, rows)
@@ -187,8 +186,7 @@ class References(Grammar):
                 for view in own[:3] if negation else ():  # else the join gives them
                     root: Rows = Project(rows, (Named(view.ref),), True)
                     yield self.make("never", root, conditions, target=view, mask=mask)
-                shown = self._shown(own, conditions.mask)
-                if len(shown) >= 2:
+                for shown in self._lists(own, conditions.mask):
                     root = Project(rows, tuple(Named(each.ref) for each in shown), True)
                     yield self.make(name, root, conditions, target=shown[0], mask=mask, others=shown)
                 counted = Aggregate(AggregateFunction.COUNT, None, rows)

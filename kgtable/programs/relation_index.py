@@ -239,6 +239,8 @@ class TableIndex:
         )
         written = tuple(dict.fromkeys(stems_of(plain[:400])))
         names = (() if set(written) == said else (written,)) + self._abbreviated.get(own.strip(), ())
+        if full := english()["shortened"].get("".join(name_stems(own)), ""):
+            names += tuple(stems_of(name) for name in full.split("|"))
         shared = _SHARE_OF.search(own) or ("PERCENT" in column.units and _OWN_SHARE.match(plain)) or None
         return ColumnView(
             ColumnRef(self._reference(column.header, index), self.id),
@@ -275,13 +277,12 @@ class TableIndex:
     def _abbreviated(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
         """What headers stand for that are abbreviations of one field, such as a league's W, L and Pts."""
         headers = {column.path[-1].strip() for column in self.relation.columns if column.path}
-        for field in english()["abbreviations"].values():
-            if len(headers & field.keys()) >= LEAST_ABBREVIATIONS:
-                return {
-                    short: tuple(stems_of(name) for name in names.split("|"))
-                    for short, names in field.items()
-                }
-        return {}
+        return {
+            short: tuple(stems_of(name) for name in names.split("|"))
+            for field in english()["abbreviations"].values()
+            if len(headers & field.keys()) >= LEAST_ABBREVIATIONS
+            for short, names in field.items()
+        }
 
 
 def _naming(views: Sequence[ColumnView], key: ColumnView) -> ColumnView | None:

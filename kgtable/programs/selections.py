@@ -82,25 +82,15 @@ class Selections(Grammar):
                     )
         if "members" in self.cues and source.labels and conditions.conditions:
             yield from self._members(conditions)
-        linked = self._shown(targets, conditions.mask)
-        if len(linked) >= 2:
-            columns = tuple(Named(view.ref) for view in linked)
-            # "2023 compared with 2022" may ask for both, side by side.
-            beside = self.cues.get("than", 0) & self.cues.get("difference", 0)
-            yield self.make(
-                "select/columns",
-                Project(rows, columns),
-                conditions,
-                target=linked[0],
-                others=linked,
-                mask=beside,
-            )
+        # "2023 compared with 2022" may ask for both, side by side.
+        beside = self.cues.get("than", 0) & self.cues.get("difference", 0)
+        for linked in self._lists(targets, conditions.mask):
             # "The owner and price of the boat Merle" asks for no name of the boat.
             asked = [view for view in linked if view.place not in conditions.columns]
-            if 2 <= len(asked) < len(linked):
-                chosen = Project(rows, tuple(Named(view.ref) for view in asked))
+            for shown in [linked, asked] if 2 <= len(asked) < len(linked) else [linked]:
+                chosen = Project(rows, tuple(Named(view.ref) for view in shown))
                 yield self.make(
-                    "select/columns", chosen, conditions, target=asked[0], others=asked, mask=beside
+                    "select/columns", chosen, conditions, target=shown[0], others=shown, mask=beside
                 )
         if "order" in self.cues or "first" in self.cues or "last" in self.cues:
             for by in self.ordered_by:
@@ -112,8 +102,7 @@ class Selections(Grammar):
                     yield self.make(
                         "sorted", Project(ordered, (Named(view.ref),)), conditions, target=view, measure=by
                     )
-                shown = self._shown(targets, conditions.mask)
-                if len(shown) >= 2:
+                for shown in self._lists(targets, conditions.mask):
                     yield self.make(
                         "sorted/columns", Project(ordered, tuple(Named(view.ref) for view in shown)),
                         conditions, target=shown[0], measure=by, others=shown,
@@ -158,8 +147,8 @@ class Selections(Grammar):
 
     def _aggregates_apart(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
         """Several aggregates of different columns, each word of one with the next column that is named."""
-        words = [(name, mask) for name, cue in (("mean", "average"), ("sum", "total"), ("median", "median"))
-                 if (mask := self.cues.get(cue, 0))]  # fmt: skip
+        aggregates = (("mean", "average"), ("sum", "total"), ("median", "median"), ("sum", "how_many"))
+        words = [(name, mask) for name, cue in aggregates if (mask := self.cues.get(cue, 0))]
         words += [
             ("max" if adjective.sign > 0 else "min", token) for adjective, token in self.question.adjectives
         ]
@@ -322,23 +311,16 @@ class Selections(Grammar):
                         else 0
                     )
                 )
-                shown = self._shown(
-                    [v for v in source.columns if v.place not in conditions.columns], conditions.mask
-                )
-                if len(shown) >= 2:
-                    best = Limit(order, count) if count > 1 else Limit(order, 1, ties=True)
-                    yield self.make(
-                        "top/columns" if count > 1 else "extreme/columns",
-                        Project(best, tuple(Named(view.ref) for view in shown)),
-                        conditions, target=shown[0], measure=by,
-                        mask=mask | (count_mask if count > 1 else 0), others=shown,
-                    )  # fmt: skip
+                best = Limit(order, count) if count > 1 else Limit(order, 1, ties=True)
+                free = [v for v in source.columns if v.place not in conditions.columns]
+                for shown in self._lists(free, conditions.mask):
                     unsorted = [view for view in shown if view.place != by.place]
-                    if 2 <= len(unsorted) < len(shown):
+                    for listed in [shown, unsorted] if 2 <= len(unsorted) < len(shown) else [shown]:
                         yield self.make(
-                            "extreme/columns", Project(best, tuple(Named(view.ref) for view in unsorted)),
-                            conditions, target=unsorted[0], measure=by,
-                            mask=mask | (count_mask if count > 1 else 0), others=unsorted,
+                            "top/columns" if count > 1 else "extreme/columns",
+                            Project(best, tuple(Named(view.ref) for view in listed)),
+                            conditions, target=listed[0], measure=by,
+                            mask=mask | (count_mask if count > 1 else 0), others=listed,
                         )  # fmt: skip
                 for view in targets:
                     if view.place == by.place:
@@ -417,13 +399,13 @@ class Selections(Grammar):
             if not (linked or key.label or asked):
                 continue
             measures = list(self._group_measures(key)) if self._repeats(key) or self._says_each(key) else []
-            beside, same = self._keys_beside(key, conditions), self._key_of(key)
+            several, same = self._keys_beside(key, conditions), self._key_of(key)
             if self._says_each(key) and "and" in cues:
                 yield from self._several_of_groups(key, conditions)
             for name, aggregate, measure, mask in measures:
                 yield from self._of_groups(name, aggregate, measure, mask, conditions, [key])
-                if beside:
-                    yield from self._of_groups(name, aggregate, measure, mask, conditions, beside)
+                for keys in several:
+                    yield from self._of_groups(name, aggregate, measure, mask, conditions, keys)
                 for view in self._told_of(key):
                     yield from self._of_groups(name, aggregate, measure, mask, conditions, [view, key], 1)
                 if same and key.label:
@@ -505,7 +487,7 @@ class Selections(Grammar):
         own = (join.left, join.right)[self.source.part_of(view.place)]
         return next((v for v in self.source.columns if v.ref == own and v.distinct == v.filled), None)
 
-    def _keys_beside(self, key: ColumnView, conditions: ConditionSet) -> list[ColumnView]:
+    def _keys_beside(self, key: ColumnView, conditions: ConditionSet) -> list[list[ColumnView]]:
         """The columns that a question names beside a key and that tell of the same thing; none for the key alone."""
         source = self.source
         part = source.part_of(key.place)
@@ -516,8 +498,7 @@ class Selections(Grammar):
             and view.place not in conditions.columns
             and (not view.measure or (source.join is not None and key.distinct == key.filled))
         ]
-        shown = self._shown(same, conditions.mask)
-        return shown if len(shown) >= 2 and key in shown else []
+        return [shown for shown in self._lists(same, conditions.mask) if key in shown]
 
     def _of_groups(
         self, name: str, aggregate: Expression, measure: ColumnView | None, named: int, conditions: ConditionSet,
@@ -556,7 +537,8 @@ class Selections(Grammar):
                 if "and" in cues:
                     both = Project(best, (*columns, value))
                     yield made(f"group_extreme/{name}/both", both, token | cues["and"])
-        also_counted = self.cues.get("how_many", 0) & (cues.get("and", 0) << 1 | cues.get("and", 0) << 2)
+        listed = cues.get("and", 0)  # "and their corresponding number of"
+        also_counted = self.cues.get("how_many", 0) & (listed << 1 | listed << 2 | listed << 3)
         each = also_counted or cues.keys() & {"each", "per"} or any(map(self._says_each, keys))
         if each and not (told and len(keys) == 2 and keys[1].label):
             also = ("group:said",) if any(map(self._says_each, keys)) else ()

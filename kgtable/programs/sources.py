@@ -120,8 +120,12 @@ class ProgramSource:
             around |= around << 1 | around >> 1
         if not named & around:
             return condition
+        # The header may be said once more, as what is asked for.
+        beside = named & around
+        while (wider := beside | named & (beside << 1 | beside << 2 | beside >> 1 | beside >> 2)) != beside:
+            beside = wider
         quality = min(condition.quality + 0.15 * link.score, 1.2)
-        return replace(condition, mask=condition.mask | named, quality=quality, relation="header")
+        return replace(condition, mask=condition.mask | beside, quality=quality, relation="header")
 
     @cached_property
     def headed(self) -> frozenset[Condition]:

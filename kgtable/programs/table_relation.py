@@ -591,11 +591,25 @@ def _years_of_months(table: Table, rows: Sequence[tuple[str, ...]], members: Seq
 
 
 def _is_whole(columns: Sequence[Sequence[Decimal]], place: int, cells: Sequence[str], table: Table) -> bool:
-    """Whether a row is called by a word for all there is ("World"), and no other row has more of anything."""
+    """Whether a row is called by a word for all there is ("World"), and no other row has more of anything.
+
+    Or it is the sum of the others in some columns, and their mean or blank in the rest: "All arms".
+    """
     label = table.structure.label_column
     if label >= len(cells) or not _WHOLE_NAME.fullmatch(" ".join(cells[label].split())):
         return False
-    return all(column[place] >= max(column) and column[place] for column in columns)
+    if all(column[place] >= max(column) and column[place] for column in columns):
+        return True
+    others = [[*column[:place], *column[place + 1 :]] for column in columns]
+    added = [
+        bool(column[place]) and sum(rest) == column[place]
+        for column, rest in zip(columns, others, strict=True)
+    ]
+    within = [
+        not column[place] or min(rest) <= column[place] <= max(rest)
+        for column, rest in zip(columns, others, strict=True)
+    ]
+    return any(added) and all(one or other for one, other in zip(added, within, strict=True))
 
 
 def _is_sum(columns: Sequence[Sequence[Decimal]], place: int, known: set[int]) -> bool:
