@@ -68,6 +68,7 @@ SPLITS = (
     ("glen", "dev"),
     ("fjord", "dev"),
     ("creek", "dev"),
+    ("lagoon", "dev"),
     ("shore", "dev"),
 )
 OWN = {

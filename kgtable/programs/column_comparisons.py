@@ -35,7 +35,15 @@ from kgtable.programs.algebra import (
     ValueKind,
 )
 from kgtable.programs.candidates import Candidate
-from kgtable.programs.english import linking_verbs, months, synonyms, telling_words, word_stem, words_of_type
+from kgtable.programs.english import (
+    is_verb_form,
+    linking_verbs,
+    months,
+    synonyms,
+    telling_words,
+    word_stem,
+    words_of_type,
+)
 from kgtable.programs.grammar import AGGREGATES, Grammar
 from kgtable.programs.reading import Question
 from kgtable.programs.relation_index import ColumnView
@@ -336,7 +344,10 @@ class ColumnComparisons(Grammar):
             return False
         said = self.cues.get("share", 0) & ((first & -first) - 1)
         between = self.question.tokens[first.bit_length() : (second & -second).bit_length() - 1]
-        return bool(said) and any(token.word in linking_verbs() for token in between)
+        part = self.question.tokens[(second & -second).bit_length() - 1]
+        # "What percentage of those enrolled responded" says the part with its verb.
+        done = is_verb_form(part.word) and not self.question.tokens[part.index + 1 :]
+        return bool(said) and (done or any(token.word in linking_verbs() for token in between))
 
     def _calculated(
         self, first: Expression, last: Expression, conditions: ConditionSet, early: ColumnView, late: ColumnView,

@@ -132,8 +132,10 @@ class ColumnLinks:
         """The best of: all words of the header, its last level, some of its words, a derived or synonymous word."""
         question = self.question
         by_stem: dict[str, int] = defaultdict(int)
+        spelt = Question._all(n.mask for n in question.numbers if n.mask & n.mask - 1)  # three and a half
         for token in question.tokens:
-            by_stem[token.stem] |= 1 << token.index
+            if not spelt >> token.index & 1:
+                by_stem[token.stem] |= 1 << token.index
         best = ColumnLink(0.0, 0)
         # Who asks for revenue means no "% of total revenue".
         unasked = frozenset[str]() if question.cues.keys() & _SHARES else view.whole

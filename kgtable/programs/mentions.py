@@ -70,6 +70,10 @@ _THRESHOLDS = (
     (Relator.LESS, r"(?:{less}) than (?:the )?{n}|(?:under|below|beneath|less then) (?:(?:an?|the|their) (?:[a-z]+ ){1,2}of |[a-z]+ )?{n}"),  # noqa: E501
     (Relator.EQUAL, r"(?:exactly|equal to|equals) {n}"),
 )  # fmt: skip
+_SPAN = re.compile(
+    r"over the (?:last |past |next )?[\w-]+ (?:years|seasons|months|quarters|weeks|days|hours)\b"
+)
+"""What is told of several times together: *over the four years*, which compares nothing."""
 _COMPARING = frozenset({"than", "over", "under", "above", "below", "least", "most", "within", "exceeding"})
 _SINCE = re.compile(r"\b(since|after|before|until|till|through|prior to|by|later than|earlier than|starting in|from)\s+(?:the\s+)?(?:year\s+)?$")  # fmt: skip  # noqa: E501
 
@@ -340,7 +344,10 @@ class Mentions:
                 value = Decimal(1)
             if value is None:
                 continue
-            found.append(self._with_unit(NumberMention(value, 1 << token.index, token.text), token.index))
+            mask, last = 1 << token.index, token.index
+            if [after.word for after in self.tokens[last + 1 : last + 4]] == ["and", "a", "half"]:
+                value, mask, last = value + Decimal("0.5"), mask | 0b1110 << last, last + 3
+            found.append(self._with_unit(NumberMention(value, mask, token.text), last))
         return tuple(found)
 
     def _is_one(self, token: QuestionToken) -> bool:
@@ -428,7 +435,7 @@ class Mentions:
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
         """Numbers that something is compared with."""
-        by_place = {self.tokens[n.mask.bit_length() - 1].start: n for n in self.numbers}
+        by_place = {self.tokens[(n.mask & -n.mask).bit_length() - 1].start: n for n in self.numbers}
         found: list[Threshold] = []
         taken = 0
         for match in _between().finditer(self.lower):
@@ -447,9 +454,13 @@ class Mentions:
             for match in pattern.finditer(self.lower):
                 group = next(name for name in ("number", "number2") if match.groupdict().get(name))
                 number = by_place.get(match.start(group))
-                if number is not None and not number.mask & taken:
+                if (
+                    number is not None
+                    and not number.mask & taken
+                    and not _SPAN.match(self.lower, match.start())
+                ):
                     taken |= number.mask
-                    mask = self.mask(match.start(), match.end()) | number.unit_mask
+                    mask = self.mask(match.start(), match.end()) | number.mask | number.unit_mask
                     found.append(Threshold(relator, number, mask))
         return tuple(found)
 

@@ -44,6 +44,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "glen",
         FOLDER / "fjord",
         FOLDER / "creek",
+        FOLDER / "lagoon",
         FOLDER / "brook",
         FOLDER / "heath",
         FOLDER / "grove",
