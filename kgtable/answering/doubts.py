@@ -211,8 +211,7 @@ def _rows_elsewhere(found: Interpretation) -> str:
     target = found.target
     if found.op != "never" or target is None:
         return ""
-    joins = [source.join for source in found.sources if source.join is not None]
-    refers = found.source.join is None and any(target.ref in (join.left, join.right) for join in joins)
+    refers = not found.source.joins and any(target.ref in source.keys for source in found.sources)
     unlisted = not target.label or target.kind not in NAMING or refers
     return "Another table may have rows of which nothing is said here." if unlisted else ""
 
@@ -254,10 +253,11 @@ def _asks_for_several(found: Interpretation) -> str:
 
 def _joined_by_row_numbers(found: Interpretation) -> str:
     """Each table numbers or ranks its own rows, and the two numbers have nothing to do with one another."""
-    join = found.source.join
-    if join is None:
+    if not found.source.joins:
         return ""
-    ends = [view for view in found.source.columns if view.ref in (join.left, join.right)]
+    if len(found.source.joins) > 1:
+        return "Three tables are joined."
+    ends = [view for view in found.source.columns if view.ref in found.source.keys]
     keys = words_of_type("key")
     own = all(set(view.stems) <= keys and view.distinct == view.filled for view in ends)
     ranks = words_of_type("standing")  # no keys

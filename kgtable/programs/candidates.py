@@ -60,11 +60,13 @@ class Candidate:
         read = {c.column for c in self.conditions if c.column >= 0}
         read |= {view.place for view in (self.target, self.measure, *self.others) if view is not None}
         # A column of the key is the same in both tables.
-        keys = (source.join.left, source.join.right)
-        used = {source.part_of(place) for place in read if source.columns[place].ref not in keys}
+        used = {source.part_of(place) for place in read if source.columns[place].ref not in source.keys}
+        by_rows = self.op.partition("/")[0] in _OF_JOINED_ROWS
+        if len(source.links) > 2:
+            used |= source.ends_spoken_of if by_rows else set()
+            return not used >= {0, len(source.links) - 1}
         if len(used) > 1:
             return False
-        by_rows = self.op.partition("/")[0] in _OF_JOINED_ROWS
         return not by_rows or source.joined_for_nothing[min(used, default=0)]
 
 
@@ -160,6 +162,8 @@ class CandidateFeatures:
         join = self.source.join
         if view.distinct < view.filled or join is None:
             return view.distinct < view.filled
+        if len(self.source.joins) > 1:
+            return True
         other = (join.right, join.left)[self.source.part_of(view.place)]
         return any(key.ref == other and key.distinct < key.filled for key in self.source.columns)
 
@@ -247,7 +251,10 @@ class CandidateFeatures:
         features["rare:covered"] = source.rarity.share(covered)
         if source.join is not None:
             features["join"] = 1.0
-            features.update(source.join.features)
+            features["join:several"] = float(len(source.joins) > 1)
+            for key in source.joins:
+                for name, value in key.features.items():
+                    features[name] = min(features.get(name, 1.0), value)
         if len(source.links[0].index.relation.tables) > 1:
             features["parts"] = 1.0
         return Candidate(

@@ -30,7 +30,7 @@ from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.scalars import Datum, key_of, text_of
 from kgtable.programs.selections import Selections
-from kgtable.programs.sources import ProgramSource, Rarity, joins_of, references_of
+from kgtable.programs.sources import ProgramSource, Rarity, chains_of, joins_of, references_of
 from kgtable.programs.twin_tables import TwinTables, twins_of
 from kgtable.text.words import is_empty_word
 
@@ -79,9 +79,9 @@ class _All(Selections, ColumnComparisons, TwinTables, References, DerivedAmounts
         yield from self._in_both()
         yield from self._rows_compared()
         yield from self._truths()
-        if self.source.join is not None:
+        if len(self.source.joins) == 1:
             yield from self._referred_to()
-        elif "negation" in self.cues:
+        elif not self.source.joins and "negation" in self.cues:
             yield from self._never_within()
 
 
@@ -120,7 +120,8 @@ def sources_of(
     rarity = Rarity(content, masks)
     joined = list(joins_of(sources, joins))
     references = frozenset(ref for join in joined for ref in references_of(join))
-    found = [*sources, *joined, *_parts(question, sources), *twins_of(sources)]
+    chains = chains_of(sources, joined)
+    found = [*sources, *joined, *chains, *_parts(question, sources), *twins_of(sources)]
     for source in found:
         source.rarity = rarity
         source.references = references

@@ -481,11 +481,11 @@ class Selections(Grammar):
 
     def _key_of(self, view: ColumnView) -> ColumnView | None:
         """The key that tells things of one name apart, of the side of a join that names them; none where names do."""
-        join = self.source.join
-        if join is None or view.distinct == view.filled:
+        if not self.source.joins or view.distinct == view.filled:
             return None
-        own = (join.left, join.right)[self.source.part_of(view.place)]
-        return next((v for v in self.source.columns if v.ref == own and v.distinct == v.filled), None)
+        part = self.source.part_of(view.place)
+        own = [v for v in self.source.columns if v.ref in self.source.keys and v.distinct == v.filled]
+        return next((v for v in own if self.source.part_of(v.place) == part), None)
 
     def _keys_beside(self, key: ColumnView, conditions: ConditionSet) -> list[list[ColumnView]]:
         """The columns that a question names beside a key and that tell of the same thing; none for the key alone."""

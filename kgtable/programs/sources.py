@@ -35,6 +35,9 @@ from kgtable.programs.scalars import Datum, text_of
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""
 
+MOST_ENDS, MOST_CHAINS = 6, 2
+"""The first tables that three are joined of, and how often."""
+
 MOST_KEY_COLUMNS = 200
 """Columns of a table that are compared with those of another one for a key."""
 
@@ -70,31 +73,36 @@ class Rarity:
 
 
 class ProgramSource:
-    """One table, two joined by a key, or two of one form (`twins`), as the grammar sees it."""
+    """One table, some joined by keys, or two of one form (`twins`), as the grammar sees it.
+
+    Of three joined tables the one in the middle has a key of each of the others.
+    """
 
     def __init__(
         self,
         links: Sequence[Links],
         score: float,
         rank: int,
-        join: TableKey | None = None,
+        joins: Sequence[TableKey] = (),
         twins: bool = False,
     ) -> None:
         self.links, self.twins = tuple(links), twins
         self.rarity = Rarity(0, ())
-        self.score, self.rank, self.join = score, rank, join
+        self.score, self.rank, self.joins = score, rank, tuple(joins)
         self.references: frozenset[ColumnRef] = frozenset()
         self.question: Question = links[0].question
         columns: list[ColumnView] = []
         column_links: list[ColumnLink] = []
         conditions: list[Condition] = []
+        starts: list[int] = []
         for part in links:
             shift = len(columns)
+            starts.append(shift)
             columns += [replace(view, place=view.place + shift) for view in part.index.columns]
             column_links += part.columns
             conditions += [replace(c, column=c.column + shift if c.column >= 0 else -1) for c in part.conditions] if shift else part.conditions  # fmt: skip  # noqa: E501
         cells = Question._all(condition.mask for condition in conditions if condition.kind == "exact")
-        self.columns, self.column_links = tuple(columns), tuple(column_links)
+        self.columns, self.column_links, self._starts = tuple(columns), tuple(column_links), tuple(starts)
         conditions = [self._beside_header(condition, cells) for condition in conditions]
         conditions.sort(key=lambda c: (-c.quality, -c.mask.bit_count()))
         self.conditions = tuple(conditions)
@@ -154,9 +162,20 @@ class ProgramSource:
             TableRows(tuple(table.id for table in part.index.relation.tables), choice=choice)
             for part in self.links
         ]
-        if self.join is None:
-            return tables[0]
-        return Join(tables[0], tables[1], (KeyPair(self.join.left, self.join.right),), self.join.similarity)
+        found: Rows = tables[0]
+        for key, other in zip(self.joins, tables[1:], strict=False):
+            found = Join(found, other, (KeyPair(key.left, key.right),), key.similarity)
+        return found
+
+    @property
+    def join(self) -> TableKey | None:
+        """The key of the first two tables; none of a single one."""
+        return self.joins[0] if self.joins else None
+
+    @cached_property
+    def keys(self) -> frozenset[ColumnRef]:
+        """The columns by which its tables are joined."""
+        return frozenset(column for key in self.joins for column in (key.left, key.right))
 
     @cached_property
     def touched(self) -> int:
@@ -197,13 +216,29 @@ class ProgramSource:
             if len(self.links) == 2
         }
 
+    @cached_property
+    def ends_spoken_of(self) -> frozenset[int]:
+        """The first and the last table, by their places, where the question says words of their titles alone."""
+        masks = [
+            Question._all(link.mask for link in part.columns) | Question._all(c.mask for c in part.conditions)
+            for part in self.links
+        ]
+        content, last = self.question.content, len(self.links) - 1
+        return frozenset(
+            place
+            for place in (0, last)
+            if self.links[place].titled
+            & content
+            & ~Question._all(mask for other, mask in enumerate(masks) if other != place)
+        )
+
     def part_of(self, column: int) -> int:
         """Which of its tables a column, given by its place, belongs to."""
-        return int(column >= len(self.links[0].index.columns))
+        return sum(column >= start for start in self._starts) - 1
 
     def is_of_other_table(self, view: ColumnView) -> bool:
         """Whether a column of a join is of the table that is not asked for: of the donors, not the donations."""
-        if self.join is None:
+        if len(self.joins) != 1:
             return False
         own, focus = self.part_of(view.place), self.question.focus
         return bool(self.links[1 - own].title & focus & ~self.links[own].title & ~self.link(view).mask)
@@ -211,8 +246,7 @@ class ProgramSource:
     def values_of(self, view: ColumnView, most: int) -> list[Datum]:
         """The first different values of one of its columns."""
         part = self.part_of(view.place)
-        shift = len(self.links[0].index.columns) if part else 0
-        data = self.links[part].index.relation.data(view.place - shift)
+        data = self.links[part].index.relation.data(view.place - self._starts[part])
         return [data.values[code] for code in data.used()[:most]]
 
     @cached_property
@@ -292,8 +326,42 @@ def joins_of(
         key = shared_key(left, right) or (stated and stated_key(left, right, stated)) or None
         if key is not None:
             yield ProgramSource(
-                (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), key
+                (one.links[0], other.links[0]), max(one.score, other.score), min(one.rank, other.rank), (key,)
             )
+
+
+def chains_of(sources: Sequence[ProgramSource], joins: Sequence[ProgramSource]) -> Iterator[ProgramSource]:
+    """Triples of tables of which one, as a list of who has what, joins two that have no key of one another.
+
+    The question has to speak of both ends. `joins` are the pairs that `joins_of` finds; those whose columns have the
+    same name, or name the other table, need nothing between them. At most `MOST_CHAINS` are given.
+    """
+    known = {
+        frozenset(pair.ids)
+        for pair in joins
+        for key in pair.joins
+        if key.features.get("join:same") or key.features.get("join:named")
+    }
+    found = 0
+    for one, other in combinations(sources[:MOST_ENDS], 2):
+        if not (_spoken(one) and _spoken(other)) or frozenset((*one.ids, *other.ids)) in known:
+            continue
+        for middle in sources[:MOST_ENDS]:
+            if middle in (one, other):
+                continue
+            left = shared_key(one.links[0].index, middle.links[0].index)
+            right = shared_key(middle.links[0].index, other.links[0].index)
+            if left is None or right is None or left.right == right.left:
+                continue
+            yield ProgramSource(
+                (one.links[0], middle.links[0], other.links[0]),
+                max(one.score, other.score),
+                min(one.rank, other.rank),
+                (left, right),
+            )
+            found += 1
+            if found == MOST_CHAINS:
+                return
 
 
 def references_of(join: ProgramSource) -> Iterator[ColumnRef]:

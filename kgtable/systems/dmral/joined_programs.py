@@ -143,7 +143,7 @@ class JoinComposer:
         self._tables = tables[join.things], tables[join.events]
         links = [Links(question, index_of(table)) for table in self._tables]
         features: Mapping[str, float] = {}
-        self.source = ProgramSource(links, 1.0, 0, TableKey(join.key, join.reference, features))
+        self.source = ProgramSource(links, 1.0, 0, (TableKey(join.key, join.reference, features),))
         self._first_event = len(links[0].index.columns)
         self._text = question.lower
         self._names = [self._naming(table) for table in self._tables]
