@@ -147,11 +147,13 @@ class Selections(Grammar):
 
     def _aggregates_apart(self, rows: Rows, conditions: ConditionSet) -> Iterator[Candidate]:
         """Several aggregates of different columns, each word of one with the next column that is named."""
-        aggregates = (("mean", "average"), ("sum", "total"), ("median", "median"), ("sum", "how_many"))
+        aggregates = (("mean", "average"), ("sum", "total"), ("median", "median"))
         words = [(name, mask) for name, cue in aggregates if (mask := self.cues.get(cue, 0))]
         words += [
             ("max" if adjective.sign > 0 else "min", token) for adjective, token in self.question.adjectives
         ]
+        if words and "together" not in self.cues and (many := self.cues.get("how_many", 0)):
+            words.append(("sum", many))  # "how many people live there, and what is the largest income"
         named = self._shown([view for view in self.source.columns if view.measure], conditions.mask)
         found: list[tuple[int, str, ColumnView]] = []
         for name, mask in words:
