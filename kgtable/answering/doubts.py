@@ -262,7 +262,19 @@ def _joined_by_row_numbers(found: Interpretation) -> str:
     own = all(set(view.stems) <= keys and view.distinct == view.filled for view in ends)
     ranks = words_of_type("standing")  # no keys
     ranked = any(view.role is ColumnRole.ORDINAL or not ranks.isdisjoint(view.stems) for view in ends)
-    return "The tables are joined by the numbers of their own rows." if own or ranked else ""
+    told = found.source.joins[0].features
+    apart = told.get("join:numeric") and not told.get("join:same") and not told.get("join:named")
+    return "The tables are joined by the numbers of their own rows." if own or ranked or apart else ""
+
+
+def _offers_two_words(found: Interpretation) -> str:
+    """*Is the one above or below the other* is answered by one of these words."""
+    question = found.question
+    compared = question.cues.get("more_than", 0) | question.cues.get("less_than", 0)
+    either = question.cues.get("or", 0)
+    offered = either << 1 & compared and either >> 1 & compared
+    words = either | (either << 1 | either >> 1) & compared
+    return f"The question asks which is so: {question.words_of(words)}." if offered else ""
 
 
 def _verb_for_a_place(found: Interpretation) -> str:
@@ -354,6 +366,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _order_says_nothing,
     _adds_nothing_up,
     _asks_for_several,
+    _offers_two_words,
     _joined_by_row_numbers,
     _verb_for_a_place,
     _since_which,

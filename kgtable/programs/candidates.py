@@ -236,8 +236,9 @@ class CandidateFeatures:
                 features[f"{kind}:how many of several"] = 1.0
         if any(condition in source.beside for condition in conditions.conditions):
             features["c:beside"] = 1.0
-        if op.endswith("/columns") and len(others) > 1:
-            features["shown:side by side"] = float(len(self._rows_of_names(others)) == 1)
+        if op.endswith("/columns"):
+            shown = list(dict.fromkeys([*([] if target is None else [target]), *others]))
+            features["shown:side by side"] = float(len(self._rows_of_names(shown)) == 1)
         apart = sum(c.column >= 0 and self._names_column_apart(c) for c in conditions.conditions)
         if apart:
             features["c:column named"] = float(apart)

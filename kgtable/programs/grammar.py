@@ -18,6 +18,7 @@ from kgtable.programs.conditions import Condition, negated
 from kgtable.programs.dimensions import NO_UNIT, comparable
 from kgtable.programs.english import words_of_type
 from kgtable.programs.reading import Question
+from kgtable.programs.relation import ColumnRole
 from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.scalars import text_of
 from kgtable.programs.sources import ConditionSet, ProgramSource, condition_set
@@ -114,7 +115,11 @@ class Grammar(CandidateFeatures):
             for view in views
             if (link(view).exact or self._is_asked_for(view) or self._is_named_in_part(view))
             and link(view).mask & ~taken
-            and (not view.key_words or view.key_words & said or self._is_named_in_part(view))
+            and (
+                not view.key_words
+                or view.key_words & said
+                or (view.role is ColumnRole.PLAIN and self._is_named_in_part(view))
+            )
         ]
         named.sort(key=lambda view: (link(view).mask & -link(view).mask, view.place))
         apart: list[ColumnView] = []
