@@ -50,15 +50,14 @@ class CellContext(NamedTuple):
 
 
 def read_context(
-    table: TableClues, row: int, column: int, of_row: Clue | None, of_unit: Clue | None = None
+    table: TableClues, row: int, column: int, of_row: Clue | None, units: Sequence[Clue | None] = ()
 ) -> CellContext:
     """Collect the evidence for a cell from its column, its row (`of_row`), the groups above it and the table.
 
-    `of_unit` is what a column of units says of the row; it goes before all others where it is about
-    this column.
+    `units` is what columns of units say of the row; what is about this column goes before all others.
     """
     clues = _ordered(table, row, column, of_row)
-    if of_unit is not None and table.unit_column is not None and table.unit_column.covers(column, of_unit):
+    if units and (of_unit := table.unit_of_columns(column, units)) is not None:
         clues = (of_unit,)
     amount = _amount(table, clues, column)
     measured = next((clue for clue in clues if clue.measure is not None), None)
@@ -246,15 +245,15 @@ class Quantity(NamedTuple):
 
 
 class RowContext(NamedTuple):
-    """What a row says of all its numbers: the clue in its label, the row that heads it, its period, its unit.
+    """What a row says of all its numbers: the clue in its label, the row that heads it, its period, its units.
 
-    `unit` is what a column of units says of the row.
+    `units` is what columns of units say of the row.
     """
 
     clue: Clue | None
     parent: int | None
     period: str | None
-    unit: Clue | None = None
+    units: tuple[Clue | None, ...] = ()
 
 
 class QuantityResolver:
@@ -275,7 +274,7 @@ class QuantityResolver:
         self._parents = table.structure.parents
         self._overrides = overrides or {}
         self._clues = TableClues(table, UnitPhrase(stated.unit, stated.scale) if stated else None)
-        self._contexts: dict[tuple[int, Clue | None, int | None, Clue | None], CellContext] = {}
+        self._contexts: dict[tuple[int, Clue | None, int | None, tuple[Clue | None, ...]], CellContext] = {}
         self._group_periods: dict[int, str | None] = {}
         self._parts = parts_of_counts(table)
 
@@ -288,18 +287,18 @@ class QuantityResolver:
             self._clue_of_row(row, label),
             self._parents.get(row),
             self._period_of_row(row, label),
-            self._unit_of_row(row, cells),
+            self._units_of_row(row, cells),
         )
 
     def _clue_of_row(self, row: int, label: str) -> Clue | None:
         clue = self._clues.of_row(_ALIKE.sub(_sevens, label)) if label else None
         return self._parts.get(row) if clue is None else clue
 
-    def _unit_of_row(self, row: int, cells: Row | None) -> Clue | None:
-        if self._clues.unit_column is None:
-            return None
+    def _units_of_row(self, row: int, cells: Row | None) -> tuple[Clue | None, ...]:
+        if not self._clues.unit_columns:
+            return ()
         head = self._table.grid.head
-        return self._clues.of_unit_column(
+        return self._clues.of_unit_columns(
             cells if cells is not None else head[row] if row < len(head) else ()
         )
 
@@ -308,7 +307,7 @@ class QuantityResolver:
 
         None if the reading depends on more than the position: on the value, or its number format.
         """
-        found = self._context(row, column, context.clue, context.unit)
+        found = self._context(row, column, context.clue, context.units)
         if unit is None and found.measure in {Measure.RATE, Measure.YEAR}:
             return None
         if self._formats and (row, column) in self._formats:
@@ -324,7 +323,7 @@ class QuantityResolver:
         `cells` are the row's cells; a row of the table's head needs none.
         """
         of_row = self._clue_of_row(row, label)
-        context = self._context(row, column, of_row, self._unit_of_row(row, cells))
+        context = self._context(row, column, of_row, self._units_of_row(row, cells))
         code = self._formats.get((row, column)) if self._formats else None
         shown = read_number_format(code) if code else None
         reading = self._read(number, context, shown)
@@ -368,11 +367,13 @@ class QuantityResolver:
             period = self._group_periods[parent]
         return period or self._clues.corner_period
 
-    def _context(self, row: int, column: int, of_row: Clue | None, of_unit: Clue | None) -> CellContext:
-        key = (column, of_row, self._parents.get(row), of_unit)
+    def _context(
+        self, row: int, column: int, of_row: Clue | None, units: tuple[Clue | None, ...]
+    ) -> CellContext:
+        key = (column, of_row, self._parents.get(row), units)
         context = self._contexts.get(key)
         if context is None:
-            context = self._contexts[key] = read_context(self._clues, row, column, of_row, of_unit)
+            context = self._contexts[key] = read_context(self._clues, row, column, of_row, units)
         return context
 
     def _read(self, number: Number, context: CellContext, shown: FormatUnit | None) -> Reading:

@@ -132,8 +132,8 @@ class UnitColumn:
         return column in (self.money if is_money else self.others)
 
 
-def find_unit_column(table: Table) -> UnitColumn | None:
-    """The column that gives the unit of each row's numbers, by its name and its cells; None without one."""
+def find_unit_columns(table: Table) -> tuple[UnitColumn, ...]:
+    """The columns that give units of each row's numbers, by their names and their cells."""
     structure = table.structure
     candidates = [
         column.index
@@ -143,7 +143,8 @@ def find_unit_column(table: Table) -> UnitColumn | None:
         and _UNIT_COLUMN.fullmatch(without_marks(column.path[-1]).strip())
     ]
     if not candidates:
-        return None
+        return ()
+    found: list[UnitColumn] = []
     rows = [
         row
         for index, row in enumerate(table.grid.head[structure.body_start :][:LOOKED_AT], structure.body_start)
@@ -160,12 +161,22 @@ def find_unit_column(table: Table) -> UnitColumn | None:
             )
             covered = _beside_units(table, index, numeric - {structure.label_column})
             names = {column.index: column.name for column in table.columns}
-            return UnitColumn(
-                index,
-                frozenset(column for column in covered if not _COUNT_NAME.search(names[column])),
-                frozenset(column for column in covered if not _MONEY_NAME.search(names[column])),
+            if members := {column for column in numeric if _are_members(names[index], names[column])}:
+                covered = frozenset(members)
+            found.append(
+                UnitColumn(
+                    index,
+                    frozenset(column for column in covered if not _COUNT_NAME.search(names[column])),
+                    frozenset(column for column in covered if not _MONEY_NAME.search(names[column])),
+                )
             )
-    return None
+    return tuple(found)
+
+
+def _are_members(name: str, other: str) -> bool:
+    """Whether two columns are members of one record within each row: ``price.currency``, ``price.amount``."""
+    record, point, _ = name.rpartition(".")
+    return bool(point) and other.startswith(f"{record}.")
 
 
 @lru_cache(maxsize=4_096)
@@ -260,6 +271,7 @@ class TableClues:
             tuple(_column_clues(column.path, unit, printed)) if column.index != structure.label_column else ()
             for column, unit, printed in zip(table.columns, units, self.prints, strict=True)
         )
+        self.columns = tuple(_spread(self.columns, table, structure.label_column))
         self.columns_alike = len({_unit_of(clues) for clues in self.columns if clues}) <= 1
         self.temporal = frozenset(column.index for column in table.columns if is_temporal(column.path))
         self.periods = tuple(find_period(column.name) for column in table.columns)
@@ -281,7 +293,7 @@ class TableClues:
         self.unit: UnitPhrase | None
         self.unit, self.unit_from = stated if stated else (None, "")
         self.unit_covers = self._covered_by_unit() if stated else frozenset[int]()
-        self.unit_column = find_unit_column(table)
+        self.unit_columns = find_unit_columns(table)
         context = table.context
         named = (context.caption, context.title, *context.heading, structure.corner, *titles)
         self._kinds_of_money = any(map(_KINDS_OF_MONEY.search, named))
@@ -300,16 +312,28 @@ class TableClues:
             return None
         return clue
 
-    def of_unit_column(self, cells: Row) -> Clue | None:
-        """What the column of units says of a row."""
-        if self.unit_column is None or self.unit_column.index >= len(cells):
-            return None
-        text = cells[self.unit_column.index]
+    def of_unit_columns(self, cells: Row) -> tuple[Clue | None, ...]:
+        """What each column of units says of a row."""
+        return tuple(self._of_unit(cells, column.index) for column in self.unit_columns)
+
+    def _of_unit(self, cells: Row, column: int) -> Clue | None:
+        text = cells[column] if column < len(cells) else ""
         if text not in self._units_of_rows:
             if len(self._units_of_rows) > LOOKED_AT:
                 self._units_of_rows.clear()
             self._units_of_rows[text] = read_unit_cell(text)
         return self._units_of_rows[text]
+
+    def unit_of_columns(self, column: int, units: Sequence[Clue | None]) -> Clue | None:
+        """What columns of units, of which `units` are the clues in a row, say of a number in a column."""
+        return next(
+            (
+                clue
+                for of_units, clue in zip(self.unit_columns, units, strict=False)
+                if clue is not None and of_units.covers(column, clue)
+            ),
+            None,
+        )
 
     def _covered_by_unit(self) -> frozenset[int]:
         """The columns that the unit of the whole table is of: those of periods, else all without a unit."""
@@ -416,6 +440,24 @@ def _column_clues(path: tuple[str, ...], unit: str, printed: ColumnPrint) -> Ite
         foreign = clue.measure is Measure.YEAR or (not_money and printed.currency is not None)
         if name is names[-1] or not foreign:
             yield clue
+
+
+def _spread(columns: Sequence[tuple[Clue, ...]], table: Table, label: int) -> Iterator[tuple[Clue, ...]]:
+    """The clues of columns, those without a name with the clues of a header at their left that is a unit alone."""
+    spread: tuple[Clue, ...] = ()
+    for column, clues in zip(table.columns, columns, strict=True):
+        if any(column.path) or column.index == label:
+            spread = clues if column.index != label and _is_unit_of_amounts(column.path) else ()
+        yield clues if any(column.path) or column.index == label else clues or spread
+
+
+def _is_unit_of_amounts(path: Sequence[str]) -> bool:
+    """Whether a header is no more than a currency with a scale, or "in" and a unit: "in EUR million"."""
+    text = " ".join(" ".join(path).split()).strip(" ()[]")
+    phrase = parse_unit_phrase(text.removeprefix("in ").removeprefix("In "))
+    if phrase is None:
+        return False
+    return text[:3].lower() == "in " or (phrase.scale is not None and phrase.unit is not None)
 
 
 def _unit_of(clues: tuple[Clue, ...]) -> tuple[str | None, Measure | None]:

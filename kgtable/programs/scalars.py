@@ -35,7 +35,7 @@ from kgtable.programs.dimensions import (
     offset_of,
     unit_of,
 )
-from kgtable.values.dates import MONTHS, month_of, parse_date, parse_duration
+from kgtable.values.dates import month_of, parse_date, parse_day_of_year, parse_duration
 from kgtable.values.numbers import parse_number
 from kgtable.values.periods import find_period, parse_period
 from kgtable.values.units import SCALE_POWERS
@@ -54,11 +54,7 @@ _SPAN_PARTS = re.compile(r"-?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\
 _NUMBERS = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _LIST = re.compile(r"\s*(?:;|\n|,|/|\band\b|&)\s*")
 _RANGE = re.compile(r"\s*(?:–|—|−|-|/|\bto\b|\buntil\b)\s*")
-_MONTH_DAY = re.compile(
-    r"(?:[a-z]{3,9}day,?\s|(?:mon|tue|wed|thu|fri|sat|sun)\.?,?\s)?\s*(?:(?P<month>[a-z]{3,9})\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-    r"|(?P<day2>\d{1,2})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month2>[a-z]{3,9})\.?)",
-    re.IGNORECASE,
-)
+_MONTH_DAY = re.compile(r"--\d\d-\d\d")
 _ASIDE = re.compile(r"(?s)([^(\[\n]+?)\s*(?:[(\[]([^()\[\]]*)[)\]].*|\n\s*(.+))")
 _TRUTHS = {"true": True, "yes": True, "t": True, "false": False, "no": False, "f": False}
 _RELATIONS: dict[Relator, Callable[[Any, Any], Any]] = {
@@ -148,6 +144,8 @@ def time_span(lexical: str) -> TimeSpan | None:
         found = parse_period(bare.replace("/", "-"))
     elif (month := _ISO_MONTH.fullmatch(plain)) is not None:
         found = month_of(int(month[1]), int(month[2]))
+    elif _MONTH_DAY.fullmatch(plain):
+        return TimeSpan(plain, plain, plain)
     elif re.fullmatch(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", plain):
         return TimeSpan(f"T{plain}", f"T{plain}", plain)
     else:
@@ -165,12 +163,8 @@ def month_day(text: str) -> TimeSpan | None:
     >>> month_day("September 12").start, month_day("Sat, 3 May").lexical
     ('--09-12', '--05-03')
     """
-    match = _MONTH_DAY.fullmatch(text.strip())
-    month = MONTHS.get((match["month"] or match["month2"]).lower()) if match else None
-    if match is None or month is None or not 1 <= (day := int(match["day"] or match["day2"])) <= 31:
-        return None
-    lexical = f"--{month:02d}-{day:02d}"
-    return TimeSpan(lexical, lexical, lexical)
+    found = parse_day_of_year(text)
+    return TimeSpan(found.lexical, found.lexical, found.lexical) if found else None
 
 
 @lru_cache(maxsize=65536)

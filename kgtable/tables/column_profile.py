@@ -13,8 +13,18 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from kgtable.tables.layout.notes import definitions
 from kgtable.tables.model import Column, Row, Table
-from kgtable.values.dates import Date, Order, figures_of, parse_compact_date, parse_date, parse_duration
+from kgtable.values.dates import (
+    MONTH_NAMES,
+    Date,
+    Order,
+    figures_of,
+    parse_compact_date,
+    parse_date,
+    parse_day_of_year,
+    parse_duration,
+)
 from kgtable.values.numbers import (
     DEFAULT_STYLE,
     MISSING_MARKERS,
@@ -25,8 +35,8 @@ from kgtable.values.numbers import (
     parse_number,
     parse_simple,
 )
-from kgtable.values.periods import parse_period
-from kgtable.values.unit_phrases import converted_unit
+from kgtable.values.periods import parse_days_of_year, parse_period
+from kgtable.values.unit_phrases import converted_unit, parse_unit_phrase
 
 
 class CellKind(StrEnum):
@@ -69,7 +79,7 @@ class ColumnStyle:
     `is_month`: ``2011-12`` is a month, not a span of years. `is_compact_date`: ``20111231`` is a day.
     `is_duration`: ``57:45`` and ``2h 10m`` are spans of time, with `bare_seconds` also ``37.667``;
     with `hours_first`, ``1:37`` is one of hours and minutes. `is_of_words`: no cell is a figure, so that a
-    percent sign alone is a word like the others.
+    percent sign alone is a word like the others. `has_days_of_year`: ``July 25`` is a day and ``8–14 July`` are days.
     """
 
     numbers: NumberStyle = DEFAULT_STYLE
@@ -84,6 +94,7 @@ class ColumnStyle:
     bare_seconds: bool = False
     hours_first: bool = False
     is_of_words: bool = False
+    has_days_of_year: bool = False
     cache: dict[str, CellValue] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -118,10 +129,16 @@ _SCORE_NAME = re.compile(
     r"\b(?:score|scores|result|results|record|records|agg|aggregate|w[-–]l|w[-–]d[-–]l|sets?|legs?)\b",
     re.IGNORECASE,
 )
+_NUMBERED_NAME = re.compile(
+    r"\b(?:nos\.?|numbers|pages?|pp\.?|issues?|chapters?|verses?|serials?|plates?|lots?|episodes?)\W*$",
+    re.IGNORECASE,
+)
+"""Headers of things that are numbered, of which ``979–988`` names several."""
 _DATE_NAME = re.compile(r"(?:^|[\W_])(?:date|dob|day|born|birth)", re.IGNORECASE)
 CLOCK_NAME = re.compile(
     r"\b(?:starts?|begins?|ends?|until|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|opening|closes?|closing|doors"
-    r"|local time|utc|gmt|eta|etd|air ?time|time ?slot|scheduled|expected|planned|actual|due|check.?in|check.?out)\b",
+    r"|local time|utc|gmt|eta|etd|air ?time|time ?slot|scheduled|expected|planned|actual|due|check.?in|check.?out)\b"
+    r"|^(?:at|when|time of day|o.clock|uhrzeit|heure|hora)\W*$",
     re.IGNORECASE,
 )
 """Headers of times of the day."""
@@ -141,6 +158,13 @@ _POINT_DECIMAL = re.compile(
 _POINT_GROUPS = re.compile(r"[-−(]?[€$£]? ?[1-9]\d{0,2}(?:\.\d{3})+\)? ?[€$£]?")
 _WHOLE = re.compile(r"[-−(]?[€$£]? ?([1-9]\d*|0)\)? ?[€$£]?")
 _LISTED = re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{1,2}){2,}(?![\d,.])")
+_DAY_OPENING = re.compile(
+    r"\d{1,2}(?:st|nd|rd|th)?\.?[\s–—−-]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun",
+    re.IGNORECASE,
+)
+"""How days without a year begin: a cheap look before a close one."""
+_MONTH_WORD = re.compile(rf"\b(?:{MONTH_NAMES})\b", re.IGNORECASE)
+_AMOUNT_MINUS = re.compile(r"[$€£]? ?\d[\d ]*(?:[.,'’]\d+)+ ?[-−]")
 _ZERO_PADDED = re.compile(r"0\d+")
 _NUMBERED_MARK = re.compile(r"[($€£-]*\d[\d,.]*[)%]* ?\(\d{1,2}\)")
 _NUMBER_AND_MARK = re.compile(r"\$? ?(\d[\d,]*) ?\( ?\d{1,2} ?\)")
@@ -149,6 +173,7 @@ _LETTER_MARK = re.compile(r"-?\d[\d,.]* ?([A-Za-z])")
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _FULL_CLOCK = re.compile(rf"{_CLOCK.pattern}(?::[0-5]\d)?")
 _FLAGGED = re.compile(r"-?\d[\d,. ]* ([a-z]{1,2})")
+_LETTERS_BEHIND = re.compile(r"[-−(]?\d[\d,.\s]*?\)? ?([A-Za-z]{1,2})")
 _FLAGS = frozenset("bcdefinprsuz")
 _TIME_WORD = re.compile(r"\d ?(?:h|m|s|d|hrs?|mins?|secs?|hours?|minutes?|seconds?|days?)\b", re.IGNORECASE)
 _COMPOUND = re.compile(
@@ -178,16 +203,22 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     table_comma = True in commas and False not in commas
     table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
     flagged = any(map(_has_flags, samples))
+    defined = _defined_letters(table)
+    halves = {column for (_, column), code in table.grid.formats.items() if "AM/PM" in code.upper()}
     label_column = table.structure.label_column
     labels = samples[label_column] if label_column < len(samples) else {}
     label_pairs = sum(1 for text in labels if converted_unit(text)) * 2 >= max(1, len(labels))
     styles = []
     for column, texts, comma, order in zip(table.columns, samples, commas, orders, strict=True):
         style = _profile(column, texts, column.index == table.structure.label_column, flagged)
+        if column.index in halves and texts and all(map(_FULL_CLOCK.fullmatch, texts)):
+            style = replace(style, is_clock=True, is_duration=False)
         converted = label_pairs or converted_unit(column.path[-1] if column.path else "") is not None
         numbers = replace(
             style.numbers, decimal_comma=table_comma if comma is None else comma, converted=converted
         )
+        if defined and not numbers.letter_marks and _has_defined_letters(texts, defined):
+            numbers = replace(numbers, letter_marks=True)
         if flagged and not numbers.letter_marks and _prints_flags_alone(texts):
             numbers = replace(numbers, letter_marks=True)
         styles.append(replace(style, numbers=numbers, date_order=order or table_order))
@@ -233,10 +264,11 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
     name = " ".join((column.path[-1] if column.path else "").split())
     has_brackets = any("(" in text for text in texts)
     numbers = NumberStyle(
-        ranges=not is_label and not _has_scores(name, texts),
+        ranges=not is_label and not _NUMBERED_NAME.search(name) and not _has_scores(name, texts),
         numbered_marks=has_brackets and (_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts)),
         letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
         long_integers=_has_long_integers(texts),
+        trailing_minus=not is_label and _has_trailing_minus(texts),
     )
     identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
     return ColumnStyle(
@@ -253,6 +285,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         bare_seconds=any(map(_SPLIT_SECONDS.search, texts)),
         hours_first=_HOURS_FIRST.search(name) is not None,
         is_of_words=bool(texts) and not any(map(_NUMERIC.fullmatch, texts)),
+        has_days_of_year=_has_days_of_year(texts),
     )
 
 
@@ -332,6 +365,22 @@ def are_named_clocks(name: str, texts: Iterable[str]) -> bool:
     return plain == len(texts) or (plain > 0 and rest and _MOMENT_NAME.search(name) is not None)
 
 
+def _defined_letters(table: Table) -> frozenset[str]:
+    """The letters that a note explains, other than by a unit or a scale: "p = preliminary"."""
+    notes = [text for row in sorted(table.structure.footnotes) for text in table.grid.head[row]]
+    return frozenset(
+        letter
+        for letter, meaning in definitions((*notes, *table.context.after)).items()
+        if letter[0].isalpha() and parse_unit_phrase(meaning.strip(" .").lower()) is None
+    )
+
+
+def _has_defined_letters(texts: Iterable[str], defined: frozenset[str]) -> bool:
+    """Whether letters stand behind figures, all of which a note explains."""
+    letters = {match[1] for match in map(_LETTERS_BEHIND.fullmatch, texts) if match}
+    return bool(letters) and letters <= defined
+
+
 def _has_flags(texts: Iterable[str]) -> bool:
     """Whether letters set off behind figures are the flags of a statistics office: ``12.3 p`` beside ``10.1``.
 
@@ -351,6 +400,18 @@ def _prints_flags_alone(texts: Iterable[str]) -> bool:
     """Whether the letters set off behind figures, and behind a colon or dash, are flags and nothing else."""
     letters = {text.split()[-1] for text in texts if _FLAGGED.fullmatch(text) or _FLAG_ALONE.fullmatch(text)}
     return bool(letters) and set("".join(letters)) <= _FLAGS | {":"}
+
+
+def _has_trailing_minus(texts: Iterable[str]) -> bool:
+    """Whether a minus behind an amount says that it is below zero, as bookkeeping programs print it: ``12.50-``.
+
+    Such amounts have decimals or thousands, as one end of an open span (``80-``) does not; no other begins with a
+    minus or is a span.
+    """
+    behind = [text for text in texts if text.endswith(("-", "−"))]
+    if not behind or not all(map(_AMOUNT_MINUS.fullmatch, behind)):
+        return False
+    return not any("-" in text[:-1] or "–" in text for text in texts if any(map(str.isdigit, text)))
 
 
 def _has_long_integers(texts: Iterable[str]) -> bool:
@@ -386,6 +447,22 @@ def _has_months(texts: Iterable[str]) -> bool:
     return all(1 <= month <= 12 for _, month in pairs) and any(
         month != (year + 1) % 100 for year, month in pairs
     )
+
+
+def _has_days_of_year(texts: Iterable[str]) -> bool:
+    """Whether texts are days without a year; ``Jan 23`` and ``Feb 23``, always with the same figures, are months."""
+    found = False
+    months: set[str] = set()
+    for text in texts:
+        if len(text) > 40 or _DAY_OPENING.match(text) is None or _MONTH_WORD.search(text) is None:
+            continue
+        plain = _MARKS.sub("", text)
+        if day := parse_day_of_year(plain):
+            months.add(day.lexical)
+        else:
+            found = found or parse_days_of_year(plain) is not None
+    figures = {text[-2:] for text in months}
+    return found or (bool(months) and (len(months) < 3 or len(figures) > 1 or int(figures.pop()) < 10))
 
 
 def _has_scores(name: str, texts: Iterable[str]) -> bool:
@@ -580,7 +657,7 @@ def _type_other(
     if (
         len(text) <= 60
         and _DATE_OPENING.match(text)
-        and _DATED.search(text)
+        and (style.has_days_of_year or _DATED.search(text))
         and (dated := _type_date(text, style))
     ):
         return dated
@@ -603,5 +680,9 @@ def _type_date(text: str, style: ColumnStyle) -> CellValue | None:
     date = parse_date(plain, style.date_order)
     if date is not None:
         return CellValue(CellKind.DATE, None, date.lexical, date.datatype)
+    if style.has_days_of_year and (day := parse_day_of_year(plain)):
+        return CellValue(CellKind.DATE, None, day.lexical, day.datatype)
     period: Date | None = parse_period(plain) if style.numbers.ranges or "/" not in plain else None
+    if period is None and style.has_days_of_year:
+        period = parse_days_of_year(plain)
     return None if period is None else CellValue(CellKind.PERIOD, None, period.lexical)

@@ -82,6 +82,12 @@ _WORDED = re.compile(
     r"(?:(?P<minutes>\d{1,5}) ?(?:m|mins?|minutes?|′|')\.?)?,? ?(?:(?P<seconds>\d{1,5}(?:\.\d{1,6})?) ?(?:s|secs?|seconds?|″|\")\.?)?",  # noqa: E501
     re.IGNORECASE | re.ASCII,
 )
+_DAY_OF_YEAR = re.compile(
+    r"(?:[a-z]{3,9}day,?\s|(?:mon|tue|wed|thu|fri|sat|sun)\.?,?\s)?\s*"
+    rf"(?:{MONTH}\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
+    rf"|(?P<day2>\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?{MONTH.replace('month', 'month2')})",
+    re.IGNORECASE | re.ASCII,
+)
 _COMPACT = re.compile(r"((?:1[5-9]|20)[0-9]{2})([0-9]{2})([0-9]{2})")
 _PLAUSIBLE = re.compile(r"\d")
 
@@ -155,6 +161,23 @@ def _duration_text(days: int, hours: int, minutes: int, seconds: str) -> str:
     )
     day = f"{days}D" if days else ""
     return f"P{day}T{clock}" if clock else f"P{day}" if day else "PT0S"
+
+
+def parse_day_of_year(text: str) -> Date | None:
+    """The day of any year that is the whole of `text`, or None.
+
+    >>> parse_day_of_year("September 12").lexical, parse_day_of_year("Sat, 3 May").lexical
+    ('--09-12', '--05-03')
+    >>> parse_day_of_year("May 32") is None
+    True
+    """
+    match = _DAY_OF_YEAR.fullmatch(text.strip())
+    if match is None:
+        return None
+    month, day = MONTHS[(match["month"] or match["month2"]).lower()], int(match["day"] or match["day2"])
+    if not 1 <= day <= calendar.monthrange(2000, month)[1]:
+        return None
+    return Date(f"--{month:02d}-{day:02d}", "xsd:gMonthDay")
 
 
 def parse_compact_date(text: str) -> Date | None:

@@ -59,6 +59,11 @@ _PER_SHARE = re.compile(
     r"|\bprice (?:paid|range)\b",
     re.IGNORECASE,
 )
+_FOR_PER_SHARE = re.compile(
+    r"\bfor (?:(?:basic|diluted|and|or) )+(?:eps|(?:net )?(?:earnings|income|loss) per (?:common )?share)\b.*",
+    re.IGNORECASE,
+)
+"""What an amount or a number of shares is used for: "net earnings for diluted EPS" is none per share."""
 _NO_PER_SHARE = re.compile(
     r"\b(?:total|aggregate|intrinsic|proceeds|expense|number of|shares used|numerator|denominator|computing"
     r"|calculation)\b",
@@ -166,6 +171,7 @@ def find_measure(name: str) -> Measure | None:
     ):
         return None
     name = " ".join((name if " " in name else name.replace("_", " ")).split())
+    name = _FOR_PER_SHARE.sub("", name).rstrip()
     bare = name
     while shorter := _TRAILING.sub("", bare):
         if shorter == bare:
@@ -210,7 +216,7 @@ def denominator(name: str) -> str | None:
     >>> denominator("Earnings per common share"), denominator("EPS"), denominator("Revenue")
     ('share', 'share', None)
     """
-    name = name if " " in name else name.replace("_", " ")
+    name = _FOR_PER_SHARE.sub("", name if " " in name else name.replace("_", " "))
     if "per" in name.lower() and (match := _DENOMINATOR.search(name)):
         word = match[1].lower()
         return None if word in _NO_DENOMINATOR else word.removesuffix("s") if word == "shares" else word

@@ -192,6 +192,7 @@ class NumberStyle:
     not). `numbered_marks`: a trailing ``(1)`` is a footnote mark. `letter_marks`: so is a trailing
     letter, as in the ``12.3E`` of statistics offices. `long_integers`: runs of more than 18 digits are
     numbers and no identifiers. `converted`: ``10.7 (51.3)`` is a number and the same in another unit.
+    `trailing_minus`: ``12.50-`` is a number below zero.
     """
 
     decimal_comma: bool = False
@@ -200,6 +201,7 @@ class NumberStyle:
     letter_marks: bool = False
     long_integers: bool = False
     converted: bool = False
+    trailing_minus: bool = False
 
 
 class Number(NamedTuple):
@@ -250,6 +252,9 @@ _EMPTY_DOUBLE = re.compile(r" ?\( ?% ?\)$")
 _RANGE = re.compile(r" ?[-–—] ?| to ")
 _CONVERTED = re.compile(r" ?\(([^()]{2,40})\)$")
 _NUMBER_AND_CONVERSION = re.compile(r"([^()]{1,20}?) ?\([-+]?\d[\d.,]*\)")
+_WHOLE_SIGN = re.compile(r"(?<=\d)[.,](?:-{1,2}|[–—])(?!\d)")
+"""What stands for no cents behind an amount: ``CHF 12.–``, ``500,- €``."""
+_TRAILING_MINUS = re.compile(r"[^-–—]*\d-")
 _PHONE = re.compile(r"\d{3}-\d{4}")
 
 
@@ -282,6 +287,9 @@ def parse_elaborate(text: str, style: NumberStyle = DEFAULT_STYLE) -> Number | N
         return None
     plain = " ".join(text.translate(_NORMAL).split())
     plain, marks = _strip_marks(plain, style)
+    plain = _WHOLE_SIGN.sub("", plain)
+    if style.trailing_minus and _TRAILING_MINUS.fullmatch(plain):
+        plain = f"-{plain[:-1]}"
     number = _parse(plain, style)
     if number is None and plain.endswith("+") and style.ranges:
         number = _parse(plain[:-1].rstrip(), style)

@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from kgtable.values.dates import MONTH, MONTH_NAMES, MONTHS, Date, full_year, month_of, parse_date
+from kgtable.values.dates import (
+    MONTH,
+    MONTH_NAMES,
+    MONTHS,
+    Date,
+    full_year,
+    month_of,
+    parse_date,
+    parse_day_of_year,
+)
 from kgtable.values.text import without_marks
 
 LONGEST = 300
@@ -57,6 +66,12 @@ _DAYS = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 """Days from one to another: ``16–21 January 2007``, ``Feb 24 to March 9, 2007``."""
+_DAYS_OF_YEAR = re.compile(
+    rf"(?:(?P<day>{_D})(?: (?P<month>{_M})\.?)?|(?P<month_>{_M})\.? (?P<day_>{_D}))"
+    r"(?: ?[-–—−] ?| to | through | until )"
+    rf"(?:(?P<last>{_D}) (?P<last_month>{_M})\.?|(?:(?P<last_month_>{_M})\.? )?(?P<last_>{_D}))",
+    re.IGNORECASE | re.ASCII,
+)
 _ISO_DAYS = re.compile(r"([12]\d{3}-\d\d-\d\d)(?:/| ?[–—] ?| to )([12]\d{3}-\d\d-\d\d)")
 _DAY_THEN_YEAR = re.compile(rf"(?<!\w){MONTH} (?P<day>\d{{1,2}})(?!\d)", re.IGNORECASE | re.ASCII)
 _MONTH_FOUND = re.compile(rf"(?<!\w){MONTH}[ ,-]+(?P<year>{_YEAR})(?!\w)", re.IGNORECASE | re.ASCII)
@@ -72,6 +87,11 @@ _LENGTH = re.compile(
     r"|twenty-six|thirty-nine|fifty-two|13|26|39|52|53)[ -]weeks?)(?: period)?s? end(?:ed|ing)",
     re.IGNORECASE | re.ASCII,
 )
+_BASE_YEAR = re.compile(
+    rf"\b(?:(?:constant|chained|real|base(?: year)?) \(?{_YEAR}\b|{_YEAR} prices\b|{_YEAR} ?= ?100\b)",
+    re.IGNORECASE,
+)
+"""The year whose prices amounts are in, or that an index is based on: no period of the values."""
 _LIKELY = re.compile(
     r"(?:1[5-9]|20)\d\d|\d ?[QH]|[QHFY][EY1-4]?[ ,/'’-]*(?:of |FY ?)?\d|\d\d-\d\d|[a-z]\s?[-–'’]\s?['’]?\d\d",
     re.IGNORECASE,
@@ -108,6 +128,30 @@ def parse_period(text: str) -> Date | None:
     return None
 
 
+def parse_days_of_year(text: str) -> Date | None:
+    """The days of any year from one to another that are the whole of `text`, or None.
+
+    >>> parse_days_of_year("16–21 January").lexical, parse_days_of_year("october 1 through october 31").lexical
+    ('--01-16/--01-21', '--10-01/--10-31')
+    >>> parse_days_of_year("5-6") is None
+    True
+    """
+    plain = " ".join(text.split())
+    match = _DAYS_OF_YEAR.fullmatch(plain) if len(plain) <= 40 else None
+    if match is None:
+        return None
+    day, month, last, last_month = (
+        match[name] or match[f"{name}_"] for name in ("day", "month", "last", "last_month")
+    )
+    month, last_month = month or last_month, last_month or month
+    if month is None:
+        return None
+    first, end = parse_day_of_year(f"{day} {month}"), parse_day_of_year(f"{last} {last_month}")
+    if first is None or end is None or (month == last_month and first.lexical >= end.lexical):
+        return None
+    return Date(f"{first.lexical}/{end.lexical}", "")
+
+
 @lru_cache(maxsize=16_384)
 def find_period(text: str) -> str | None:
     """The period a header or label speaks of, in a form that sorts: a day, month, quarter, year or span.
@@ -124,7 +168,7 @@ def find_period(text: str) -> str | None:
     """
     if len(text) > LONGEST or not _LIKELY.search(text):
         return None
-    plain = without_marks(" ".join(text.replace("_", " ").split()))
+    plain = _BASE_YEAR.sub(" ", without_marks(" ".join(text.replace("_", " ").split())))
     for pattern, read in ((_QUARTER, _quarter), (_HALF, _half)):
         if match := pattern.search(plain):
             return read(match).lexical

@@ -33,7 +33,7 @@ _BORNE_OUT_BY = {
     "g": "weight|mass|protein|fat|sugar|carb|fib|sodium|salt|serving|amount",
     "t": f"{_MASSES}|{_LOADS}",
     "s": r"time|dur(?:ation)?\b|period|interval|latency|delay|half-life|lap|\d ?[-–] ?\d+ ?(?:km/h|kph|mph)|\d k?m\s*$",
-    "h": r"time|dur(?:ation)?\b|hours|half-life|endurance|worked|overtime|charging",
+    "h": r"time|dur(?:ation)?\b|hours|half-life|endurance|worked|overtime|charging|\bsun\b|sunshine|daylight|lifetime",
     "l": _VOLUMES,
     "L": _VOLUMES,
     "W": "power|output|tdp|watt|erp|consumption",
@@ -47,6 +47,8 @@ _BORNE_OUT_BY = {
     r"|\b(?:break|delay|wait|walk|drive|ride|journey|trip|commut|pause)",
     "nm": "wavelength|process|node|size|length|range|distance",
 }
+_OTHERWISE = {"kt": ("speed|wind|gust|knots?|velocity", "KN")}
+"""Symbols that are another unit where a name bears it out: knots of wind, elsewhere kilotonnes."""
 _NAMES = """
 year years month week day hour minute second point points degree degrees foot number numbers count counts
 bar kilo x times ratio
@@ -106,6 +108,9 @@ def unit_of_symbol(text: str, name: str) -> str | None:
         return None
     if text.lower() in NAMES_NOT_UNITS:
         return None
+    names, other = _OTHERWISE.get(text, ("", ""))
+    if other and re.search(names, name, re.IGNORECASE):
+        return other
     printed = find_header_unit(text)
     if printed is not None:
         return printed
@@ -126,7 +131,7 @@ _GLUE_WORDS = """
 x in of the a all and are is as at for to each s u.s us american united states amount amounts figure figures
 value values number numbers unit units total totals balances data information table tables tabular expressed
 stated presented reported shown given measured rounded nearest approximately equivalent currency currencies
-unaudited audited thereof except otherwise indicated noted
+unaudited audited thereof except otherwise indicated noted current constant nominal ht ttc netto brutto
 """
 _GLUE = frozenset(_GLUE_WORDS.split())
 _PREFIXED_CODE = re.compile(
@@ -141,6 +146,10 @@ _PEOPLE_OR_MONEY = re.compile(
 _NEED_MORE_LETTERS = frozenset({"mil", "mm", "cr"})
 
 
+_PRICES_OF = re.compile(r"\b(?:constant|chained|real) (?:(?:1[89]|20)\d\d )(?:prices? )?", re.IGNORECASE)
+"""The year whose prices amounts are in, which is no part of their unit: "constant 2015 US$"."""
+_SCALED_SYMBOLS = frozenset({"t", "l", "L"})
+"""Symbols that a power of ten in figures beside them bears out: "1000 t"."""
 _FUEL = re.compile(r"(?P<scale>mm|[mbt])(?P<unit>boe|cfe?|btu|bbls?)")
 _FUELS = {"boe": "NUM", "cfe": "NUM", "cf": "FT3", "btu": "BTU_IT", "bbl": "BBL", "bbls": "BBL"}
 _ROMAN_SCALES = {"m": 3, "mm": 6, "b": 9, "t": 12}
@@ -175,6 +184,7 @@ def parse_clause(clause: str, name: str = "") -> Clause | None:
             return Clause(None, 6)
         return None if unit is None else Clause(unit)
     read = _Reader()
+    clause = _PRICES_OF.sub(" ", clause)
     if named := _named_currency().search(clause):
         read.unit = _currencies_of_several_words()[named[0].lower()]
         clause = f"{clause[: named.start()]} {clause[named.end() :]}"
@@ -257,6 +267,8 @@ class _Reader:
         if self.unit is not None:
             return False
         self.unit = unit_of_symbol(" ".join(rest), name)
+        if self.unit is None and self.scale in {3, 6} and letters in _SCALED_SYMBOLS:
+            self.unit = find_header_unit(letters)
         return self.unit is not None
 
 

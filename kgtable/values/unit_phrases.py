@@ -12,6 +12,7 @@ from kgtable.values.currencies import (
     BASIS_POINTS,
     COMMON_CODES,
     ENGLISH_WORDS,
+    PLAIN_SCALES,
     currency_names,
 )
 from kgtable.values.measures import Measure
@@ -208,7 +209,7 @@ def _unit_in(text: str) -> UnitPhrase | None:
     if (lower := _LOWER_INSIDE.search(outside)) and (unit := _symbols_in_lower_case().get(lower[1])):
         return UnitPhrase(unit)
     after = _AFTER.search(outside.strip())
-    if after is None or (" in" not in after[0] and is_bare_scale(after[1])):
+    if after is None or (" in" not in after[0] and is_bare_scale(after[1]) and not _is_scale_word(after[1])):
         return None
     return parse_unit_phrase(after[1], outside[: after.start()])
 
@@ -240,6 +241,11 @@ def is_bare_scale(text: str) -> bool:
     return _BARE_SCALE.fullmatch(text.strip()) is not None
 
 
+def _is_scale_word(text: str) -> bool:
+    """Whether a text is a scale word in full, which is hardly a name: "Population, million"."""
+    return text.strip().lower() in PLAIN_SCALES and len(text.strip(" .")) > 3
+
+
 def _names_a_column(text: str) -> bool:
     """Whether the whole of a header, though it could be a unit, is likelier a name: "Year", "GB", "M"."""
     bare = text.strip(" .")
@@ -262,6 +268,11 @@ def _money_per(text: str, name: str) -> UnitPhrase | None:
     return UnitPhrase(money.unit, money.scale, per=per)
 
 
+_POWER_WORD = re.compile(r"(?<=\s)(?:sq\.?|square|cu\.?|cubic)$", re.IGNORECASE)
+"""A word that makes a length behind it an area or a volume: "Area sq. km"."""
+_CLEAR_NAMES = {"ft": "depth|height|length|width|elevation|altitude|distance", "hr": "time|duration"}
+"""Names beside which a symbol is a unit that elsewhere is likelier something else."""
+
 NOUNS_OF_TIME = frozenset({"day", "days", "hour", "week", "year"})
 _RATE_BEFORE = re.compile(r"(?:^|\s)(?:per|each|every|a|an|pro|je)$", re.IGNORECASE)
 
@@ -279,6 +290,11 @@ def _trailing_unit(text: str) -> UnitPhrase | None:
         return None if last in ENGLISH_WORDS else UnitPhrase(currency_names().get(last))
     if money := _money_per(last, name):
         return money
+    if last in _CLEAR_NAMES and re.search(_CLEAR_NAMES[last], name, re.IGNORECASE):
+        return UnitPhrase(find_header_unit(last))
+    if (power := _POWER_WORD.search(name)) is not None:
+        unit = find_header_unit(f"{power[0]} {last}")
+        return UnitPhrase(unit) if unit else None
     if last == "%" or last in NO_TRAILING_UNITS or needs_support(last) or (last.isalpha() and last.istitle()):
         return None
     if len(last) < 2 or (last.isalpha() and last.islower() and len(last) > 3):
@@ -297,10 +313,6 @@ def _snake_case(text: str) -> UnitPhrase | None:
         if phrase := _snake_unit(unit, name):
             return phrase
     return None
-
-
-_CLEAR_NAMES = {"ft": "depth|height|length|width|elevation|altitude|distance", "hr": "time|duration"}
-"""Names beside which a symbol is a unit that elsewhere is likelier something else."""
 
 
 _SCALES_OF_CODES = frozenset(["k", "m", "mn", "mm", "mio", "bn"])

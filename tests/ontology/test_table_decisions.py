@@ -97,6 +97,10 @@ def test_an_id_wins_over_a_pattern() -> None:
         ),
         (("sales", "2", "", "9", "", "", "", ""), "line 2, column 'skip rows': table 'sales' has no row 9"),
         (("sales", "2", "", "", "7", "", "", ""), "line 2, column 'note rows': table 'sales' has no row 7"),
+        (
+            ("sales", "2", "", "2", "", "", "", ""),
+            "line 2, column 'skip rows': row 2 of table 'sales' is one of its header rows",
+        ),
         (("", "2", "", "", "", "", "", ""), "there is no table"),
     ],
 )

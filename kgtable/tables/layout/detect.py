@@ -188,6 +188,12 @@ def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
                     f"{decision.place}, column '{field}': table {grid.id!r} has no row {row + 1}.",
                     hint=f"Its last row is {rows}.",
                 )
+    if twice := sorted(set(decision.header or ()) & set(decision.aside)):
+        field = "note rows" if twice[0] in decision.notes else "skip rows"
+        raise MappingError(
+            f"{decision.place}, column '{field}': row {twice[0] + 1} of table {grid.id!r} is one of its header rows.",
+            hint="Name it in one of the two columns.",
+        )
     structure = detect_structure(grid)
     if decision.header is None and decision.label_column is None and not decision.aside:
         return structure

@@ -30,7 +30,7 @@ _NOTE_WORD = re.compile(
     r"|key|legend)\s*\.|\s*(?:copyright\b|©)",
     re.IGNORECASE,
 )
-_DEFINITION = re.compile(r"\s*(?:[^\W\d_]{1,2}|[:.*†‡#–—-]{1,3})\s*=\s*\S.*", re.DOTALL)
+_DEFINITION = re.compile(r"\s*(?P<sign>[^\W\d_]{1,2}|[:.*†‡#–—-]{1,3})\s*=\s*(?P<meaning>\S.*)", re.DOTALL)
 _RAISED_START = re.compile(rf"\s*(?:{_RAISED}|{_SQUARE})\s*[^\W\d_].*", re.DOTALL)
 _FURTHER_WORDS = re.compile(r"\s\S+\s\S+\s\S")
 _OF_WHICH = re.compile(
@@ -40,6 +40,7 @@ _OF_WHICH = re.compile(
 _MARK = re.compile(
     rf"{_ROUND}|{_SQUARE}|{_RAISED}$|(?<=[^\W\d_])\d{{1,2}}$|(?<=[\w)] )(?:\d{{1,2}}|[a-z])\)$"
 )
+_LETTERS_BEHIND = re.compile(r"(?<=\d)[A-Za-z]{1,2}$|(?<=\d )[A-Za-z]{1,2}$")
 _CLOSING_WORD = re.compile(
     r"\s*(?:contact|e-?mail|url|licen[cs]e|retrieved|accessed|downloaded|published|prepared by|compiled by|author)s?:",
     re.IGNORECASE,
@@ -203,6 +204,16 @@ def _is_surely_note(text: str) -> bool:
     return len(text) > SHORT_SENTENCE and _is_sentence(text.strip())
 
 
+def definitions(texts: Iterable[str]) -> dict[str, str]:
+    """The letters and signs that notes define, with what they mean: "p = preliminary".
+
+    >>> definitions(["p = preliminary", ".. = not available", "Prices rose."])
+    {'p': 'preliminary', '..': 'not available'}
+    """
+    found = (_DEFINITION.fullmatch(text[:LONGEST_NOTE]) for text in texts if "=" in text)
+    return {match["sign"]: match["meaning"].strip() for match in found if match}
+
+
 def find_marks(
     grid: Grid,
     header: Iterable[int],
@@ -217,11 +228,13 @@ def find_marks(
     """
     notes: dict[str, str] = {}
     own = [next((cell for cell in grid.head[row] if not blank(cell)), "") for row in sorted(footnotes)]
-    for text in (*own, *beside, *grid.context.after, *grid.context.before, *grid.context.paragraphs):
+    texts = (*own, *beside, *grid.context.after, *grid.context.before, *grid.context.paragraphs)
+    letters = {sign: meaning for sign, meaning in definitions(texts).items() if sign.isalpha()}
+    for text in texts:
         match = _NOTE_START.match(text[:LONGEST_NOTE])
         if match:
             notes.setdefault(_plain(match["mark"]), match["text"].strip())
-    if not notes:
+    if not notes and not letters:
         return {}
     marks: dict[str, str] = {}
     cells = (cell for row in (*(grid.head[row] for row in header), *body) for cell in row)
@@ -230,6 +243,8 @@ def find_marks(
             core = _plain(match[0])
             if core in notes:
                 marks.setdefault(match[0], notes[core])
+        if letters and (behind := _LETTERS_BEHIND.search(text)) and behind[0] in letters:
+            marks.setdefault(behind[0], letters[behind[0]])
     return marks
 
 

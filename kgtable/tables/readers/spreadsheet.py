@@ -247,7 +247,7 @@ def _filled(file: TableFile, grids: list[Grid], faults: list[TableError]) -> lis
 
 
 def _grid(file: TableFile, sheet: SheetValues, details: SheetDetails) -> Grid | None:
-    rows = _as_shown(_with_raised(_with_errors(sheet.rows, details), details.raised), details.formats)
+    rows = _as_shown(_as_in_sheet(_with_errors(sheet.rows, details), details.shown), details.formats)
     width = max(map(len, rows), default=0)
     if not any(map(any, rows)):
         return None
@@ -355,10 +355,10 @@ def _with_errors(rows: list[Row], details: SheetDetails) -> list[Row]:
     return [tuple(row) for row in cells]
 
 
-def _with_raised(rows: list[Row], raised: Mapping[Position, tuple[str, str]]) -> list[Row]:
-    """The rows with the marks and exponents raised that the sheet shows so."""
+def _as_in_sheet(rows: list[Row], shown: Mapping[Position, tuple[str, str]]) -> list[Row]:
+    """The rows with marks and exponents raised, and lengths of time as a clock, where the sheet shows them so."""
     changed: dict[int, list[str]] = {}
-    for (row, column), (plain, text) in raised.items():
+    for (row, column), (plain, text) in shown.items():
         if row < len(rows) and column < len(rows[row]) and rows[row][column] == plain:
             changed.setdefault(row, list(rows[row]))[column] = text
     return [tuple(changed.get(index, row)) for index, row in enumerate(rows)] if changed else rows

@@ -15,6 +15,7 @@ from lxml import etree
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
 from kgtable.tables.model import Area, Position
+from kgtable.tables.readers.ods_formats import CELL_STYLE, CODED, DefaultStyles, DocumentFormats, clock_text
 from kgtable.values.text import joined_runs, sound_text
 
 
@@ -27,8 +28,9 @@ class SheetDetails:
     indents: dict[Position, int] = field(default_factory=dict)
     errors: dict[Position, str] = field(default_factory=dict)
     """Error values such as ``#N/A``."""
-    raised: dict[Position, tuple[str, str]] = field(default_factory=dict)
-    """Texts with raised characters: all characters alike, and with marks and exponents raised."""
+    shown: dict[Position, tuple[str, str]] = field(default_factory=dict)
+    """Texts that the sheet shows in another way: as their characters are stored, and with marks and exponents raised
+    or lengths of time as a clock."""
     unresolved: list[Position] = field(default_factory=list)
     """Formulas that were saved without a result."""
     header_cells: set[Position] = field(default_factory=set)
@@ -51,6 +53,7 @@ def forget(element: etree._Element) -> None:
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_STYLE_NAMES = ("number-style", "date-style", "time-style", "style")
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 
 
@@ -61,8 +64,13 @@ def document_sheets(path: Path, max_cells: int) -> Iterator[tuple[str, SheetDeta
     `zipfile.BadZipFile`, `KeyError` or `etree.XMLSyntaxError` where the file is damaged.
     """
     raised_styles: set[str] = set()
+    formats = DocumentFormats()
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as stream:
-        name, sheet = "", SheetDetails()
+        if "styles.xml" in archive.NameToInfo:
+            with archive.open("styles.xml") as styles:
+                for style in _walk(styles, _STYLE_NAMES):
+                    formats.add(style)
+        name, sheet, defaults = "", SheetDetails(), DefaultStyles()
         row = column = 0
         events = etree.iterparse(
             stream, events=("start", "end"), resolve_entities=False, no_network=True, huge_tree=True
@@ -71,6 +79,7 @@ def document_sheets(path: Path, max_cells: int) -> Iterator[tuple[str, SheetDeta
             if event == "start":
                 if element.tag == _TABLE + "table":
                     name, sheet, row = element.get(_TABLE + "name", ""), SheetDetails(), 0
+                    defaults = DefaultStyles()
                 elif element.tag == _TABLE + "table-row":
                     column = 0
                 continue
@@ -78,11 +87,17 @@ def document_sheets(path: Path, max_cells: int) -> Iterator[tuple[str, SheetDeta
                 times = _number(element, "number-columns-repeated")
                 down = _row_repeats(element)
                 area = Area(row, column, row + down - 1, column + times - 1)
-                _add_cell(sheet, element, area, max_cells)
+                style_name = element.get(_TABLE + "style-name") or _row_style(element) or defaults.of(column)
+                _add_cell(sheet, element, area, max_cells, formats.code(style_name))
                 if raised_styles and times == down == 1 and (raised := _raised_spans(element, raised_styles)):
-                    sheet.raised[row, column] = raised
+                    sheet.shown[row, column] = raised
                 column += times
-            elif element.tag == _STYLE + "style":
+            elif element.tag == _TABLE + "table-column":
+                defaults.add(element, _number(element, "number-columns-repeated"))
+            elif element.tag in CODED:
+                formats.add(element)
+            elif element.tag == CELL_STYLE:
+                formats.add(element)
                 properties = element.find(_STYLE + "text-properties")
                 if properties is not None and _is_above(properties.get(_STYLE + "text-position", "")):
                     raised_styles.add(element.get(_STYLE + "name", ""))
@@ -94,7 +109,12 @@ def document_sheets(path: Path, max_cells: int) -> Iterator[tuple[str, SheetDeta
                 forget(element)
 
 
-def _add_cell(sheet: SheetDetails, cell: etree._Element, area: Area, max_cells: int) -> None:
+def _row_style(cell: etree._Element) -> str:
+    row = cell.getparent()
+    return "" if row is None else row.get(_TABLE + "default-cell-style-name", "")
+
+
+def _add_cell(sheet: SheetDetails, cell: etree._Element, area: Area, max_cells: int, styled: str) -> None:
     rows, columns = _number(cell, "number-rows-spanned"), _number(cell, "number-columns-spanned")
     if rows > 1 or columns > 1:
         sheet.merged.append(Area(area.top, area.left, area.top + rows - 1, area.left + columns - 1))
@@ -103,11 +123,17 @@ def _add_cell(sheet: SheetDetails, cell: etree._Element, area: Area, max_cells: 
         return
     sheet.filled += 1
     sheet.bottom, sheet.right = max(sheet.bottom, area.bottom), max(sheet.right, area.right)
-    code = {
-        "percentage": _percent_code(cell),
-        "currency": f"[${cell.get(_OFFICE + 'currency', '')}]#,##0.00",
-    }.get(kind or "")
-    if code is None or (sheet.bottom + 1) * (sheet.right + 1) > max_cells:
+    code = ""
+    if kind == "percentage":
+        code = _percent_code(cell)
+    elif kind == "currency":
+        code = f"[${cell.get(_OFFICE + 'currency', '')}]#,##0.00"
+    elif kind in ("float", "date", "time"):
+        code = styled
+        value = cell.get(_OFFICE + "time-value", "")
+        if value and (area.top, area.left) == (area.bottom, area.right) and (clock := clock_text(value)):
+            sheet.shown[area.top, area.left] = value, clock
+    if not code or (sheet.bottom + 1) * (sheet.right + 1) > max_cells:
         return
     for row in range(area.top, area.bottom + 1):
         for column in range(area.left, area.right + 1):
@@ -234,9 +260,9 @@ class WorkbookParts:
         if kind == "e":
             details.errors[position] = sound_text(value or "")
         elif kind == "s" and value in self._raised_strings:
-            details.raised[position] = self._raised_strings[value]
+            details.shown[position] = self._raised_strings[value]
         elif inline is not None and (raised := _raised_text(inline)):
-            details.raised[position] = raised
+            details.shown[position] = raised
         style = cell.get("s")
         if style is None:
             return

@@ -1,4 +1,4 @@
-"""Number formats and indents of .xls workbooks, which the library that reads their values leaves out.
+"""Number formats, indents and raised marks of .xls workbooks, which the library that reads their values leaves out.
 
 An .xls is a compound file, a small file system of sectors, with one stream of records: the workbook's
 formats and cell styles first, then the cells of each sheet. What is damaged beyond reading here gives
@@ -8,12 +8,13 @@ no details; whether the file can be used at all is decided where its values are 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
 from kgtable.tables.readers.workbook_parts import GENERAL, SheetDetails
+from kgtable.tables.readers.xls_strings import is_superscript, raised_texts
 
 _SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LAST_SECTOR = 0xFFFFFFFA
@@ -24,7 +25,8 @@ _HEADED = 109
 _BOF, _EOF, _SHEET, _FORMAT, _STYLE = 0x0809, 0x000A, 0x0085, 0x041E, 0x00E0
 _CELLS = frozenset((0x0203, 0x027E, 0x00FD, 0x0204, 0x0205, 0x0006))
 """Records of one cell: numbers, texts, truth values and errors, formulas."""
-_NUMBERS_IN_ROW = 0x00BD
+_NUMBERS_IN_ROW, _SHARED_TEXT = 0x00BD, 0x00FD
+_SHARED_TEXTS, _CONTINUED, _FONT = 0x00FC, 0x003C, 0x0031
 _LARGE_STREAM = 4096
 _VERSION_8 = 0x0600
 
@@ -36,7 +38,7 @@ class _Record(NamedTuple):
 
 
 def xls_details(content: bytes) -> dict[str, SheetDetails]:
-    """Formats and indents by the names of the sheets; nothing where the file is damaged or of another kind."""
+    """Formats, indents and raised marks by the names of the sheets; nothing where the file is damaged."""
     try:
         return _details(_workbook_stream(content))
     except (struct.error, IndexError, ValueError):
@@ -121,8 +123,15 @@ def _details(stream: bytes) -> dict[str, SheetDetails]:
     codes = dict(BUILTIN_FORMATS)
     styles: list[tuple[str, int]] = []
     sheets: dict[str, int] = {}
-    wide = False
+    fonts: list[bool] = []
+    texts: list[bytes] = []
+    wide, last = False, 0
     for kind, content, _ in _records(stream, 0):
+        if kind == _SHARED_TEXTS or (kind == _CONTINUED and last == _SHARED_TEXTS):
+            texts.append(content)
+        elif kind == _FONT:
+            fonts.append(is_superscript(content))
+        last = last if kind == _CONTINUED else kind
         if kind == _BOF:
             wide = struct.unpack_from("<H", content)[0] >= _VERSION_8
         elif kind == _FORMAT:
@@ -136,11 +145,12 @@ def _details(stream: bytes) -> dict[str, SheetDetails]:
         elif kind == _SHEET:
             name = _text(content, 6, 1) if wide else content[7 : 7 + content[6]].decode("cp1252", "replace")
             sheets[name] = struct.unpack_from("<I", content)[0]
+    raised = raised_texts(texts, [place for place, is_raised in enumerate(fonts) if is_raised])
     found: dict[str, SheetDetails] = {}
     end = 0
     for name, start in sorted(sheets.items(), key=lambda sheet: sheet[1]):
         if start >= end:  # the records of a sound file's sheets stand one behind the other
-            found[name], end = _sheet(stream, start, styles)
+            found[name], end = _sheet(stream, start, styles, raised)
     return found
 
 
@@ -153,7 +163,9 @@ def _text(content: bytes, start: int, length_bytes: int) -> str:
     return content[start + 1 : start + 1 + count].decode("latin-1")
 
 
-def _sheet(stream: bytes, start: int, styles: list[tuple[str, int]]) -> tuple[SheetDetails, int]:
+def _sheet(
+    stream: bytes, start: int, styles: list[tuple[str, int]], raised: Mapping[int, tuple[str, str]]
+) -> tuple[SheetDetails, int]:
     """The details of the sheet whose records begin at a place, and where they end."""
     details = SheetDetails()
     for kind, content, end in _records(stream, start):
@@ -161,6 +173,10 @@ def _sheet(stream: bytes, start: int, styles: list[tuple[str, int]]) -> tuple[Sh
         if kind in _CELLS:
             row, column, style = struct.unpack_from("<HHH", content)
             _add(details, row, column, styles[style])
+            if raised and kind == _SHARED_TEXT:
+                number = struct.unpack_from("<I", content, 6)[0]
+                if number in raised:
+                    details.shown[row, column] = raised[number]
         elif kind == _NUMBERS_IN_ROW:
             row, column = struct.unpack_from("<HH", content)
             for number, place in enumerate(range(4, len(content) - 7, 6)):

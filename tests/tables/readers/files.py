@@ -80,3 +80,49 @@ def ods_bytes(table_xml: str) -> bytes:
         archive.writestr("content.xml", content)
         archive.writestr("META-INF/manifest.xml", manifest)
     return target.getvalue()
+
+
+_NAMESPACES = " ".join(
+    f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for prefix, name in {
+        "office": "office", "table": "table", "text": "text", "style": "style", "number": "datastyle"
+    }.items()
+)  # fmt: skip
+_ODS_STYLES = """<number:date-style style:name="N1"><number:month number:textual="true"/><number:text> </number:text>
+<number:year/></number:date-style><number:number-style style:name="N2"><number:number number:decimal-places="0"
+number:grouping="true"/><number:text> kg</number:text></number:number-style><number:time-style style:name="N3"
+number:truncate-on-overflow="false"><number:hours number:style="long"/><number:text>:</number:text><number:minutes
+number:style="long"/></number:time-style><number:number-style style:name="N4"><number:number number:decimal-places="1"
+number:display-factor="1000000"/><number:text> Mio. €</number:text></number:number-style>""" + "".join(
+    f'<style:style style:name="ce{n}" style:family="table-cell" style:data-style-name="N{n}"/>'
+    for n in range(1, 5)
+)
+
+
+def styled_ods_bytes() -> bytes:
+    """An .ods with a month, a mass, a length of time and an amount, whose formats are styles of cells and columns."""
+
+    def cell(kind: str, value: str, shown: str, style: str = "") -> str:
+        name = f' table:style-name="{style}"' if style else ""
+        return f'<table:table-cell{name} office:value-type="{kind}" {value}><text:p>{shown}</text:p></table:table-cell>'
+
+    rows = ["".join(cell("string", "", name) for name in ("Tag", "Menge", "Zeit", "Umsatz"))]
+    rows += [
+        cell("date", f'office:date-value="2023-0{month}-01"', "x")
+        + cell("float", f'office:value="{mass}"', "x")
+        + cell("time", f'office:time-value="PT{hours:02d}H05M00S"', "x", "ce3")
+        + cell("float", f'office:value="{amount}"', "x", "ce4")
+        for month, mass, hours, amount in ((1, 1200, 1, 1200000), (2, 90, 26, 3400000))
+    ]
+    columns = (
+        '<table:table-column table:default-cell-style-name="ce1"/><table:table-column '
+        'table:default-cell-style-name="ce2"/><table:table-column table:number-columns-repeated="2"/>'
+    )
+    body = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    content = (
+        f'<?xml version="1.0" encoding="UTF-8"?><office:document-content office:version="1.2" {_NAMESPACES}>'
+        f"<office:automatic-styles>{_ODS_STYLES}</office:automatic-styles><office:body><office:spreadsheet>"
+        f'<table:table table:name="Zahlen">{columns}{body}</table:table></office:spreadsheet></office:body>'
+        "</office:document-content>"
+    )
+    return with_member(ods_bytes(""), "content.xml", content.encode())
