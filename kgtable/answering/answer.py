@@ -306,14 +306,12 @@ def evidence_text(answer: Answer) -> str:
     return "\n".join(parts)
 
 
-def computed_text(
-    calculation: str | None, citations: Sequence[Citation], cells_read: int, most: int = _MOST_ROWS
-) -> list[str]:
+def computed_text(calculation: str | None, citations: Sequence[Citation], cells_read: int) -> list[str]:
     """The lines that tell how something was computed and from which cells."""
     parts = [f"  = {_cut(calculation, _WIDEST_CALCULATION)}"] if calculation else []
     if citations:
-        parts += ["", aligned([_HEADINGS, *evidence_rows(citations[:most])])]
-        more = max(len(citations), cells_read) - most
+        parts += ["", aligned([_HEADINGS, *evidence_rows(citations[:_MOST_ROWS])])]
+        more = max(len(citations), cells_read) - _MOST_ROWS
         parts += [f"  … and {more:,} more cells"] if more > 0 else []
     return parts
 

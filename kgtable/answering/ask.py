@@ -40,14 +40,14 @@ _REPLY: Mapping[str, Any] = {
 }
 
 
-def zero_shot_request(question: str, *, temperature: float = TEMPERATURE, max_tokens: int = 1_000) -> Request:
+def zero_shot_request(question: str, *, temperature: float = TEMPERATURE) -> Request:
     """The request that asks the question with no context."""
     text = Template((_FOLDER / "question.txt").read_text(encoding="utf-8")).substitute(question=question)
     messages: tuple[Message, ...] = (
         {"role": "system", "content": (_FOLDER / "system.txt").read_text(encoding="utf-8").strip()},
         {"role": "user", "content": text.strip()},
     )
-    return Request(messages, schema=_REPLY, stage=STAGE, temperature=temperature, max_tokens=max_tokens)
+    return Request(messages, schema=_REPLY, stage=STAGE, temperature=temperature, max_tokens=1_000)
 
 
 def read_zero_shot(question: str, request: Request, completion: Completion) -> Answer:

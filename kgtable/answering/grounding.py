@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 from kgtable.programs.batch_execution import value_text
@@ -22,19 +22,6 @@ from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
 from kgtable.values.currencies import SCALE_WORDS
 from kgtable.values.units import scale_name
-
-_EXACT = Context(prec=34)
-
-
-def decimal_string(number: Fraction) -> str:
-    """The number as a plain decimal, to 34 significant digits.
-
-    >>> decimal_string(Fraction(1, 8)), decimal_string(Fraction(1200))
-    ('0.125', '1200')
-    """
-    found = _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
-    text = f"{found:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def contains(text: str, part: str) -> bool:

@@ -18,8 +18,7 @@ from kgtable.errors import AnswerError, ConfigError
 from kgtable.llm.protocol import Message, fence
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
-from kgtable.tables.linearize import decoded
-from kgtable.tables.model import Table
+from kgtable.tables.linearize import decoded, titles
 from kgtable.values.text import single_line
 from kgtable.values.units import scale_name, units
 
@@ -99,13 +98,6 @@ def table_line(table: str, evidence: Evidence) -> str:
     beside = (*(context.before[-1:] or context.paragraphs[-1:]), *context.after[:1])
     text = "".join(f"; text: {one_line(part[:LONGEST_BESIDE])}" for part in beside if part.strip())
     return f"{evidence.alias(table)}: {name}{text} (file {one_line(found.grid.source.path)})"
-
-
-def titles(table: Table) -> tuple[str, ...]:
-    """The texts of the rows above the header."""
-    rows = table.grid.head
-    texts = (next(filter(str.strip, rows[row]), "") for row in table.structure.titles if row < len(rows))
-    return tuple(filter(None, texts))
 
 
 def local_name(term: str) -> str:

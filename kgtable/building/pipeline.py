@@ -190,7 +190,7 @@ def inferred_by_name(generation: Generation, catalogue: Catalogue) -> dict[Mappi
         return {}
     found = {("", name.table): name for name in names if name.column is None}
     for fact in catalogue.facts():
-        name = names.header(fact.table, fact.index)
+        name = names.at(fact.table, fact.index)
         if name is not None and name.basis != "user":
             found.setdefault((fact.name, fact.table), name)
     return found
@@ -232,7 +232,7 @@ def _bring_mapping_up_to_date(
     return save_mapping(place, edited, summaries, propose(summaries), inferred)
 
 
-def start_empty(directory: Path | str, base: str | None = None) -> Generation:
+def start_empty(directory: Path | str) -> Generation:
     """Make an empty graph in a new or empty directory; a graph that is there already stays.
 
     Raises `GraphLockedError`, `GraphVersionError`, `StorageError`.
@@ -241,7 +241,7 @@ def start_empty(directory: Path | str, base: str | None = None) -> Generation:
     with place.building() as current:
         if current is not None:
             return current
-        names = Namespaces(base or DEFAULT_BASE)
+        names = Namespaces(DEFAULT_BASE)
         generation = place.begin(None, names.base)
         settings = ConversionOptions(names, Format.NQUADS)
         made = _make(

@@ -14,16 +14,16 @@ from typing import Any, TypeAlias
 
 from kgtable.errors import MappingError
 from kgtable.ontology.mapping_rows import (
+    EDITABLE,
     INFERRED,
     SCALES,
     TABLE,
+    TABLE_EDITABLE,
     checked,
-    column_decisions,
     is_table_file,
     read_rows,
     read_table_rows,
     row_indexes,
-    table_decisions,
 )
 from kgtable.tables.model import LayoutDecision
 
@@ -69,12 +69,18 @@ class UserMapping:
         if not path.is_file():
             raise MappingError(f"There is no mapping {path}.", hint="Give a CSV or XLSX file.")
         rows = read_table_rows(path)
-        about_tables = {row.values[TABLE]: decided for row in rows if (decided := table_decisions(row))}
+        about_tables = {
+            row.values[TABLE]: decided for row in rows if (decided := row.decisions(TABLE_EDITABLE))
+        }
         places = {row.values[TABLE]: f"{row.path}, line {row.line}" for row in rows}
         if path.suffix.lower() not in (".xlsx", ".xlsm", ".ods") and (rows or is_table_file(path)):
             return cls({}, about_tables, places)
         return cls(
-            {row.key: decisions for row in checked(read_rows(path)) if (decisions := column_decisions(row))},
+            {
+                row.key: decisions
+                for row in checked(read_rows(path))
+                if (decisions := row.decisions(EDITABLE))
+            },
             about_tables,
             places,
         )

@@ -219,14 +219,6 @@ async def _before(deadline: float, receive: Receive) -> Message:
         raise Problem("request-timeout", detail, {}, {"connection": "close"}) from None
 
 
-def utf8(content: bytes) -> str:
-    """A body as text. Raises `Problem` if it is not UTF-8."""
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None
-
-
 def until_disconnect(receive: Receive) -> Abandoned:
     """Wait until the client closes its connection."""
 

@@ -171,3 +171,11 @@ class Problem(Exception):
 def busy(detail: str, seconds: int = 1) -> Problem:
     """A 503 that asks the client to retry after so many seconds."""
     return Problem("busy", detail, headers={"retry-after": str(seconds)})
+
+
+def utf8(content: bytes) -> str:
+    """A body as text. Raises `Problem` if it is not UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None

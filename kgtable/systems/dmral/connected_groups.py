@@ -10,6 +10,8 @@ from kgtable.index.inferred.relations import TableRelations
 from kgtable.systems.dmral.needs import InformationNeed, NeedMatcher
 
 LARGEST_GROUP = 4
+MOST_REACHED = 200
+"""Tables that are looked for along the joins of one table."""
 
 JOINED_FROM = 0.4
 """The score of a join from which it connects tables."""
@@ -50,10 +52,10 @@ class RelationGraph:
         """Whether two tables are joined, or parts of one."""
         return one == other or other in self.joined(one) or other in self.parts(one)
 
-    def component(self, table: int, most: int = 200) -> set[int]:
-        """The tables that joins lead to, at most so many."""
+    def component(self, table: int) -> set[int]:
+        """The tables that joins lead to, at most `MOST_REACHED`."""
         found, waiting = {table}, [table]
-        while waiting and len(found) < most:
+        while waiting and len(found) < MOST_REACHED:
             for other in sorted(self.joined(waiting.pop(0))):
                 if other not in found:
                     found.add(other)
@@ -108,12 +110,12 @@ class GroupFinder:
         met = (need.weight * share for need, share in zip(self._matcher.needs, best, strict=True))
         return float(sum(met) / self._total)
 
-    def uncovered(self, tables: Sequence[int], below: float = 0.5) -> list[int]:
+    def uncovered(self, tables: Sequence[int]) -> list[int]:
         """The places of the needs that none of the tables meets."""
         return [
             place
             for place in range(len(self._matcher.needs))
-            if max(self.matches(table)[place] for table in tables) < below
+            if max(self.matches(table)[place] for table in tables) < 0.5
         ]
 
     def needs_at(self, places: Sequence[int]) -> list[InformationNeed]:

@@ -6,6 +6,10 @@ import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kgtable.errors import UnreadableTableError
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.model import Notice
+
 CHUNK = 1 << 20
 REPLACE = "replace"
 CONTROL_CODES = "kgtable-control-codes"
@@ -101,6 +105,22 @@ def detect_encoding(chunks: Iterable[bytes]) -> Encoding:
     if codec is None and trial.broken >= trial.sound:
         return Encoding("cp1252", CONTROL_CODES, trial.fault)
     return Encoding(trial.codec, REPLACE, trial.fault)
+
+
+def encoding_of(file: TableFile, chunks: Iterable[bytes], hint: str) -> Encoding:
+    """The encoding of a file's content; raises `UnreadableTableError` with the hint where it is no text."""
+    try:
+        return detect_encoding(chunks)
+    except BinaryContentError as error:
+        raise UnreadableTableError(f"{error}.", path=file.relative, hint=hint) from error
+
+
+def encoding_notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
+    """A notice where a byte does not fit UTF-8."""
+    if encoding.fault is None:
+        return ()
+    message = f"byte {encoding.fault} is no UTF-8; the file was read as {encoding.codec}"
+    return (Notice("encoding", message, file.relative),)
 
 
 def _with_first(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ from kgtable.tables.discovery import TableFile
 from kgtable.tables.documents import ReadContent, context_at
 from kgtable.tables.limits import MEBIBYTE, ReadLimits, unreadable
 from kgtable.tables.model import Area, Grid, Notice, Row, Source
-from kgtable.tables.readers import pdf_worker
+from kgtable.tables.readers import library_worker
 from kgtable.tables.readers.pdf_alignment import rows_in_columns
 from kgtable.tables.readers.pdf_layout import Block, furniture_key, mark_headings, page_blocks, running_lines
 from kgtable.tables.readers.pdf_lines import Line, PdfTable
@@ -78,7 +78,7 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
         "pages": limits.max_pages,
     }
     longest = 2 * (_START_SECONDS + seconds + paid_pages * limits.max_page_seconds)
-    child = [sys.executable, "-P", pdf_worker.__file__, json.dumps(order)]
+    child = [sys.executable, "-P", library_worker.__file__, "pdf", json.dumps(order)]
     with tempfile.TemporaryFile() as printed:
         try:
             done = subprocess.run(child, stdout=printed, stderr=subprocess.DEVNULL, timeout=longest)  # noqa: S603
@@ -86,20 +86,20 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
             raise _damaged(file, f"reading it took more than {longest:,.0f} seconds") from error
         size = printed.seek(0, io.SEEK_END)
         printed.seek(0)
-        if done.returncode == pdf_worker.MISSING:
+        if done.returncode == library_worker.MISSING:
             raise UnreadableTableError(
                 "PDF files need packages that are not installed.",
                 path=file.relative,
                 hint="Install them with: pip install 'kgtable[documents]'",
             )
-        if done.returncode == pdf_worker.PROTECTED:
+        if done.returncode == library_worker.PROTECTED:
             raise UnreadableTableError(
                 "the PDF is protected by a password.", path=file.relative, hint="Save it without one."
             )
         if size > limits.max_unpacked:
             raise _damaged(file, f"its text takes more than {limits.max_unpacked:,} bytes")
         lines = [json.loads(line) for line in printed if line.endswith(b"\n")]
-    if done.returncode == pdf_worker.TOO_LONG:
+    if done.returncode == library_worker.TOO_LONG:
         raise UnreadableTableError(
             f"the PDF has {lines[0]:,} pages, more than {limits.max_pages:,}.",
             path=file.relative,
@@ -112,7 +112,7 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
             path=file.relative,
             hint="Print it anew, split it, or allow more with --file-seconds.",
         )
-    if done.returncode == pdf_worker.DAMAGED:
+    if done.returncode == library_worker.DAMAGED:
         raise _damaged(file, sound_text(str(lines[-1])) if lines else "it is cut off")
     if done.returncode != 0 or not lines:
         raise _damaged(file, "its parts contradict each other, or ask for too much memory or time")
