@@ -59,7 +59,7 @@ from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import ColumnView, index_of, stems_of
 from kgtable.programs.scalars import SCALES, normal
-from kgtable.values.currencies import SCALE_WORDS
+from kgtable.values.units import SCALE_WORDS
 
 TELLING = frozenset(
     ("negation", "average", "median", "difference", "percent", "ratio", "change", "next", "previous", "above_average",

@@ -20,8 +20,7 @@ from kgtable.programs.english import months, number_words, unit_named
 from kgtable.programs.reading import MOST_TOKENS, Question
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
-from kgtable.values.currencies import SCALE_WORDS
-from kgtable.values.units import scale_name
+from kgtable.values.units import SCALE_WORDS, scale_name
 
 
 def contains(text: str, part: str) -> bool:

@@ -12,9 +12,9 @@ from string import Template
 from typing import Any
 
 from kgtable.building.generations import EVALUATION
-from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import Record, spent
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.run_plan import System
 from kgtable.evaluation.summary import (
     GROWTH_LEAD,
     Growth,

@@ -24,17 +24,18 @@ from kgtable.errors import (
     StorageError,
 )
 from kgtable.evaluation.benchmark import FIRST_LINE, BenchmarkQuestion
-from kgtable.evaluation.evaluated_systems import (
+from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
+from kgtable.evaluation.run_plan import (
     RERANK,
     WEIGHTS,
     Answerer,
+    RunPlan,
     System,
     answer_json,
+    graph_state,
     judge_request,
     put,
 )
-from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
-from kgtable.evaluation.run_plan import RunPlan, graph_state
 from kgtable.evaluation.scoring import (
     CUTOFFS,
     ShownGold,

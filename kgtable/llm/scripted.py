@@ -22,8 +22,7 @@ from kgtable.config import ModelEndpoint
 from kgtable.errors import LLMError, LLMReplyError
 from kgtable.llm.client import Tap
 from kgtable.llm.conversation import ModelReply, Outcome, RetryPolicy, Send, Speaker
-from kgtable.llm.faults import ChatDialect
-from kgtable.llm.protocol import Completion, OnText, Request
+from kgtable.llm.protocol import ChatDialect, Completion, OnText, Request
 
 Scripted: TypeAlias = str | Mapping[str, Any] | LLMError
 Script: TypeAlias = Iterable[Scripted] | Callable[[Request], Scripted]

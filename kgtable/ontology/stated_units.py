@@ -9,14 +9,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from kgtable.tables.model import Context, Table
-from kgtable.values.currencies import (
-    PLAIN_SCALES,
-    SCALE_WORDS,
-    SIGNS,
-    currency_names,
-    currency_prefix,
-    currency_unit,
-)
 from kgtable.values.measures import Measure, find_measure
 from kgtable.values.unit_clauses import may_name_unit
 from kgtable.values.unit_phrases import (
@@ -25,6 +17,14 @@ from kgtable.values.unit_phrases import (
     parse_unit_phrase,
     parse_unit_text,
     without_exception,
+)
+from kgtable.values.units import (
+    PLAIN_SCALES,
+    SCALE_WORDS,
+    SIGNS,
+    currency_names,
+    currency_prefix,
+    currency_unit,
 )
 
 LOOKED_AT = 400

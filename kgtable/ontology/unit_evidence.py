@@ -21,7 +21,6 @@ from kgtable.ontology.stated_units import (
     unit_for_all,
 )
 from kgtable.tables.model import Row, Table
-from kgtable.values.currencies import PLAIN_SCALES
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
 from kgtable.values.text import without_marks
@@ -32,7 +31,7 @@ from kgtable.values.unit_phrases import (
     parse_unit_text,
     without_exception,
 )
-from kgtable.values.units import find_header_unit
+from kgtable.values.units import PLAIN_SCALES, find_header_unit
 
 _NOTHING = UnitPhrase()
 MAPPING = "mapping"

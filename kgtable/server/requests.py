@@ -17,9 +17,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from kgtable.server.negotiation import SHORT_NAMES, is_known, named_type
 from kgtable.server.state import CachedResponse
-from kgtable.server.workers.messages import Problem
+from kgtable.server.workers.messages import Problem, storage_kind
 from kgtable.server.workers.process import ResultStream
-from kgtable.server.workers.storage_problems import storage_kind
 
 Parameters: TypeAlias = dict[str, list[str]]
 Abandoned: TypeAlias = Callable[[], Awaitable[None]]

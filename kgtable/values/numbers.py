@@ -14,7 +14,7 @@ from decimal import Context, Decimal
 from functools import cache
 from typing import NamedTuple
 
-from kgtable.values.currencies import (
+from kgtable.values.units import (
     ATTACHED_SCALES,
     BASIS_POINTS,
     CENTS,
@@ -25,8 +25,8 @@ from kgtable.values.currencies import (
     currency_names,
     currency_prefix,
     currency_unit,
+    find_printed_unit,
 )
-from kgtable.values.units import find_printed_unit
 
 _DASHES = ("-", "–", "—", "―", "−")
 _MARKER_WORDS = (

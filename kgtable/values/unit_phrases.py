@@ -8,12 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from kgtable.values.currencies import (
-    BASIS_POINTS,
-    COMMON_CODES,
-    ENGLISH_WORDS,
-    currency_names,
-)
 from kgtable.values.measures import Measure
 from kgtable.values.text import without_marks
 from kgtable.values.unit_clauses import (
@@ -24,7 +18,16 @@ from kgtable.values.unit_clauses import (
     parse_clause,
     unit_of_symbol,
 )
-from kgtable.values.units import find_header_unit, find_unit, printed_spellings, units
+from kgtable.values.units import (
+    BASIS_POINTS,
+    COMMON_CODES,
+    ENGLISH_WORDS,
+    currency_names,
+    find_header_unit,
+    find_unit,
+    printed_spellings,
+    units,
+)
 
 LONGEST_PHRASE = 160
 

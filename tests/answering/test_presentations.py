@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 from lxml import etree
 
+from kgtable.answering.ask import Generator
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS, SubTable, presentation
 from kgtable.answering.prompting import PromptSetting, estimate_tokens, make_context
 from kgtable.llm.scripted import ScriptedLLM

@@ -18,8 +18,8 @@ import pytest
 
 import kgtable
 from kgtable.answering.answer import Answer
+from kgtable.answering.ask import REPAIR, Generator
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.generation import REPAIR, Generator
 from kgtable.answering.presentations import PRESENTATIONS
 from kgtable.answering.prompting import PromptSetting, make_context, make_prompt
 from kgtable.llm.protocol import Request

@@ -21,8 +21,7 @@ from kgtable.errors import KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.graph.store import WorkingStore
 from kgtable.server.workers.execution import refuse_remote, remote_iris, service_problem, syntax_problem
-from kgtable.server.workers.messages import Emit, Head, Problem, utf8
-from kgtable.server.workers.storage_problems import storage_problem
+from kgtable.server.workers.messages import Emit, Head, Problem, storage_problem, utf8
 from kgtable.storage import exclusive_lock
 
 SentContent: TypeAlias = bytes | Path

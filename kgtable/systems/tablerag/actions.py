@@ -15,8 +15,7 @@ from typing import Any, Protocol
 
 from kgtable.answering.answer import with_measure
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.program_answers import relations_of
-from kgtable.answering.written_programs import read_program
+from kgtable.answering.program_answers import read_program, relations_of
 from kgtable.errors import KgtableError
 from kgtable.programs.batch_execution import value_text
 from kgtable.programs.executor import ProgramResult, run

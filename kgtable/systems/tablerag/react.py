@@ -24,8 +24,7 @@ from kgtable.answering.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import Facts, check_text, plain
 from kgtable.answering.program_answers import MOST_CITATIONS, ranked_answer, relations_of
-from kgtable.answering.prompting import estimate_tokens
-from kgtable.answering.reply import Draft
+from kgtable.answering.prompting import Draft, estimate_tokens
 from kgtable.answering.verdict import Verdict, answer_key, judge
 from kgtable.errors import LLMReplyError
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, fence

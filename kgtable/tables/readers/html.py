@@ -12,9 +12,8 @@ from lxml import etree
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits, read_bytes
-from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
+from kgtable.tables.model import Area, Context, Grid, Notice, Position, ReadContent, Row, Source
 from kgtable.tables.readers.encoding import CONTROL_CODES, Encoding, encoding_of
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import as_raised, sound_text

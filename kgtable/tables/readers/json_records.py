@@ -12,9 +12,8 @@ from typing import TypeAlias
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import context_from
 from kgtable.tables.limits import ReadLimits, check_extent, chunks, open_content, read_bytes, unreadable
-from kgtable.tables.model import Context, Grid, Notice, Row, Source
+from kgtable.tables.model import Context, Grid, Notice, Row, Source, context_from
 from kgtable.tables.readers.encoding import Encoding, encoding_notices, encoding_of
 from kgtable.values.text import sound_text
 

@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, field, replace
 
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits, read_bytes
-from kgtable.tables.model import Context, Grid, Row, Source
+from kgtable.tables.model import Context, Grid, ReadContent, Row, Source
 from kgtable.tables.readers.encoding import encoding_notices, encoding_of
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import as_raised, sound_text

@@ -19,12 +19,17 @@ from typing import Any
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent, context_at
 from kgtable.tables.limits import MEBIBYTE, ReadLimits, unreadable
-from kgtable.tables.model import Area, Grid, Notice, Row, Source
+from kgtable.tables.model import Area, Grid, Notice, ReadContent, Row, Source, context_at
 from kgtable.tables.readers import library_worker
 from kgtable.tables.readers.pdf_alignment import rows_in_columns
-from kgtable.tables.readers.pdf_layout import Block, furniture_key, mark_headings, page_blocks, running_lines
+from kgtable.tables.readers.pdf_layout import (
+    TextBlock,
+    furniture_key,
+    mark_headings,
+    page_blocks,
+    running_lines,
+)
 from kgtable.tables.readers.pdf_lines import Line, PdfTable
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import sound_text
@@ -157,7 +162,7 @@ class _Assembly:
     repeated: list[Line] = field(default_factory=list)
     """Lines at the top of a page that the open table begins with, too."""
 
-    def add(self, block: Block) -> None:
+    def add(self, block: TextBlock) -> None:
         """Appends a block; a table at a page's top goes on with the one at the end of the page before."""
         if self.open_page and block.page != self.open_page + 1:
             self.open_page = 0
@@ -183,7 +188,7 @@ class _Assembly:
             block = replace(block, lines=lines)
         self._add_text(block)
 
-    def _gone_on_with(self, block: Block) -> list[Line]:
+    def _gone_on_with(self, block: TextBlock) -> list[Line]:
         """The lines of a block that are neither repeated headings nor rows of the open table."""
         table, at = self.tables[-1]
         heads = {_told(row) for row in table.rows[:5]}
@@ -257,9 +262,9 @@ class _Assembly:
         """Ends the open table; lines that were taken for its repeated heading are a paragraph."""
         lines, self.repeated, self.open_page = self.repeated, [], 0
         if lines:
-            self._add_text(Block(page, lines))
+            self._add_text(TextBlock(page, lines))
 
-    def _add_text(self, block: Block) -> None:
+    def _add_text(self, block: TextBlock) -> None:
         text = sound_text(self._text(block.lines))
         last = self.paragraphs[-1] if self.paragraphs else None
         if (
