@@ -81,7 +81,7 @@ class PassageCitation:
 
 
 class Status(StrEnum):
-    """What is known of an answer.
+    """Status of an answer.
 
     `VERIFIED`: computed by a program that accounts for every content word of the question, and nothing
     else fits as well. `AMBIGUOUS`: another table, row, column or reading fits about as well and gives a
@@ -297,7 +297,7 @@ def as_text(answer: Answer) -> str:
 
 
 def evidence_text(answer: Answer) -> str:
-    """What an answer rests on: calculation, cited cells as a small table, verdict, other tables' answers."""
+    """Evidence of an answer as text: calculation, cited cells as a small table, verdict, other tables' answers."""
     parts = computed_text(answer.calculation, answer.citations, answer.cells_read)
     parts += [f"  {_cut(str(cited), 2 * _WIDEST_CALCULATION)}" for cited in answer.passages]
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]

@@ -1,4 +1,4 @@
-"""What an answer may stand on: the retrieved triples, their tables, and short ids to cite cells by."""
+"""Evidence for an answer: the retrieved triples, their tables, and short ids to cite cells by."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
 
 
 class TableSource(Protocol):
-    """Where tables and their numbers are read from: a graph, or tables in memory.
+    """Protocol of a source of tables and their numbers: a graph, or tables in memory.
 
     All methods that take an id raise `GraphNotFoundError` where there is no such table.
     """

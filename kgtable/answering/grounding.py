@@ -185,7 +185,7 @@ MOST_SAID = 100
 
 @dataclass(frozen=True)
 class Facts:
-    """What a text may say.
+    """The facts that a text may state.
 
     `results` are the values that were computed or cited, each of which must be said; `beside` other
     values of their rows; `texts` the labels, headers, titles and constants that belong to them.
@@ -198,7 +198,7 @@ class Facts:
 
 @dataclass
 class TextCheck:
-    """What the check of a text found: why it is not grounded, and what it leaves open."""
+    """Result of the check of a text: why it is not grounded, and what it leaves open."""
 
     faults: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)

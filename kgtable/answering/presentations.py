@@ -199,7 +199,7 @@ WHOLE_TABLES = (
 
 
 def reading_of(name: str) -> str:
-    """How a presentation is to be read, from its file."""
+    """The instructions for reading a presentation, from its file."""
     return (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip()
 
 

@@ -150,7 +150,7 @@ def answer_by_rules(evidence: Evidence) -> Answer:
 
 
 def ranked_answer(ranked: RankedAnswer, evidence: Evidence) -> Answer:
-    """What the ranker chose, with citations of the cells that its programs read."""
+    """The ranker's choice as an answer, with citations of the cells that its programs read."""
     retrieval = evidence.retrieval
     results = [part.best.result for part in ranked.parts or (ranked,) if part.best is not None]
     citations, count = citations_of(results, evidence)

@@ -71,7 +71,7 @@ def one_line(text: str) -> str:
 
 
 def unit_word(unit: str | None) -> str:
-    """How a QUDT unit is called in a text.
+    """The name of a QUDT unit in a text.
 
     >>> unit_word("CCY_USD"), unit_word("PERCENT"), unit_word("UNITLESS")
     ('USD', '%', '')
@@ -108,7 +108,7 @@ def local_name(term: str) -> str:
 
 
 def subject_text(triple: ScoredTriple) -> str:
-    """What the triple's row is called."""
+    """The label of the triple's row."""
     return one_line(triple.subject)
 
 
@@ -117,7 +117,7 @@ Kind = Literal["triples", "tables"]
 
 @dataclass(frozen=True, slots=True)
 class ContextUnit:
-    """What is shown or cut as one: a triple, a row's triples, or (`row` None) a whole table."""
+    """Unit of a context, shown or cut as a whole: a triple, a row's triples, or (`row` None) a whole table."""
 
     table: str
     row: int | None
@@ -282,7 +282,7 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 
 
 def repair_message(fault: str) -> Message:
-    """What a model is told whose program cannot be executed; the fault may quote names from files."""
+    """The message to a model whose program cannot be executed; the fault may quote names from files."""
     told = one_line(fault)
     text = Template(_read("repair.txt")).substitute(fault=told, fence=fence(told))
     return {"role": "user", "content": text}
@@ -359,7 +359,7 @@ MOST_ALTERNATIVES = 10
 
 @dataclass(frozen=True, slots=True)
 class DraftAlternative:
-    """What a model says of another table: an answer, and the program or the cells it comes from."""
+    """Alternative of a reply, from another table: an answer, and the program or the cells it comes from."""
 
     text: str
     program: Any = None
@@ -368,7 +368,7 @@ class DraftAlternative:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a model says, unchecked: `program` is whatever stood in its place, `citations` are cell ids."""
+    """Content of a reply, unchecked: `program` is whatever stood in its place, `citations` are cell ids."""
 
     text: str
     citations: tuple[str, ...] = ()

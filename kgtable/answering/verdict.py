@@ -85,7 +85,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the check of a reply found; the fields are those of `Answer`.
+    """Result of the check of a reply; the fields are those of `Answer`.
 
     `fault` says why the program could not be executed, for the model to mend it.
     """
@@ -495,7 +495,7 @@ def _programs(ranked: RankedAnswer) -> list[RankedProgram]:
 
 
 def answer_key(values: Iterable[Datum]) -> frozenset[object]:
-    """What is equal for equal answers: the set of values, numbers to 12 digits."""
+    """A key that equal answers share: the set of values, numbers to 12 digits."""
     return frozenset(map(_rounded_key, islice(values, MOST_VALUES)))
 
 

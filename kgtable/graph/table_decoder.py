@@ -1,4 +1,4 @@
-"""Decoding of tables: what the statements about a table say of its cells, rows, structure and context.
+"""Decoding of tables: from statements to cells, rows, structure and context.
 
 The one place that reads the graph's shape back (`kgtable.graph.table_encoder` writes it). It takes
 statements however they were found: the whole graph of a table, its frame, or single rows.
@@ -127,7 +127,7 @@ class DecodedTable:
 
 
 def body_rows(table: Table) -> int:
-    """How many rows of the body are no groups."""
+    """The number of body rows that are no groups."""
     return sum(row not in table.structure.groups for row, _ in table.body())
 
 

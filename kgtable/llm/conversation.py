@@ -61,7 +61,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often to try again, and after which waits: the n-th wait is `pause` · 2ⁿ seconds, or as the server asks.
+    """Number of retries, and the waits before them: the n-th wait is `pause` · 2ⁿ seconds, or as the server asks.
 
     A server that asks for more than `longest_pause` is not waited for.
     """

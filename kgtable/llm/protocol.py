@@ -93,7 +93,7 @@ def price(
     own: Mapping[str, Mapping[str, float]] | None = None,
     shipped: bool = True,
 ) -> Decimal | None:
-    """What the tokens cost in US dollars, or None where the model's price or a count is not known.
+    """The price of the tokens in US dollars, or None where the model's price or a count is not known.
 
     `own` are prices per million tokens, ``{model: {"input", "output"}}``; they go before the shipped
     table's, which is consulted where `shipped`.

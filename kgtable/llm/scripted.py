@@ -120,7 +120,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Nothing at all, for so many seconds or until the server closes."""
+    """Reply that never comes: silence for some seconds, or until the server closes."""
 
     seconds: float = 60.0
 

@@ -1,4 +1,4 @@
-"""The editable mapping: what a user decided about columns and tables, by name, and how decisions combine."""
+"""The editable mapping: a user's decisions about columns and tables, by name, and how they combine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MappingKey: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """What a user decided about a column; None leaves it to the generator.
+    """Decisions of a user about a column; None leaves a field to the generator.
 
     `predicate` is a local name or a full IRI, `unit` a QUDT local name, `scale` a power of ten,
     `datatype` one of `mapping_rows.DATATYPES`, `name` what a column without a header is called.

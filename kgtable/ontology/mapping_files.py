@@ -149,7 +149,7 @@ class EditedMapping:
 
 
 def load_edits(directory: Path) -> EditedMapping:
-    """What the user decided in a graph directory; nothing where there is no mapping yet.
+    """The user's decisions in a graph directory; none where there is no mapping yet.
 
     Raises `MappingError` where a file cannot be read, a cell makes no sense, or both files were
     edited and say different things.

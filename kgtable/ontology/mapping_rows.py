@@ -83,7 +83,7 @@ def read_rows(path: Path) -> list[MappingRow]:
 
 
 def read_table_rows(path: Path) -> list[MappingRow]:
-    """What a mapping file says of tables: its sheet ``tables``, or a CSV file that begins with ``table``.
+    """The rows of a mapping file about tables: its sheet ``tables``, or a CSV file that begins with ``table``.
 
     Raises `MappingError` where the file cannot be read, or names one table or pattern twice.
     """

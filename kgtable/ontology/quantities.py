@@ -246,7 +246,7 @@ class Quantity(NamedTuple):
 
 
 class RowContext(NamedTuple):
-    """What a row says of all its numbers: the clue in its label, the row that heads it, its period, its unit.
+    """Context that a row gives its numbers: the clue in its label, the row that heads it, its period, its unit.
 
     `unit` is what a column of units says of the row.
     """

@@ -46,7 +46,7 @@ class ColumnPrint:
 
 
 def column_prints(table: Table) -> tuple[ColumnPrint, ...]:
-    """What each column's cells print, from the body rows of the table's head."""
+    """The printed forms of each column's cells, from the body rows of the table's head."""
     width = len(table.columns)
     currencies: list[set[str]] = [set() for _ in range(width)]
     first_is_percent: list[bool | None] = [None] * width
@@ -131,7 +131,7 @@ class StatedUnit:
 
 
 def table_statements(context: Context, corner: str, titles: Iterable[str]) -> tuple[StatedUnit, ...]:
-    """What is stated for the table as a whole, the most specific source first."""
+    """Statements for the table as a whole, the most specific source first."""
     found = list(_from_names((corner,), "corner"))
     found += _from_names(titles, "corner")
     found += _from_names((context.caption,), "caption")

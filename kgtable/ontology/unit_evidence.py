@@ -169,7 +169,7 @@ def find_unit_column(table: Table) -> UnitColumn | None:
 
 @lru_cache(maxsize=4_096)
 def read_unit_cell(text: str) -> Clue | None:
-    """What a cell of a column of units says: a unit, a currency with its scale, a percentage, a count.
+    """Read a cell of a column of units: a unit, a currency with its scale, a percentage, a count.
 
     >>> read_unit_cell("EUR million").phrase.scale, read_unit_cell("kg").phrase.unit, read_unit_cell("Anna")
     (6, 'KiloGM', None)

@@ -127,7 +127,7 @@ def unit_of(factors: Mapping[str, int]) -> str:
 
 @lru_cache(maxsize=4096)
 def dimension_of(unit: str | None) -> Dimension:
-    """What a unit measures, as powers of base dimensions and currencies; empty for a pure number.
+    """The dimension of a unit, as powers of base dimensions and currencies; empty for a pure number.
 
     >>> dimension_of("IN") == dimension_of("M"), dimension_of("CCY_USD")
     (True, (('currency USD', 1),))
@@ -156,7 +156,7 @@ def multiplier_of(unit: str | None) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def offset_of(unit: str | None) -> Fraction:
-    """What is added before multiplying: of temperature scales with a zero of their own."""
+    """The addend of a conversion, applied before the multiplier: temperature scales have zeros of their own."""
     factors = factors_of(unit)
     if len(factors) == 1 and factors[0][1] == 1 and (atom := _atom(factors[0][0])):
         return atom.offset

@@ -236,7 +236,7 @@ def checked(value: Decimal) -> Decimal:
 
 
 def key_of(datum: Datum) -> tuple[object, ...]:
-    """What is equal for equal values: for groups, distinct rows and joins.
+    """A key that equal values share: for groups, distinct rows and joins.
 
     Quantities of one dimension are equal in any unit; a number equals a text that prints it.
 
@@ -261,7 +261,7 @@ def key_of(datum: Datum) -> tuple[object, ...]:
 
 
 def sort_key(datum: Datum) -> tuple[int, object, object]:
-    """What sorts values of one column: numbers by size, dates by start, then texts; entities by number."""
+    """A key that sorts values of one column: numbers by size, dates by start, then texts; entities by number."""
     value = datum.value
     if isinstance(value, bool):
         return (0, int(value), 0)

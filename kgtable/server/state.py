@@ -171,7 +171,7 @@ class StoreSource(Protocol):
 
 
 def stamp_of(path: str) -> tuple[int, int]:
-    """What changes when the file is replaced."""
+    """A stamp of a file, which changes when it is replaced."""
     try:
         status = os.stat(path)
     except OSError:

@@ -42,7 +42,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table was read from. `path` is relative to the folder that was given, with ``/``."""
+    """Source of a table. `path` is relative to the folder that was given, with ``/``."""
 
     path: str
     sha256: str = ""
@@ -54,7 +54,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What surrounds a table: from its sidecar, its page or its sheet."""
+    """Text around a table: from its sidecar, its page or its sheet."""
 
     title: str = ""
     heading: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What the rows of a grid are.
+    """Structure of a grid: what its rows and columns are.
 
     `titles` are rows above the header that hold no header (a title, a note, a blank line);
     `header` the header rows, `unit_rows` those of them that hold only units or scales. All rows
@@ -171,7 +171,7 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class LayoutDecision:
-    """What a user decided about the rows and columns of a table; None leaves it to be found.
+    """Decisions of a user about a table's rows and columns; None leaves a field to detection.
 
     `header` are the header rows (empty: there are none), `label_column` a column by its letters or its
     name, `aside` the rows that are no data, `title` the table's title. `place` says where the decision
@@ -266,7 +266,7 @@ _BEFORE, _AFTER = 3, 2
 
 
 def context_at(text: DocumentText, table: int) -> Context:
-    """What surrounds a table of a document: the headings it stands under, its caption, paragraphs beside it."""
+    """The text around a table of a document: the headings it stands under, its caption, paragraphs beside it."""
     place = text.tables[table]
     headings: dict[int, str] = {}
     for paragraph in text.paragraphs[: place.paragraphs]:
@@ -310,7 +310,7 @@ MAX_BYTES = 64 << 20
 
 
 def read_sidecar(path: Path, shown: str) -> tuple[Context, tuple[Notice, ...]]:
-    """What a sidecar says of its table. A fault in it gives a notice, never an error.
+    """Read a sidecar: the context of its table. A fault in it gives a notice, never an error.
 
     `shown` is the path that notices name. Keys that are not known are left alone.
     """
@@ -341,7 +341,7 @@ def merge_contexts(first: Context, second: Context) -> Context:
 
 
 def context_from(content: Mapping[str, object], shown: str) -> tuple[Context, tuple[Notice, ...]]:
-    """What the known keys of a JSON object say of a table, and a notice of each that cannot be used."""
+    """The context of a table from the known keys of a JSON object, and a notice of each that cannot be used."""
     notices: list[Notice] = []
     fields: dict[str, tuple[str, ...]] = {}
     for name, keys in (_ONE | _MANY).items():

@@ -186,7 +186,7 @@ LONGEST = 120
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How a column prints its numbers, where a single cell leaves it open.
+    """Number format of a column, where a single cell leaves it open.
 
     `decimal_comma`: ``1.234`` is 1234. `ranges`: ``1–2`` is a range (in a column of scores it is
     not). `numbered_marks`: a trailing ``(1)`` is a footnote mark. `letter_marks`: so is a trailing

@@ -158,7 +158,7 @@ class Clause(NamedTuple):
 
 
 def parse_clause(clause: str, name: str = "") -> Clause | None:
-    """What a clause says of unit and scale, or None where it says anything else.
+    """Parse a clause as unit and scale; None where it says anything else.
 
     `name` is what the unit is of; it tells apart symbols such as ``m``.
 

@@ -34,7 +34,7 @@ LONGEST_PHRASE = 160
 
 @dataclass(frozen=True, slots=True)
 class UnitPhrase:
-    """What a text says of unit and scale; None where it says nothing.
+    """Unit and scale that a text states; None where it states none.
 
     `unit` is a QUDT local name, `scale` a power of ten. `exceptions` are the measures that the scale
     does not hold for ("except per share"); `share_scale` is the scale of share counts where it is

@@ -51,7 +51,7 @@ _MIRRORED = {
 
 
 def part_of(function: Function, value: SparqlValue, index: int) -> SparqlValue:
-    """What a function gives of a value. Raises `ProgramCompilationError` for what SPARQL cannot say."""
+    """Apply a function to a value. Raises `ProgramCompilationError` for what SPARQL cannot say."""
     if function in (Function.NEGATE, Function.ABSOLUTE) and value.kind == "number":
         sparql = f"(0 - {value.number()})" if function is Function.NEGATE else f"ABS({value.number()})"
         return ComputedTerm(sparql, value.unit, value.scale)

@@ -207,7 +207,7 @@ def storage_kind(error: BaseException) -> str:
 
 
 def storage_problem(error: Exception) -> Problem:
-    """What the response to a write says that could not be stored; nothing of it was."""
+    """The HTTP error for a write that could not be stored; nothing of it was."""
     kind, text = storage_kind(error), str(error)
     if isinstance(error, GraphLockedError):
         detail = "The graph is being built. Try again when that is done."

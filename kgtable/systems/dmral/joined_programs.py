@@ -89,7 +89,7 @@ _AGGREGATES = (
 
 @dataclass(frozen=True, slots=True)
 class TableJoin:
-    """How two tables join: the referring column of the events, the key of the things, and whether fuzzily."""
+    """Join of two tables: the referring column of the events, the key of the things, and whether fuzzily."""
 
     events: int
     things: int

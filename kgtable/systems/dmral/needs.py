@@ -60,7 +60,7 @@ class InformationNeed:
 
 @dataclass(frozen=True, slots=True)
 class NeedMatch:
-    """How well a table meets a need, and where: `column` is its number in the corpus, `NONE` for the title."""
+    """Match of a table with a need: `column` is its number in the corpus, `NONE` for the title."""
 
     score: float
     column: int

@@ -321,7 +321,7 @@ def _answer(evidence: Evidence, run: SolverRun, text: str, tables: Sequence[str]
 
 
 def shown_of(evidence: Evidence, most: int) -> tuple[ShownTable, ...]:
-    """What was shown of the tables; of a retrieval by another method, its best tables by name."""
+    """The tables that the model was shown; of a retrieval by another method, its best tables by name."""
     retrieval = evidence.retrieval
     if isinstance(retrieval, ShownRetrieval):
         return retrieval.shown

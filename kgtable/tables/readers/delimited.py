@@ -1,4 +1,4 @@
-"""CSV, TSV and their kin: the delimiter of a file, and every cell's text as it stands there."""
+"""Reader of CSV, TSV and similar files: finds the delimiter, and keeps every cell's text unchanged."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class DelimitedRows:
 
 @dataclass(frozen=True, slots=True)
 class RowMark:
-    """Where a piece of the rows begins: its first row, and the byte where that can be told."""
+    """Start of a piece of the rows: its first row, and the byte where that can be told."""
 
     row: int
     offset: int | None

@@ -1,4 +1,4 @@
-"""Which encoding a text file is in: UTF-8 or UTF-16/32, with or without a mark, else Windows-1252."""
+"""Detection of a text file's encoding: UTF-8 or UTF-16/32, with or without a mark, else Windows-1252."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class BinaryContentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How to decode a file: `codec` and `errors` as Python names them.
+    """Encoding of a file: `codec` and `errors` as Python names them.
 
     `fault` is the offset of the first byte that does not fit the encoding expected there, else None.
     """
@@ -66,7 +66,7 @@ codecs.register_error(CONTROL_CODES, _keep_control_codes)
 
 
 def describe_content(start: bytes) -> str | None:
-    """What kind of binary file begins with these bytes, in words; None if unknown.
+    """The kind of binary file that begins with these bytes, in words; None if unknown.
 
     >>> describe_content(b"%PDF-1.7")
     'a PDF document'
