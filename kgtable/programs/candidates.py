@@ -360,18 +360,16 @@ class CandidateFeatures:
         features["uncovered:n"] = float(min(left.bit_count(), 6))
         if not left:
             features["covered"] = 1.0
-        if left & source.values:
-            features["uncovered:value"] = 1.0
-        if left & self.numeric_tokens:
-            features["uncovered:number"] = 1.0
-        if left & question.focus:
-            features["uncovered:focus"] = 1.0
-        if left & question.quoted:
-            features["uncovered:quoted"] = 1.0
-        if left & question.names:
-            features["uncovered:name"] = 1.0
-        if left & question.things:
-            features["uncovered:thing"] = 1.0
+        for name, tokens in (
+            ("value", source.values),
+            ("number", self.numeric_tokens),
+            ("focus", question.focus),
+            ("quoted", question.quoted),
+            ("name", question.names),
+            ("thing", question.things),
+        ):
+            if left & tokens:
+                features[f"uncovered:{name}"] = 1.0
         features["title"] = (source.title & content).bit_count() / total
         if question.focus & source.title:
             features["title:focus"] = 1.0

@@ -34,7 +34,7 @@ MOST_LISTED = 40
 """Different cells that one condition names."""
 
 MOST_RESULTS = 300
-"""Different results of games that are looked at."""
+"""Different results of games in a column; of one with more none is chosen by its letter."""
 
 _ITEM = re.compile(r"\s*(?:[,;/\n|]|\s[&+]\s|\band\b)\s*")
 _QUALIFIED = re.compile(r"(?<=\w)\s*\([^()]*\)$")
@@ -243,8 +243,11 @@ class CellConditions(ColumnLinks):
             if view.kind is not ValueKind.TEXT:
                 continue
             data = self.index.relation.data(view.place)
-            texts = [text_of(data.values[code]) for code in data.used()[:MOST_RESULTS]]
-            if len(texts) < 2 or not all(map(_RESULT.match, texts)):
+            codes = data.used()
+            if not 2 <= len(codes) <= MOST_RESULTS:
+                continue
+            texts = [text_of(data.values[code]) for code in codes]
+            if not all(map(_RESULT.match, texts)):
                 continue
             for letter, mask in asked.items():
                 held = [text for text in texts if text.lstrip().startswith(letter)]

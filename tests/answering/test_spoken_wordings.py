@@ -91,6 +91,13 @@ def test_a_cell_may_list_what_is_asked_for() -> None:
     assert not answer.verified
 
 
+def test_of_more_results_than_are_looked_at_none_is_counted_in_part() -> None:
+    rows = [(f"Club {n}", f"{'WL'[n % 2]} {n}-{n + 1}") for n in range(400)]
+    answer = ask("How many games were lost?", relation("games", ("Opponent", "Result"), *rows))
+    assert not answer.verified
+    assert "Result is" not in answer.derivation
+
+
 def test_the_derivation_keeps_alternatives_together() -> None:
     answer = ask("How many games did we win in October?", GAMES)
     assert '(Result is "W 21-14" or "W 28-7" or "W 31-30")' in answer.derivation

@@ -235,6 +235,36 @@ def test_the_page_is_accessible_and_fits(browser: Browser, width: int, dark: boo
         browser.resize(1280, 900)
 
 
+SLOWLY = """
+  const rows = [...Array(5000).keys()].map((n) => ({ n: { type: "literal", value: String(n).padStart(200, "0") } }));
+  const whole = JSON.stringify({ head: { vars: ["n"] }, results: { bindings: rows } });
+  const fetched = window.fetch;
+  window.fetch = (address, options) => address !== "/sparql" ? fetched(address, options) : Promise.resolve(new Response(
+    new ReadableStream({
+      start(stream) {
+        stream.enqueue(new TextEncoder().encode(whole.slice(0, -1000)));
+        options.signal.addEventListener("abort", () => stream.error(new DOMException("", "AbortError")));
+      },
+    }),
+    { headers: { "content-type": "application/sparql-results+json" } },
+  ));
+"""
+"""A response of which nearly all comes at once, and the rest never."""
+
+
+def test_the_first_rows_stand_there_while_the_rest_is_under_way(browser: Browser) -> None:
+    opened(browser, "SELECT * { ?s ?p ?o }", run=False)
+    browser.driver.execute_script(SLOWLY)
+    browser.find("#run").click()
+    browser.find('table.results tr[aria-rowindex="20"]')
+    assert browser.find("#stop").is_displayed()
+    assert browser.find("#count").text.startswith("The first ")
+    browser.find("#stop").click()
+    assert browser.find("#stopped").text == "Stopped."
+    assert browser.find('table.results tr[aria-rowindex="20"]').is_displayed()
+    assert "under way" not in browser.find("#results").text
+
+
 def test_a_table_that_grows_stays_where_it_was_scrolled_and_as_it_was_sorted(browser: Browser) -> None:
     browser.open("/query")
     browser.find("#examples button")
