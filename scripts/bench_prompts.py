@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import kgtable
+from kgtable.answering.ask import Generator
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS
 from kgtable.answering.prompting import PromptSetting, estimate_tokens
 from kgtable.config import ModelEndpoint

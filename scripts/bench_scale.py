@@ -329,10 +329,10 @@ def ask(out: Path, tables: int, embedding: str, k: int, answers: int) -> dict[st
     return {
         "k": k,
         "questions": len(questions),
-        "retrieve_ms": _percentiles(wall),
-        "retrieve_processor_ms": _percentiles(used),
-        "steps_ms": {step: _percentiles(found) for step, found in steps.items()},
-        "ask_ms": _percentiles(answered) if answered else None,
+        "retrieve_ms": percentiles(wall),
+        "retrieve_processor_ms": percentiles(used),
+        "steps_ms": {step: percentiles(found) for step, found in steps.items()},
+        "ask_ms": percentiles(answered) if answered else None,
         "cells_found": round(float(np.mean(cells)), 3),
         "tables_found": {f"R@{first}": round(float(np.mean(found)), 3) for first, found in tables_found.items()},
         "memory_retrieving_mb": round(retrieving / 1e6),
@@ -450,7 +450,8 @@ def big(out: Path, rows: int, suffix: str, workers: int) -> dict[str, Any]:
     return found
 
 
-def _percentiles(found: Sequence[float]) -> dict[str, float]:
+def percentiles(found: Sequence[float]) -> dict[str, float]:
+    """The median and the 95th percentile, to one place."""
     return {"p50": round(float(np.median(found)), 1), "p95": round(float(np.percentile(found, 95)), 1)}
 
 

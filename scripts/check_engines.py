@@ -21,7 +21,6 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,8 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-import numpy as np
+from bench_scale import percentiles
+from bench_server import free_port
 
 import kgtable
 from kgtable.building.engines import push
@@ -83,12 +83,6 @@ class RunningEngine:
     token: str = ""
 
 
-def _port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 @contextmanager
 def _process(command: Sequence[str], folder: Path, url: str) -> Iterator[None]:
     with (folder / "engine.log").open("wb") as log:
@@ -113,7 +107,7 @@ def _process(command: Sequence[str], folder: Path, url: str) -> Iterator[None]:
 @contextmanager
 def running(name: str, folder: Path, given: argparse.Namespace) -> Iterator[RunningEngine]:
     """Start an engine with an empty store."""
-    port = _port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     folder.mkdir()
     if name == "oxigraph":
@@ -128,7 +122,9 @@ def running(name: str, folder: Path, given: argparse.Namespace) -> Iterator[Runn
         with _process([sys.executable, "-m", "kgtable", "serve", "--kg", "kg", *options], folder, url):
             yield RunningEngine("kgtable", f"{url}/sparql", f"{url}/store", token=TOKEN)
     elif name == "virtuoso":
-        (folder / "virtuoso.ini").write_text(VIRTUOSO_INI.format(sql=_port(), http=port), encoding="utf-8")
+        (folder / "virtuoso.ini").write_text(
+            VIRTUOSO_INI.format(sql=free_port(), http=port), encoding="utf-8"
+        )
         with _process([given.virtuoso, "-f", "+configfile", "virtuoso.ini"], folder, f"{url}/sparql"):
             store = f"{url}/sparql-graph-crud-auth"
             yield RunningEngine("virtuoso", f"{url}/sparql-auth", store, user="dba", token="dba")
@@ -236,9 +232,9 @@ def compare(
     tables = sum(remote.tables[id].table == local.tables[id].table for id in local.tables)
     return {
         "triples_same": f"{same} of {len(questions)}",
-        "retrieve_ms": _percentiles(times),
+        "retrieve_ms": percentiles(times),
         "programs_same": f"{agreed} of {len(programs)}",
-        "program_ms": _percentiles(run_times),
+        "program_ms": percentiles(run_times),
         "tables_same": f"{tables} of {len(local.tables)}",
         "differing": (wrong[:3], differing[:3]),
     }
@@ -248,10 +244,6 @@ def triples_of(retriever: IndexlessRetriever, question: str) -> list[Any]:
     """The triples found for a question, with scores to three places."""
     found = retriever.retrieve(question, K)
     return [(t.table, t.row, t.column, t.object, t.value, t.unit, round(t.score, 3)) for t in found.triples]
-
-
-def _percentiles(times: Sequence[float]) -> dict[str, float]:
-    return {"p50": round(float(np.median(times)), 1), "p95": round(float(np.percentile(times, 95)), 1)}
 
 
 def main() -> None:
@@ -286,7 +278,7 @@ def main() -> None:
             if there != here:
                 print("  not as in memory:", there[:200], here[:200], json.dumps(program)[:400])
         print(
-            f"embedded: {len(programs)} programs, {agreed} as in memory, {_percentiles([t for _, t in outcomes])} ms"
+            f"embedded: {len(programs)} programs, {agreed} as in memory, {percentiles([t for _, t in outcomes])} ms"
         )
         for engine_name in given.engines:
             with running(engine_name, folder / engine_name, given) as engine:

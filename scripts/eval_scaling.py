@@ -21,10 +21,9 @@ from kgtable.cli.common import say
 from kgtable.config import Settings
 from kgtable.evaluation.benchmark import Benchmark
 from kgtable.evaluation.benchmarks.grown_tables import SIZES, growth_benchmark
-from kgtable.evaluation.evaluated_systems import systems
 from kgtable.evaluation.report import COLOURS, growth_chart, write_report
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.run_plan import make_plan
+from kgtable.evaluation.run_plan import make_plan, systems
 from kgtable.evaluation.session import evaluate, write_result
 from kgtable.evaluation.summary import growth, growth_lines
 

@@ -58,7 +58,7 @@ def headers(place: Workplace, truth: Sequence[dict[str, Any]]) -> None:
         return vectors
 
     found = place.kg.inferred_names
-    names = [found.header(table["table"], column) for table in truth for column in table["masked"]]
+    names = [found.at(table["table"], column) for table in truth for column in table["masked"]]
     true = [table["header"][column] for table in truth for column in table["masked"]]
     numbered = [f"Column {column + 1}" for table in truth for column in table["masked"]]
     given = ["" if name is None else name.name for name in names]

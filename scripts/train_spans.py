@@ -2,7 +2,7 @@
 
     python scripts/train_spans.py BENCH/tatqa KG [--write] [--kept FILE]
 
-First the weights that tell whether a text answers a question (`kgtable.systems.documents.asked_kinds`), by which
+First the weights that tell whether a text answers a question (`kgtable.systems.documents.passage_sentences`), by which
 passages and tables are ranked together. Then, from the questions of TAT-QA's dev set that words of a text answer, two
 conditional logit models: over the sentences of the passages (`passage_sentences`), right are those that have the
 answer, and over the parts of a sentence that has it (`extraction`). Last the weights of the composition
@@ -40,7 +40,6 @@ from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.resources import PACKAGE, read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
-from kgtable.systems.documents.asked_kinds import source_features
 from kgtable.systems.documents.document_answers import (
     LEAST_FIT,
     TableAnswers,
@@ -49,7 +48,7 @@ from kgtable.systems.documents.document_answers import (
     table_answers,
 )
 from kgtable.systems.documents.extraction import LOOKED_THROUGH, Extract, candidate_spans
-from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
+from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence, source_features
 
 FOLDS = 5
 LEAST_SEEN = 5

@@ -30,9 +30,9 @@ from typing import Any
 from gold_arithmetic import Cells, finqa_program, tatqa_program
 from gold_sql import SqlTable, SqlTranslator, UntranslatableError
 
-from kgtable.answering.table_sources import quantities_of
 from kgtable.errors import ProgramError
 from kgtable.evaluation.scoring import exact_match
+from kgtable.graph.table_decoder import quantities_of
 from kgtable.programs.algebra import Limit, Program, RowChoice, Sort, tables_of
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.relation import Relation

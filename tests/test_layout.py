@@ -15,9 +15,6 @@ PACKAGE = ROOT / "kgtable"
 SAME_PARTS = "systems"
 """The folder in which several systems may have parts of the same name."""
 
-SHARED_ALIASES = {"Block", "Cell", "Codes", "Row"}
-"""Aliases of types that two modules each declare; no further ones."""
-
 
 def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
@@ -72,7 +69,7 @@ def test_no_public_type_has_the_name_of_another() -> None:
             (aliases if alias else places)[declared].append(name)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
     twice = {name for name in aliases if len(aliases[name]) + len(places.get(name, ())) > 1}
-    assert twice == SHARED_ALIASES
+    assert twice == set()
 
 
 def test_no_modules_import_each_other_not_even_through_others() -> None:

@@ -81,7 +81,7 @@ class PassageCitation:
 
 
 class Status(StrEnum):
-    """What is known of an answer.
+    """Status of an answer.
 
     `VERIFIED`: computed by a program that accounts for every content word of the question, and nothing
     else fits as well. `AMBIGUOUS`: another table, row, column or reading fits about as well and gives a
@@ -297,7 +297,7 @@ def as_text(answer: Answer) -> str:
 
 
 def evidence_text(answer: Answer) -> str:
-    """What an answer rests on: calculation, cited cells as a small table, verdict, other tables' answers."""
+    """Evidence of an answer as text: calculation, cited cells as a small table, verdict, other tables' answers."""
     parts = computed_text(answer.calculation, answer.citations, answer.cells_read)
     parts += [f"  {_cut(str(cited), 2 * _WIDEST_CALCULATION)}" for cited in answer.passages]
     parts += ["", f"{verdict(answer)} ({_source(answer)})"]
@@ -306,14 +306,12 @@ def evidence_text(answer: Answer) -> str:
     return "\n".join(parts)
 
 
-def computed_text(
-    calculation: str | None, citations: Sequence[Citation], cells_read: int, most: int = _MOST_ROWS
-) -> list[str]:
+def computed_text(calculation: str | None, citations: Sequence[Citation], cells_read: int) -> list[str]:
     """The lines that tell how something was computed and from which cells."""
     parts = [f"  = {_cut(calculation, _WIDEST_CALCULATION)}"] if calculation else []
     if citations:
-        parts += ["", aligned([_HEADINGS, *evidence_rows(citations[:most])])]
-        more = max(len(citations), cells_read) - most
+        parts += ["", aligned([_HEADINGS, *evidence_rows(citations[:_MOST_ROWS])])]
+        more = max(len(citations), cells_read) - _MOST_ROWS
         parts += [f"  … and {more:,} more cells"] if more > 0 else []
     return parts
 

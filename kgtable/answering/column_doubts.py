@@ -1,4 +1,4 @@
-"""What keeps an answer from being verified: another column than the one asked for is shown, counted or measured.
+"""Doubts about columns: another one than the question asks for is shown, counted or measured.
 
 Each check says, as those of `kgtable.answering.doubts`, in a sentence what speaks against the best program.
 """

@@ -1,4 +1,4 @@
-"""What of a question a program accounts for, and what of a program the question does not say.
+"""Coverage of a question by a program: words it does not account for, and parts that no word asks for.
 
 The counterpart of the candidates of `kgtable.programs` for programs that somebody else wrote: a token of
 the question is consumed by a title, a column, a constant, an operator, a unit or the group above a row.
@@ -59,7 +59,7 @@ from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import ColumnView, index_of, stems_of
 from kgtable.programs.scalars import SCALES, normal
-from kgtable.values.currencies import SCALE_WORDS
+from kgtable.values.units import SCALE_WORDS
 
 TELLING = frozenset(
     ("negation", "average", "median", "difference", "percent", "ratio", "change", "next", "previous", "above_average",
@@ -481,7 +481,7 @@ def _directions(nodes: Iterable[Node]) -> Iterator[tuple[int, Expression]]:
 
 
 def extremes(program: Program) -> tuple[Expression, ...]:
-    """What a program takes the largest or smallest of."""
+    """The expressions that a program takes the largest or smallest of."""
     nodes = [node for node in walk(program.root) if not isinstance(node, Compare)]
     return tuple(expression for _, expression in _directions(nodes))
 

@@ -1,4 +1,4 @@
-"""What keeps an answer by rules from being verified: one check for each way to misread a question.
+"""Doubts about an answer by rules: one check for each way to misread a question. An answer in doubt is not verified.
 
 Each check looks at the best program for a question and says, in a sentence, what it does not account for; it says
 nothing where there is nothing to doubt. `doubts_of` runs them all.

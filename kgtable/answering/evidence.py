@@ -1,10 +1,10 @@
-"""What an answer may stand on: the retrieved triples, their tables, and short ids to cite cells by."""
+"""Evidence for an answer: the retrieved triples, their tables, and short ids to cite cells by."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Protocol
@@ -19,21 +19,9 @@ _CELL_ID = re.compile(r"\[?\(?\s*T(\d{1,6})[.,]\s?r(\d{1,9})[.,]\s?c(\d{1,6})\s*
 CELL_ID = re.compile(r"\bT\d{1,6}\.r\d{1,9}\.c\d{1,6}\b")
 """A cell's short id inside a text."""
 
-MOST_CELLS = 50_000
-"""How many cells a table may have to be read as a whole for one question."""
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A table with its numbers; `missing` is how many of its body rows were not read."""
-
-    table: Table
-    quantities: Mapping[Position, CellQuantity]
-    missing: int = 0
-
 
 class TableSource(Protocol):
-    """Where tables and their numbers are read from: a graph, or tables in memory.
+    """Protocol of a source of tables and their numbers: a graph, or tables in memory.
 
     All methods that take an id raise `GraphNotFoundError` where there is no such table.
     """
@@ -178,26 +166,3 @@ class Evidence:
         if found is None or found.parent is None:
             return ()
         return (*self.source.frame(table).table.group_path(found.parent), found.parent)
-
-    def excerpt(self, table: str) -> Excerpt:
-        """The whole table, or of a long one the rows of which something was retrieved, the others blank."""
-        frame = self.source.frame(table)
-        if frame.body_rows * len(frame.table.columns) <= MOST_CELLS:
-            return Excerpt(self.source.table(table), self.source.quantities(table))
-        found = self.source.rows(table, {at.row for at in self.retrieval.addresses if at.table == table})
-        above = frame.table.grid.head
-        cells = {row: known.cells for row, known in found.items()}
-        last = max([len(above) - 1, *cells])
-        rows = tuple(cells.get(row) or (above[row] if row < len(above) else ()) for row in range(last + 1))
-        structure = frame.table.structure
-        parents = {row: known.parent for row, known in found.items() if known.parent is not None}
-        partial = Table(
-            replace(frame.table.grid, rows=rows),
-            replace(structure, parents={**structure.parents, **parents}),
-        )
-        numbers = {
-            (row, column): quantity
-            for row, known in found.items()
-            for column, quantity in known.quantities.items()
-        }
-        return Excerpt(partial, numbers, frame.body_rows - len(cells))

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 from kgtable.programs.batch_execution import value_text
@@ -20,21 +20,7 @@ from kgtable.programs.english import months, number_words, unit_named
 from kgtable.programs.reading import MOST_TOKENS, Question
 from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
-from kgtable.values.currencies import SCALE_WORDS
-from kgtable.values.units import scale_name
-
-_EXACT = Context(prec=34)
-
-
-def decimal_string(number: Fraction) -> str:
-    """The number as a plain decimal, to 34 significant digits.
-
-    >>> decimal_string(Fraction(1, 8)), decimal_string(Fraction(1200))
-    ('0.125', '1200')
-    """
-    found = _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
-    text = f"{found:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+from kgtable.values.units import SCALE_WORDS, scale_name
 
 
 def contains(text: str, part: str) -> bool:
@@ -199,7 +185,7 @@ MOST_SAID = 100
 
 @dataclass(frozen=True)
 class Facts:
-    """What a text may say.
+    """The facts that a text may state.
 
     `results` are the values that were computed or cited, each of which must be said; `beside` other
     values of their rows; `texts` the labels, headers, titles and constants that belong to them.
@@ -212,7 +198,7 @@ class Facts:
 
 @dataclass
 class TextCheck:
-    """What the check of a text found: why it is not grounded, and what it leaves open."""
+    """Result of the check of a text: why it is not grounded, and what it leaves open."""
 
     faults: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)

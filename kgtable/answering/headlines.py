@@ -1,4 +1,4 @@
-"""An answer's number as one says it, the same on pages, in the shell and in notebooks."""
+"""The headline number of an answer in words, shared by pages, shell and notebooks."""
 
 from __future__ import annotations
 

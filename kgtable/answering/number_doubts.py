@@ -1,4 +1,4 @@
-"""What keeps a number from being verified: what was counted, added up or compared, and in which direction.
+"""Doubts about numbers: what was counted, added up or compared, and in which direction.
 
 Each check says, as those of `kgtable.answering.doubts`, in a sentence what speaks against the best program's number.
 """

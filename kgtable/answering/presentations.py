@@ -99,8 +99,8 @@ MOST_TABLES = 30
 """How many tables are shown at most, as in the thesis; the room ends before that where they are long."""
 
 _FOLDER = PACKAGE / "answering" / "prompts" / "presentations"
-Row = tuple[int, tuple[str, ...]]
-Writer = Callable[[str, str, Sequence[str], Sequence[Row]], str]
+NumberedRow = tuple[int, tuple[str, ...]]
+Writer = Callable[[str, str, Sequence[str], Sequence[NumberedRow]], str]
 """Writes a table from its short name, its title line, its column headings and its rows by number."""
 
 
@@ -109,17 +109,16 @@ class WholeTables:
 
     kind: Kind = "tables"
 
-    def __init__(self, name: str, write: Writer, tables: int = MOST_TABLES) -> None:
+    def __init__(self, name: str, write: Writer) -> None:
         self.name = name
         self.reading = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip()
         self._write = write
-        self._tables = tables
 
     def units(self, evidence: Evidence) -> Sequence[ContextUnit]:
         """Each row of the best tables, in reading order; the first tables score highest."""
         return [
             ContextUnit(id, row, (), -float(place))
-            for place, id in enumerate(evidence.tables[: self._tables])
+            for place, id in enumerate(evidence.tables[:MOST_TABLES])
             for row, _ in _rows(evidence.source.table(id))
         ]
 
@@ -142,7 +141,7 @@ class WholeTables:
         return self._write(evidence.alias(id), title, headings, kept)
 
 
-def _rows(table: Table) -> list[Row]:
+def _rows(table: Table) -> list[NumberedRow]:
     """The body rows that are not blank, each as wide as the table."""
     width = len(table.columns)
     return [
@@ -152,7 +151,7 @@ def _rows(table: Table) -> list[Row]:
     ]
 
 
-def write_html(alias: str, title: str, headings: Sequence[str], rows: Sequence[Row]) -> str:
+def write_html(alias: str, title: str, headings: Sequence[str], rows: Sequence[NumberedRow]) -> str:
     """A ``<table>`` with caption, head and body, every text escaped."""
     head = "".join(f"<th>{_escaped(heading)}</th>" for heading in ("row", *headings))
     lines = [f'<table id="{alias}">', f"<caption>{_escaped(title)}</caption>"]
@@ -163,14 +162,14 @@ def write_html(alias: str, title: str, headings: Sequence[str], rows: Sequence[R
     return "\n".join([*lines, "</tbody>", "</table>"])
 
 
-def write_markdown(alias: str, title: str, headings: Sequence[str], rows: Sequence[Row]) -> str:
+def write_markdown(alias: str, title: str, headings: Sequence[str], rows: Sequence[NumberedRow]) -> str:
     """A pipe table under its title; bars in cells are escaped."""
     lines = [title, _piped(["row", *headings]), "|" + "---|" * (len(headings) + 1)]
     lines += [_piped([f"r{row}", *cells]) for row, cells in rows]
     return "\n".join(lines)
 
 
-def write_plaintext(alias: str, title: str, headings: Sequence[str], rows: Sequence[Row]) -> str:
+def write_plaintext(alias: str, title: str, headings: Sequence[str], rows: Sequence[NumberedRow]) -> str:
     """A line a row under the title: ``c1 heading: value`` pairs separated by commas."""
     lines = [title]
     for row, cells in rows:
@@ -200,7 +199,7 @@ WHOLE_TABLES = (
 
 
 def reading_of(name: str) -> str:
-    """How a presentation is to be read, from its file."""
+    """The instructions for reading a presentation, from its file."""
     return (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip()
 
 

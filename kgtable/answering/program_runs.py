@@ -47,7 +47,7 @@ SHOWN_ROWS = 30
 
 
 class Engine(StrEnum):
-    """What computes the values: kgtable itself, the graph's store, or DuckDB over the tables."""
+    """Engine that computes the values: kgtable itself, the graph's store, or DuckDB over the tables."""
 
     MEMORY = "memory"
     SPARQL = "sparql"
@@ -76,7 +76,7 @@ class ComputedCell:
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """What a program gave, and what it stands on.
+    """Result of a program, and the cells it was computed from.
 
     `names` are the columns of the result and `rows` its first rows (`size` counts all); a value that is
     missing is None. A program that gives one value has one column, called ``value``. `calculation` is the

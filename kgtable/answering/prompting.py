@@ -1,10 +1,12 @@
-"""The prompt of a question: its context, as safe text within a budget of tokens, and templates from files.
+"""Prompts and replies: a question with its context, within a budget of tokens, and what a model replied.
 
-Six settings each for triples and for whole tables (thesis, section 4.5).
+Texts of tables are made safe for a prompt; templates are files. Six settings each for triples and for whole tables
+(thesis, section 4.5). A reply is the JSON object that was asked for, or free text, whole or still arriving.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +15,12 @@ from functools import cache
 from string import Template
 from typing import Any, Literal, Protocol
 
-from kgtable.answering.evidence import Evidence
+from kgtable.answering.evidence import CELL_ID, Evidence
 from kgtable.errors import AnswerError, ConfigError
 from kgtable.llm.protocol import Message, fence
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.result import ScoredTriple
-from kgtable.tables.linearize import decoded
-from kgtable.tables.model import Table
+from kgtable.tables.linearize import decoded, titles
 from kgtable.values.text import single_line
 from kgtable.values.units import scale_name, units
 
@@ -70,7 +71,7 @@ def one_line(text: str) -> str:
 
 
 def unit_word(unit: str | None) -> str:
-    """How a QUDT unit is called in a text.
+    """The name of a QUDT unit in a text.
 
     >>> unit_word("CCY_USD"), unit_word("PERCENT"), unit_word("UNITLESS")
     ('USD', '%', '')
@@ -101,20 +102,13 @@ def table_line(table: str, evidence: Evidence) -> str:
     return f"{evidence.alias(table)}: {name}{text} (file {one_line(found.grid.source.path)})"
 
 
-def titles(table: Table) -> tuple[str, ...]:
-    """The texts of the rows above the header."""
-    rows = table.grid.head
-    texts = (next(filter(str.strip, rows[row]), "") for row in table.structure.titles if row < len(rows))
-    return tuple(filter(None, texts))
-
-
 def local_name(term: str) -> str:
     """The last part of an IRI, or the term itself."""
     return term.rpartition("#")[2].rpartition("/")[2] if "://" in term else term
 
 
 def subject_text(triple: ScoredTriple) -> str:
-    """What the triple's row is called."""
+    """The label of the triple's row."""
     return one_line(triple.subject)
 
 
@@ -123,7 +117,7 @@ Kind = Literal["triples", "tables"]
 
 @dataclass(frozen=True, slots=True)
 class ContextUnit:
-    """What is shown or cut as one: a triple, a row's triples, or (`row` None) a whole table."""
+    """Unit of a context, shown or cut as a whole: a triple, a row's triples, or (`row` None) a whole table."""
 
     table: str
     row: int | None
@@ -288,7 +282,7 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 
 
 def repair_message(fault: str) -> Message:
-    """What a model is told whose program cannot be executed; the fault may quote names from files."""
+    """The message to a model whose program cannot be executed; the fault may quote names from files."""
     told = one_line(fault)
     text = Template(_read("repair.txt")).substitute(fault=told, fence=fence(told))
     return {"role": "user", "content": text}
@@ -297,3 +291,138 @@ def repair_message(fault: str) -> Message:
 @cache
 def _read(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8").strip()
+
+
+_START = re.compile(r'"answer"\s*:\s*"')
+_UNFINISHED = re.compile(
+    r"\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$"
+)
+_END = re.compile(r'(?<!\\)(?:\\\\)*"')
+
+
+class AnswerStream:
+    r"""Takes the pieces of a JSON reply and passes on the value of its first ``answer`` field.
+
+    >>> said = []
+    >>> stream = AnswerStream(said.append)
+    >>> for piece in ('{"found": true, "ans', 'wer": "12 ', 'mil', 'lion\\n", "x": 1}'):
+    ...     stream(piece)
+    >>> said
+    ['12 ', 'mil', 'lion\n']
+    """
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self._on_text = on_text
+        self._text = ""
+        self._start: int | None = None
+        self._told = 0
+        self._done = False
+
+    def __call__(self, piece: str) -> None:
+        self._text += piece
+        if self._done:
+            return
+        if self._start is None:
+            match = _START.search(self._text)
+            if match is None:
+                return
+            self._start = match.end()
+        raw = self._text[self._start :]
+        end = _END.search(raw)
+        if end is not None:
+            raw, self._done = raw[: end.end() - 1], True
+        else:
+            raw = _UNFINISHED.sub("", raw)
+        try:
+            text = json.loads(f'"{raw}"', strict=False)
+        except ValueError:
+            return
+        if len(text) > self._told:
+            self._on_text(text[self._told :])
+            self._told = len(text)
+
+
+_BRACKETED = re.compile(rf"\s*[\[(](?:{CELL_ID.pattern}[\s,;and]*)+[\])]")
+_NOT_FOUND = re.compile(r"\bnot\s+found\b", re.IGNORECASE)
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+LONGEST_ANSWER = 4_000
+"""Characters of an answer that are kept."""
+
+LONGEST_REASONING = 4_000
+
+MOST_CITED = 200
+"""Cells that a reply may cite."""
+
+MOST_ALTERNATIVES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DraftAlternative:
+    """Alternative of a reply, from another table: an answer, and the program or the cells it comes from."""
+
+    text: str
+    program: Any = None
+    citations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Content of a reply, unchecked: `program` is whatever stood in its place, `citations` are cell ids."""
+
+    text: str
+    citations: tuple[str, ...] = ()
+    program: Any = None
+    found: bool = True
+    reasoning: str = ""
+    alternatives: tuple[DraftAlternative, ...] = ()
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the answer was cut."""
+        return len(self.text) > LONGEST_ANSWER
+
+
+def draft_from_object(data: Mapping[str, Any]) -> Draft:
+    """The draft in an object that fits `prompting.REPLY_SCHEMA`."""
+    alternatives = tuple(
+        DraftAlternative(_cut(item["answer"]), item["program"], _unique(item["citations"]))
+        for item in data["alternatives"][:MOST_ALTERNATIVES]
+        if item["answer"].strip()
+    )
+    text = _cut(data["answer"])
+    return Draft(
+        text,
+        _unique(data["citations"]),
+        data["program"],
+        bool(data["found"] and text),
+        _cut(data["reasoning"], LONGEST_REASONING),
+        alternatives,
+    )
+
+
+def draft_from_text(text: str) -> Draft:
+    """The draft in a free reply: the answer, and the ids of its cells in brackets.
+
+    >>> draft = draft_from_text("Norway [T1.r3.c0, T1.r3.c2]")
+    >>> draft.text, draft.citations
+    ('Norway', ('T1.r3.c0', 'T1.r3.c2'))
+    """
+    said = _THOUGHT.sub("", text).strip()
+    answer = _BRACKETED.sub("", said)
+    answer = " ".join(CELL_ID.sub("", answer).replace("[]", "").split())
+    return Draft(
+        _cut(answer.strip(" []")),
+        _unique(CELL_ID.findall(said)),
+        found=bool(answer) and not _NOT_FOUND.search(answer[:60]),
+    )
+
+
+def _cut(text: str, longest: int = LONGEST_ANSWER) -> str:
+    plain = text.strip()
+    return plain if len(plain) <= longest else f"{plain[:longest]}…"
+
+
+def _unique(ids: list[str]) -> tuple[str, ...]:
+    found = dict.fromkeys(str(id).strip().strip("[]")[:40] for id in ids if str(id).strip())
+    return tuple(found)[:MOST_CITED]

@@ -1,4 +1,4 @@
-"""What keeps a number in a unit from being verified: shares, rates, money, lengths of time, units asked for.
+"""Doubts about units: shares, rates, money, lengths of time, units that a question asks for.
 
 Each check says, as those of `kgtable.answering.doubts`, in a sentence what speaks against the best program's number.
 """

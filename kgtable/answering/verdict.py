@@ -18,9 +18,15 @@ from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram,
 from kgtable.answering.coverage import Coverage, change_of, extremes, is_difference
 from kgtable.answering.evidence import Cell, Evidence
 from kgtable.answering.grounding import Facts, check_text, plain, speaks_of_falling, speaks_of_rising
-from kgtable.answering.program_answers import EvidenceRelations, citations_of, relations_of
-from kgtable.answering.reply import Draft, DraftAlternative
-from kgtable.answering.written_programs import cell_program, read_program, rebuilt
+from kgtable.answering.program_answers import (
+    EvidenceRelations,
+    cell_program,
+    citations_of,
+    read_program,
+    rebuilt,
+    relations_of,
+)
+from kgtable.answering.prompting import Draft, DraftAlternative
 from kgtable.errors import EvaluationError, KgtableError
 from kgtable.programs.algebra import (
     Aggregate,
@@ -79,7 +85,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the check of a reply found; the fields are those of `Answer`.
+    """Result of the check of a reply; the fields are those of `Answer`.
 
     `fault` says why the program could not be executed, for the model to mend it.
     """
@@ -489,7 +495,7 @@ def _programs(ranked: RankedAnswer) -> list[RankedProgram]:
 
 
 def answer_key(values: Iterable[Datum]) -> frozenset[object]:
-    """What is equal for equal answers: the set of values, numbers to 12 digits."""
+    """A key that equal answers share: the set of values, numbers to 12 digits."""
     return frozenset(map(_rounded_key, islice(values, MOST_VALUES)))
 
 

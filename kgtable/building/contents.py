@@ -94,7 +94,7 @@ def contents_state(generation: Generation) -> str | None:
 
 
 def mark_contents(generation: Generation) -> None:
-    """Say that the contents hold for the store as it is now: what was written since is no part of a table.
+    """Mark the contents as up to date with the store; statements written since the build belong to no table.
 
     Raises `OSError`.
     """

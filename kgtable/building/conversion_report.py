@@ -21,7 +21,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class ConversionReport:
-    """What a conversion did, for people (`to_text`) and programs (`to_json`)."""
+    """Report of a conversion, for people (`to_text`) and programs (`to_json`)."""
 
     files: tuple[FileRecord, ...]
     notices: tuple[Notice, ...] = ()

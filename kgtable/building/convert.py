@@ -32,11 +32,10 @@ from kgtable.ontology.mapping import UserMapping
 from kgtable.resources import PACKAGE, __version__, shipped_path
 from kgtable.storage import storage_errors
 from kgtable.tables.discovery import DELIMITED, TableFile, hash_file
-from kgtable.tables.documents import ReadContent
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.limits import ProcessSetting, ReadLimits, content_size, each_of, faults_of
 from kgtable.tables.loader import read_content
-from kgtable.tables.model import Grid, Row
+from kgtable.tables.model import Grid, ReadContent, Row
 from kgtable.tables.readers.delimited import DelimitedScan, scan_delimited
 
 _CONVERTING = ("values", "text", "tables", "ontology", "graph")

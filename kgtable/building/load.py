@@ -101,13 +101,7 @@ class JoinedFiles(RawIOBase):
 
 def fill_store(path: Path, nquads: Iterable[Path]) -> None:
     """Make a new store from N-Quads files, which are deleted; raises `StorageError`."""
-    with _store_errors(path, path):
-        store = ox.Store(str(path))
-        try:
-            _load(store, nquads)
-            store.flush()
-        finally:
-            del store
+    _change(path, lambda store: _load(store, nquads))
 
 
 def carry_over(previous: Path, path: Path, known: Collection[str]) -> bool:
@@ -211,22 +205,25 @@ def replace_description(path: Path, blocks: Blocks, *, of: Collection[str], by: 
     text = "".join(writer_for(Format.NQUADS, Namespaces()).graph(None, blocks))
     deleted = [f"DELETE {{ ?s ?p ?o }} WHERE {{ ?s a <{name}> ; ?p ?o }}" for name in of]
     deleted += [f"DELETE WHERE {{ ?s <{name}> ?o }}" for name in by]
-    with _store_errors(path, path):
-        store = ox.Store(str(path))
-        try:
-            store.update(";\n".join(deleted))
-            store.bulk_load(text.encode(), ox.RdfFormat.N_QUADS, lenient=True)
-            store.flush()
-        finally:
-            del store
+
+    def change(store: ox.Store) -> None:
+        store.update(";\n".join(deleted))
+        store.bulk_load(text.encode(), ox.RdfFormat.N_QUADS, lenient=True)
+
+    _change(path, change)
 
 
 def exchange_description(path: Path, exchange: Exchange) -> None:
     """Change statements of the default graph of a store that nobody reads yet. Raises `StorageError`."""
+    _change(path, exchange.apply)
+
+
+def _change(path: Path, change: Callable[[ox.Store], object]) -> None:
+    """Open or make a store that nobody reads yet, change it, and close it."""
     with _store_errors(path, path):
         store = ox.Store(str(path))
         try:
-            exchange.apply(store)
+            change(store)
             store.flush()
         finally:
             del store

@@ -284,7 +284,7 @@ def _sparql(answer: Answer, graph: KnowledgeGraph) -> str | None:
 
 
 def shown(answer: Answer, name: str, graph: KnowledgeGraph) -> str:
-    """What an answer was made from: its program, its prompt, its triples by score, or what found them."""
+    """The basis of an answer as text: its program, its prompt, its triples by score, or what found them."""
     from kgtable.answering.prompting import local_name, one_line
 
     if name in ("program", "sparql"):

@@ -155,8 +155,7 @@ def _put_away(keep: Path, again: int) -> None:
 
 
 def _plan(kg: KnowledgeGraph, folder: Benchmark, options: dict[str, Any]) -> RunPlan:
-    from kgtable.evaluation.evaluated_systems import systems
-    from kgtable.evaluation.run_plan import make_plan, read_grid
+    from kgtable.evaluation.run_plan import make_plan, read_grid, systems
 
     chosen = {
         name: options[name] for name in ("split", "limit", "k", "temperature") if options[name] is not None

@@ -156,7 +156,7 @@ def serve(folder: Path | None, kg: Path | None, embedding: str, browser: bool | 
 
 
 def graph_of(folder: Path) -> Path:
-    """Where the graph of a folder is kept in the user's cache."""
+    """The directory in the user's cache for the graph of a folder."""
     whole = folder.resolve()
     digest = hashlib.sha256(str(whole).encode("utf-8", "surrogateescape")).hexdigest()
     return cache_folder() / "graphs" / f"{slug(whole.name)}-{digest[:12]}"

@@ -12,9 +12,9 @@ from string import Template
 from typing import Any
 
 from kgtable.building.generations import EVALUATION
-from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import Record, spent
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.run_plan import System
 from kgtable.evaluation.summary import (
     GROWTH_LEAD,
     Growth,
@@ -69,7 +69,7 @@ def keep_for_server(run: Run, directory: Path) -> None:
 
 
 def report_json(run: Run) -> dict[str, Any]:
-    """What a page shows of a run: the metrics of each system, and every question without its prompts."""
+    """Content of the report page: the metrics of each system, and every question without its prompts."""
     found = {system: means(run.of(system)) for system in run.plan.systems}
     columns = [name for name in _COLUMNS if any(name in scores for scores in found.values())]
     questions = _questions(run)

@@ -24,17 +24,18 @@ from kgtable.errors import (
     StorageError,
 )
 from kgtable.evaluation.benchmark import FIRST_LINE, BenchmarkQuestion
-from kgtable.evaluation.evaluated_systems import (
+from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
+from kgtable.evaluation.run_plan import (
     RERANK,
     WEIGHTS,
     Answerer,
+    RunPlan,
     System,
     answer_json,
+    graph_state,
     judge_request,
     put,
 )
-from kgtable.evaluation.records import PREPARATION, Failure, Record, RecordFile, added, spent
-from kgtable.evaluation.run_plan import RunPlan, graph_state
 from kgtable.evaluation.scoring import (
     CUTOFFS,
     ShownGold,
@@ -306,7 +307,7 @@ def with_gold_tables(found: Retrieval, tables: Sequence[str]) -> Retrieval:
 
 
 def status_scores(question: BenchmarkQuestion, answer: Answer) -> dict[str, float]:
-    """How often answers have each status, how often those are right, and whether the gold is named at all.
+    """Share of answers with each status, share of those that are right, and whether the gold is named at all.
 
     ``verified``, ``grounded`` and ``ambiguous`` are shares of all questions; ``verified_right`` and so on
     are there for answers of that status only, so that their mean is a precision. ``named`` is whether

@@ -17,16 +17,16 @@ from kgtable.answering.prompting import estimate_tokens
 from kgtable.config import NO_MODEL, Settings
 from kgtable.errors import BenchmarkError, LLMError, LLMPendingError, LLMReplyError, UsageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.evaluated_systems import (
+from kgtable.evaluation.run import Run, RunProgress, Stages, execute, quiet
+from kgtable.evaluation.run_plan import (
     Answerer,
+    RunPlan,
     System,
     judge_request,
     model_answerer,
     rule_answerer,
     solver_answerer,
 )
-from kgtable.evaluation.run import Run, RunProgress, Stages, execute, quiet
-from kgtable.evaluation.run_plan import RunPlan
 from kgtable.evaluation.scoring import asked
 from kgtable.evaluation.summary import result_json
 from kgtable.graph.table_source import TableReader

@@ -168,7 +168,7 @@ class NodeExample:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """What is wrong with the nodes of a form. `property` is empty where it is the node as a whole."""
+    """Violation by the nodes of a form. `property` is empty where it is the node as a whole."""
 
     message: str
     property: str = ""
@@ -184,7 +184,7 @@ def load_shapes() -> rdflib.Graph:
 
 
 def judge(examples: Mapping[str, NodeExample], shapes: rdflib.Graph) -> dict[str, list[Finding]]:
-    """What pySHACL finds wrong with the examples, by form, sorted. Raises `MissingExtraError` without it."""
+    """The violations that pySHACL finds in the examples, by form, sorted. Raises `MissingExtraError` without it."""
     try:
         import pyshacl
     except ImportError as error:

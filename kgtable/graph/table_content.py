@@ -22,7 +22,7 @@ PART_ROWS = 5_000
 
 
 class CellContent(NamedTuple):
-    """What the graph says of one cell that is not blank.
+    """Content of one cell that is not blank, as the graph holds it.
 
     `text` is as printed. `is_node` tells whether the cell is a node of its own (a quantity, a header
     cell, a value printed in its own way), or else a literal of its row. `value` is the number (scale

@@ -1,4 +1,4 @@
-"""Decoding of tables: what the statements about a table say of its cells, rows, structure and context.
+"""Decoding of tables: from statements to cells, rows, structure and context.
 
 The one place that reads the graph's shape back (`kgtable.graph.table_encoder` writes it). It takes
 statements however they were found: the whole graph of a table, its frame, or single rows.
@@ -20,7 +20,7 @@ import pyoxigraph as ox
 
 from kgtable.errors import GraphError, GraphNotFoundError
 from kgtable.graph.table_content import CellContent, ContentRow, TableContent
-from kgtable.graph.table_encoder import parse_areas, parse_positions
+from kgtable.graph.table_encoder import TableShape, parse_areas, parse_positions
 from kgtable.graph.terms import (
     CSVW,
     DCTERMS,
@@ -33,6 +33,7 @@ from kgtable.graph.terms import (
     Namespaces,
     literal_text,
 )
+from kgtable.ontology.annotate import annotate
 from kgtable.tables.model import Column, Context, Grid, Position, Row, Source, Structure, Table
 
 ObjectTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
@@ -65,6 +66,13 @@ class CellQuantity:
     note: str | None = field(default=None, compare=False)
     period: str | None = None
     upper: Decimal | None = None
+
+
+def quantity_of(cell: CellContent) -> CellQuantity | None:
+    """The number of a cell; None for a range or anything else."""
+    if not cell.is_quantity or cell.value is None or cell.upper is not None:
+        return None
+    return CellQuantity(Decimal(cell.value), cell.unit, cell.scale, cell.note, cell.period)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,7 @@ class DecodedTable:
 
 
 def body_rows(table: Table) -> int:
-    """How many rows of the body are no groups."""
+    """The number of body rows that are no groups."""
     return sum(row not in table.structure.groups for row, _ in table.body())
 
 
@@ -453,3 +461,29 @@ def _sound(id: str) -> Iterator[None]:
             f"The statements about table {id!r} are incomplete or damaged: {error!r}.",
             hint="Building the graph again restores them.",
         ) from error
+
+
+def decode_in_memory(
+    table: Table, names: Namespaces, quantities: Mapping[Position, CellQuantity] | None = None
+) -> DecodedTable:
+    """The table as its graph would give it back, with other `quantities` where they are given."""
+    shape = TableShape(annotate(table), names)
+    rows: list[TableRow] = []
+    for index, cells in table.rows():
+        content = shape.content_row(index, cells, shape.row(index, cells))
+        found = {} if content is None else dict(content.cells)
+        if quantities is None:
+            numbers = {column: number for column, cell in found.items() if (number := quantity_of(cell))}
+        else:
+            places = ((column, quantities.get((index, column))) for column in range(len(cells)))
+            numbers = {column: number for column, number in places if number}
+        nodes = frozenset(column for column, cell in found.items() if cell.is_node)
+        label = "" if content is None else content.label or ""
+        rows.append(TableRow(cells, table.structure.parents.get(index), numbers, label, nodes=nodes))
+    predicates = tuple(predicate for _, predicate in shape.content().columns)
+    return DecodedTable(TableFrame(table, body_rows(table), predicates), tuple(rows))
+
+
+def quantities_of(table: Table) -> Mapping[Position, CellQuantity]:
+    """The numbers of a table's body cells, with the units, scales and periods that its texts give them."""
+    return decode_in_memory(table, Namespaces()).quantities

@@ -127,7 +127,7 @@ def release_embedders() -> None:
 
 
 def embedder_or_lexical(name: str = DEFAULT) -> Embedder | None:
-    """As `load_embedder`, but where the extra is missing it logs that once and returns None."""
+    """Load an embedder as `load_embedder` does; log once and return None where the extra is missing."""
     return _loaded(_ALSO.get(name, name))
 
 

@@ -377,7 +377,7 @@ def _fits(folder: Path, embedding: str, load: Callable[[str], Embedder | None]) 
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """What ``index.json`` says. Raises `VocabularyIndexError` where there is no index of this version."""
+    """The content of ``index.json``. Raises `VocabularyIndexError` where there is no index of this version."""
     try:
         about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -125,7 +125,7 @@ class PackedMatrix:
 
 @dataclass(frozen=True, slots=True)
 class EncoderWeights:
-    """What the file holds: matrices by their place in the model, all other tensors by their names."""
+    """Content of the file of weights: matrices by their place in the model, all other tensors by their names."""
 
     matrices: Mapping[str, PackedMatrix]
     tensors: Mapping[str, Array]

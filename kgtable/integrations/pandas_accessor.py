@@ -22,7 +22,7 @@ from kgtable.knowledge_graph import KnowledgeGraph, PathLike
 
 @pd.api.extensions.register_dataframe_accessor("kg")
 class FrameAccessor:
-    """What `kgtable` adds to a data frame as ``frame.kg``."""
+    """Accessor ``frame.kg`` of a data frame."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame

@@ -22,8 +22,18 @@ from typing import TYPE_CHECKING, Any
 from kgtable.config import NO_MODEL, OPENAI_URL, ModelEndpoint, Settings, same_url
 from kgtable.errors import ConfigError, StorageError
 from kgtable.llm.conversation import ModelReply, Outcome, ReplyReader, RetryPolicy, Send, Speaker
-from kgtable.llm.faults import FORMS, ChatDialect, RequestFault, fault_from_response
-from kgtable.llm.protocol import LLM, Completion, OnText, Request, Usage, price
+from kgtable.llm.protocol import (
+    FORMS,
+    LLM,
+    ChatDialect,
+    Completion,
+    OnText,
+    Request,
+    RequestFault,
+    Usage,
+    fault_from_response,
+    price,
+)
 from kgtable.llm.repair import mismatch
 from kgtable.resources import cache_folder
 from kgtable.storage import make_private

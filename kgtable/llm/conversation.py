@@ -18,8 +18,16 @@ from typing import Any, TypeAlias
 
 from kgtable.config import ModelEndpoint
 from kgtable.errors import LLMError, LLMRateLimitError, LLMReplyError
-from kgtable.llm.faults import GARBLED, ChatDialect, RequestFault, fault_from_response
-from kgtable.llm.protocol import Completion, Message, Request, Usage
+from kgtable.llm.protocol import (
+    GARBLED,
+    ChatDialect,
+    Completion,
+    Message,
+    Request,
+    RequestFault,
+    Usage,
+    fault_from_response,
+)
 from kgtable.llm.repair import ReplyFault, read_object, whole_text
 
 _SHOWN = 200
@@ -53,7 +61,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often to try again, and after which waits: the n-th wait is `pause` · 2ⁿ seconds, or as the server asks.
+    """Number of retries, and the waits before them: the n-th wait is `pause` · 2ⁿ seconds, or as the server asks.
 
     A server that asks for more than `longest_pause` is not waited for.
     """

@@ -22,8 +22,7 @@ from kgtable.config import ModelEndpoint
 from kgtable.errors import LLMError, LLMReplyError
 from kgtable.llm.client import Tap
 from kgtable.llm.conversation import ModelReply, Outcome, RetryPolicy, Send, Speaker
-from kgtable.llm.faults import ChatDialect
-from kgtable.llm.protocol import Completion, OnText, Request
+from kgtable.llm.protocol import ChatDialect, Completion, OnText, Request
 
 Scripted: TypeAlias = str | Mapping[str, Any] | LLMError
 Script: TypeAlias = Iterable[Scripted] | Callable[[Request], Scripted]
@@ -121,7 +120,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Nothing at all, for so many seconds or until the server closes."""
+    """Reply that never comes: silence for some seconds, or until the server closes."""
 
     seconds: float = 60.0
 

@@ -110,10 +110,6 @@ class InferredNames:
         """The name proposed for a column, or for a table where `column` is None."""
         return self._by_place.get((table, column))
 
-    def header(self, table: str, column: int) -> InferredName | None:
-        """The name proposed for a column."""
-        return self._by_place.get((table, column))
-
     def title(self, table: str) -> InferredName | None:
         """The title proposed for a table."""
         return self._by_place.get((table, None))

@@ -1,4 +1,4 @@
-"""The editable mapping: what a user decided about columns and tables, by name, and how decisions combine."""
+"""The editable mapping: a user's decisions about columns and tables, by name, and how they combine."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any, TypeAlias
 
 from kgtable.errors import MappingError
 from kgtable.ontology.mapping_rows import (
+    EDITABLE,
     INFERRED,
     SCALES,
     TABLE,
+    TABLE_EDITABLE,
     checked,
-    column_decisions,
     is_table_file,
     read_rows,
     read_table_rows,
     row_indexes,
-    table_decisions,
 )
 from kgtable.tables.model import LayoutDecision
 
@@ -33,7 +33,7 @@ MappingKey: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """What a user decided about a column; None leaves it to the generator.
+    """Decisions of a user about a column; None leaves a field to the generator.
 
     `predicate` is a local name or a full IRI, `unit` a QUDT local name, `scale` a power of ten,
     `datatype` one of `mapping_rows.DATATYPES`, `name` what a column without a header is called.
@@ -69,12 +69,18 @@ class UserMapping:
         if not path.is_file():
             raise MappingError(f"There is no mapping {path}.", hint="Give a CSV or XLSX file.")
         rows = read_table_rows(path)
-        about_tables = {row.values[TABLE]: decided for row in rows if (decided := table_decisions(row))}
+        about_tables = {
+            row.values[TABLE]: decided for row in rows if (decided := row.decisions(TABLE_EDITABLE))
+        }
         places = {row.values[TABLE]: f"{row.path}, line {row.line}" for row in rows}
         if path.suffix.lower() not in (".xlsx", ".xlsm", ".ods") and (rows or is_table_file(path)):
             return cls({}, about_tables, places)
         return cls(
-            {row.key: decisions for row in checked(read_rows(path)) if (decisions := column_decisions(row))},
+            {
+                row.key: decisions
+                for row in checked(read_rows(path))
+                if (decisions := row.decisions(EDITABLE))
+            },
             about_tables,
             places,
         )

@@ -35,7 +35,6 @@ from kgtable.ontology.mapping_rows import (
     csv_bytes,
     read_rows,
     read_table_rows,
-    table_decisions,
     xlsx_bytes,
 )
 from kgtable.storage import checksum_of_json, whole_file
@@ -150,7 +149,7 @@ class EditedMapping:
 
 
 def load_edits(directory: Path) -> EditedMapping:
-    """What the user decided in a graph directory; nothing where there is no mapping yet.
+    """The user's decisions in a graph directory; none where there is no mapping yet.
 
     Raises `MappingError` where a file cannot be read, a cell makes no sense, or both files were
     edited and say different things.
@@ -176,7 +175,7 @@ def _edited_tables(
     """The decisions about tables, of the file that was edited, and where each of them stands."""
     rows = {name: read_table_rows(directory / name) for name in NAMES[1:] if name in edited}
     found = {
-        name: {row.values[TABLE]: decided for row in lines if (decided := table_decisions(row))}
+        name: {row.values[TABLE]: decided for row in lines if (decided := row.decisions(TABLE_EDITABLE))}
         for name, lines in rows.items()
     }
     changed = {name: tables for name, tables in found.items() if tables != state.edits.tables}

@@ -69,6 +69,10 @@ class MappingRow:
         """The place of a cell, for messages."""
         return f"{self.path}, line {self.line}, column '{field}'"
 
+    def decisions(self, editable: Iterable[str]) -> dict[str, str]:
+        """What the row decides in these columns of the mapping."""
+        return {name: self.values[name] for name in editable if self.values.get(name)}
+
 
 def read_rows(path: Path) -> list[MappingRow]:
     """The rows of a mapping file, CSV or XLSX by its suffix; rows without any text are passed over.
@@ -79,7 +83,7 @@ def read_rows(path: Path) -> list[MappingRow]:
 
 
 def read_table_rows(path: Path) -> list[MappingRow]:
-    """What a mapping file says of tables: its sheet ``tables``, or a CSV file that begins with ``table``.
+    """The rows of a mapping file about tables: its sheet ``tables``, or a CSV file that begins with ``table``.
 
     Raises `MappingError` where the file cannot be read, or names one table or pattern twice.
     """
@@ -417,13 +421,3 @@ def checked(rows: Iterable[MappingRow]) -> list[MappingRow]:
         }
         seen[row.key] = MappingRow({**row.values, **canonical}, row.path, row.line)
     return list(seen.values())
-
-
-def column_decisions(row: MappingRow) -> dict[str, str]:
-    """What a row about columns decides."""
-    return {name: row.values[name] for name in EDITABLE if row.values.get(name)}
-
-
-def table_decisions(row: MappingRow) -> dict[str, str]:
-    """What a row about tables decides."""
-    return {name: row.values[name] for name in TABLE_EDITABLE if row.values.get(name)}

@@ -245,7 +245,7 @@ class Quantity(NamedTuple):
 
 
 class RowContext(NamedTuple):
-    """What a row says of all its numbers: the clue in its label, the row that heads it, its period, its units.
+    """Context that a row gives its numbers: the clue in its label, the row that heads it, its period, its units.
 
     `units` is what columns of units say of the row.
     """

@@ -9,14 +9,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from kgtable.tables.model import Context, Table
-from kgtable.values.currencies import (
-    PLAIN_SCALES,
-    SCALE_WORDS,
-    SIGNS,
-    currency_names,
-    currency_prefix,
-    currency_unit,
-)
 from kgtable.values.measures import Measure, find_measure
 from kgtable.values.unit_clauses import may_name_unit
 from kgtable.values.unit_phrases import (
@@ -25,6 +17,14 @@ from kgtable.values.unit_phrases import (
     parse_unit_phrase,
     parse_unit_text,
     without_exception,
+)
+from kgtable.values.units import (
+    PLAIN_SCALES,
+    SCALE_WORDS,
+    SIGNS,
+    currency_names,
+    currency_prefix,
+    currency_unit,
 )
 
 LOOKED_AT = 400
@@ -46,7 +46,7 @@ class ColumnPrint:
 
 
 def column_prints(table: Table) -> tuple[ColumnPrint, ...]:
-    """What each column's cells print, from the body rows of the table's head."""
+    """The printed forms of each column's cells, from the body rows of the table's head."""
     width = len(table.columns)
     currencies: list[set[str]] = [set() for _ in range(width)]
     first_is_percent: list[bool | None] = [None] * width
@@ -131,7 +131,7 @@ class StatedUnit:
 
 
 def table_statements(context: Context, corner: str, titles: Iterable[str]) -> tuple[StatedUnit, ...]:
-    """What is stated for the table as a whole, the most specific source first."""
+    """Statements for the table as a whole, the most specific source first."""
     found = list(_from_names((corner,), "corner"))
     found += _from_names(titles, "corner")
     found += _from_names((context.caption,), "caption")

@@ -21,7 +21,6 @@ from kgtable.ontology.stated_units import (
     unit_for_all,
 )
 from kgtable.tables.model import Row, Table
-from kgtable.values.currencies import PLAIN_SCALES
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
 from kgtable.values.text import without_marks
@@ -32,7 +31,7 @@ from kgtable.values.unit_phrases import (
     parse_unit_text,
     without_exception,
 )
-from kgtable.values.units import find_header_unit
+from kgtable.values.units import PLAIN_SCALES, find_header_unit
 
 _NOTHING = UnitPhrase()
 MAPPING = "mapping"
@@ -181,7 +180,7 @@ def _are_members(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def read_unit_cell(text: str) -> Clue | None:
-    """What a cell of a column of units says: a unit, a currency with its scale, a percentage, a count.
+    """Read a cell of a column of units: a unit, a currency with its scale, a percentage, a count.
 
     >>> read_unit_cell("EUR million").phrase.scale, read_unit_cell("kg").phrase.unit, read_unit_cell("Anna")
     (6, 'KiloGM', None)

@@ -98,7 +98,7 @@ class Relator(StrEnum):
 
 
 class AggregateFunction(StrEnum):
-    """What an aggregate computes. `COUNT` counts values that are not missing, or rows without argument;
+    """Function of an aggregate. `COUNT` counts values that are not missing, or rows without argument;
     `COUNT_DISTINCT` different values; `FIRST` takes that of the first row."""
 
     COUNT = "count"
@@ -142,7 +142,7 @@ class Function(StrEnum):
 
 
 class SetOperator(StrEnum):
-    """How two relations of the same number of columns are combined, column by column from the left.
+    """Set operation on two relations of the same number of columns, column by column from the left.
 
     All but `UNION_ALL` give different rows only.
     """
@@ -324,7 +324,7 @@ class Filter(Rows):
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """What must be equal in a join: an expression over the left relation and one over the right."""
+    """Equality of a join: an expression over the left relation and one over the right."""
 
     left: Expression
     right: Expression
@@ -376,7 +376,7 @@ class GroupBy(Rows):
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """What rows are sorted by, and whether the largest come first."""
+    """Sort order of rows: an expression, and whether the largest come first."""
 
     expression: Expression
     descending: bool = False
@@ -473,7 +473,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def place_of(root: Node, wanted: Node) -> str:
-    """Where a node stands in a tree, as errors tell it; "" where it is not there.
+    """The path of a node in a tree, as errors name it; "" where it is not there.
 
     >>> rows = TableRows(("t",))
     >>> place_of(Aggregate(AggregateFunction.COUNT, None, Limit(rows)), rows)

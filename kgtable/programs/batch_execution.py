@@ -24,7 +24,7 @@ MOST_ROWS_TOLD = 300
 
 @dataclass(frozen=True, slots=True)
 class Denotation:
-    """What a program gives, without the cells it read: rows of values, and how many rows there are."""
+    """Result of a program without the cells it read: rows of values, and how many rows there are."""
 
     rows: tuple[tuple[Datum | None, ...], ...]
     size: int

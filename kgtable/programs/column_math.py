@@ -26,9 +26,20 @@ from kgtable.programs.dimensions import (
     conversion,
     convert,
     multiply_units,
+    unit_of_sum,
 )
 from kgtable.programs.relation import ColumnData, Indices, Integers, Quotients, distinct
-from kgtable.programs.scalars import SCALES, Datum, TimeSpan, calculate, compare, key_of, quantity, sort_key
+from kgtable.programs.scalars import (
+    SCALES,
+    Datum,
+    TimeSpan,
+    calculate,
+    common_scale,
+    compare,
+    key_of,
+    quantity,
+    sort_key,
+)
 from kgtable.programs.types import check_one_dimension
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -233,7 +244,7 @@ def _calculate_integers(operator: Operator, left: ColumnData, right: ColumnData)
     if operator is Operator.DIVIDE:
         return _divide_integers(a, b)
     valid = a.valid & b.valid
-    scale = a.scale if a.scale == b.scale else None
+    scale = common_scale(a.scale, b.scale)
     if operator is Operator.MULTIPLY:
         unit, factor = multiply_units(a.unit, b.unit)
         if factor != 1 or a.largest() * b.largest() >= LARGEST:
@@ -243,7 +254,7 @@ def _calculate_integers(operator: Operator, left: ColumnData, right: ColumnData)
     pair = _one_exponent(a, b)
     if pair is None or max(int(np.abs(side).max(initial=0)) for side in pair) * 2 >= LARGEST:
         return None
-    chosen = a.unit if a.unit not in COUNTS else b.unit if b.unit not in COUNTS else a.unit
+    chosen = unit_of_sum(a.unit, b.unit)
     result = pair[0] + pair[1] if operator is Operator.ADD else pair[0] - pair[1]
     return from_integers(Integers(result, min(a.exponent, b.exponent), valid, chosen, scale))
 

@@ -12,7 +12,8 @@ ProgramSource: QUDT 3.5 units vocabulary (conversionMultiplier, conversionOffset
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -126,7 +127,7 @@ def unit_of(factors: Mapping[str, int]) -> str:
 
 @lru_cache(maxsize=4096)
 def dimension_of(unit: str | None) -> Dimension:
-    """What a unit measures, as powers of base dimensions and currencies; empty for a pure number.
+    """The dimension of a unit, as powers of base dimensions and currencies; empty for a pure number.
 
     >>> dimension_of("IN") == dimension_of("M"), dimension_of("CCY_USD")
     (True, (('currency USD', 1),))
@@ -155,7 +156,7 @@ def multiplier_of(unit: str | None) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def offset_of(unit: str | None) -> Fraction:
-    """What is added before multiplying: of temperature scales with a zero of their own."""
+    """The addend of a conversion, applied before the multiplier: temperature scales have zeros of their own."""
     factors = factors_of(unit)
     if len(factors) == 1 and factors[0][1] == 1 and (atom := _atom(factors[0][0])):
         return atom.offset
@@ -209,6 +210,21 @@ def conversion(unit: str | None, target: str | None) -> tuple[Fraction, Fraction
         raise UnitMismatchError(f"{describe(unit)} cannot be converted to {describe(target)}.")
     multiplier = multiplier_of(unit) / multiplier_of(target)
     return multiplier, offset_of(unit) * multiplier - offset_of(target)
+
+
+def unit_of_sum(left: str | None, right: str | None) -> str | None:
+    """The unit of a sum: the left one's, but that a count takes the unit of what it is added to.
+
+    >>> unit_of_sum("CCY_USD", "NUM"), unit_of_sum("NUM", "CCY_USD")
+    ('CCY_USD', 'CCY_USD')
+    """
+    return right if left in COUNTS and right not in COUNTS else left
+
+
+def commonest_unit(units: Iterable[str | None]) -> str | None:
+    """The unit that stands most often, one that says something before any other; None where there is none."""
+    counts = Counter(units)
+    return max(counts, key=lambda unit: (unit not in NO_UNIT, counts[unit], unit or ""), default=None)
 
 
 @lru_cache(maxsize=4096)

@@ -117,7 +117,7 @@ FIRST_CELLS = 20
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """What a program gave.
+    """Result of a program.
 
     `names` and `rows` are the columns and rows of a relation; of an expression they are one row with
     one value, or none where the value is missing. `ordered` says that the order of the rows was asked

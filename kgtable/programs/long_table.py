@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 
 from kgtable.graph.table_content import CellContent, ColumnSource
-from kgtable.graph.table_decoder import CellQuantity
+from kgtable.graph.table_decoder import CellQuantity, quantity_of
 from kgtable.programs.algebra import ValueKind
-from kgtable.programs.relation import ColumnData, ColumnRole, MemberKind, Relation
+from kgtable.programs.relation import Codes, ColumnData, ColumnRole, MemberKind, Relation
 from kgtable.programs.scalars import Datum, normal
 from kgtable.programs.table_relation import ColumnReader, is_note, is_part, is_summary_word, is_total_word
 from kgtable.tables.column_profile import ColumnStyle, profile_columns
@@ -25,8 +24,6 @@ from kgtable.tables.model import HEAD_ROWS, Position, Row, Table
 
 LONG = 10_000
 """Body rows from which a table is read column by column, where that can be done."""
-
-Codes = npt.NDArray[np.int32]
 
 
 def is_plain(frame: Table) -> bool:
@@ -46,7 +43,7 @@ def long_relation(frame: Table, source: ColumnSource) -> Relation:
     columns = _Columns(source)
     table = with_first_rows(frame, source)
     reader = _LongReader(
-        table, (), source.rows.tolist(), profile_columns(table), _Quantities(columns), {}, columns=columns
+        table, (), source.rows.tolist(), profile_columns(table), _Quantities(columns), columns=columns
     )
     kinds = _kinds(table, columns)
     return Relation(
@@ -111,13 +108,6 @@ class _Quantities(Mapping[Position, CellQuantity]):
 
     def __len__(self) -> int:
         return len(self._columns.source.rows)
-
-
-def quantity_of(cell: CellContent) -> CellQuantity | None:
-    """The number of a cell; None for a range or anything else."""
-    if not cell.is_quantity or cell.value is None or cell.upper is not None:
-        return None
-    return CellQuantity(Decimal(cell.value), cell.unit, cell.scale, cell.note, cell.period)
 
 
 @dataclass(frozen=True)

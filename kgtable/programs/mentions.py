@@ -18,11 +18,10 @@ from kgtable.programs.english import (
     unit_named,
 )
 from kgtable.text.words import is_empty_word
-from kgtable.values.currencies import SCALE_WORDS
 from kgtable.values.dates import parse_date
 from kgtable.values.periods import quarters_in
 from kgtable.values.unit_phrases import parse_unit_phrase
-from kgtable.values.units import SCALE_LETTERS
+from kgtable.values.units import SCALE_LETTERS, SCALE_WORDS
 
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 DECADE = re.compile(r"(1[5-9]|20)\d0s")

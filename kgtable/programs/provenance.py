@@ -67,7 +67,7 @@ class Read:
 
 
 class RowTrace:
-    """What the rows of a relation were made from."""
+    """Provenance of the rows of a relation."""
 
     __slots__ = ("origins", "reads")
 

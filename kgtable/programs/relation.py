@@ -40,7 +40,7 @@ _SPACES = re.compile(r"[\W_]+")
 
 
 class MemberKind(IntEnum):
-    """What a body row is: a member; a total or average line; an "of which" line; a sum of other members;
+    """Kind of a body row: a member; a total or average line; an "of which" line; a sum of other members;
     the heading of a group; a note or source line; blank."""
 
     MEMBER = 0
@@ -60,7 +60,7 @@ _CHOSEN = {
 
 
 class ColumnRole(StrEnum):
-    """What a column's values are for. An identifier names rows (order number, SKU, postcode): no sums, no
+    """Role of a column's values. An identifier names rows (order number, SKU, postcode): no sums, no
     extremes. An ordinal numbers or ranks them: no sums. All others are measures, times or texts: plain."""
 
     IDENTIFIER = "identifier"

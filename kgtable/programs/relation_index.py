@@ -140,7 +140,7 @@ class ColumnView:
 
 
 class TableIndex:
-    """What can be looked up in a relation: words of its title, its headers and its cells."""
+    """Index of a relation: words of its title, its headers and its cells."""
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation

@@ -34,6 +34,7 @@ from kgtable.programs.dimensions import (
     multiply_units,
     offset_of,
     unit_of,
+    unit_of_sum,
 )
 from kgtable.values.dates import month_of, parse_date, parse_day_of_year, parse_duration
 from kgtable.values.numbers import parse_number
@@ -229,7 +230,7 @@ def checked(value: Decimal) -> Decimal:
 
 
 def key_of(datum: Datum) -> tuple[object, ...]:
-    """What is equal for equal values: for groups, distinct rows and joins.
+    """A key that equal values share: for groups, distinct rows and joins.
 
     Quantities of one dimension are equal in any unit; a number equals a text that prints it.
 
@@ -254,7 +255,7 @@ def key_of(datum: Datum) -> tuple[object, ...]:
 
 
 def sort_key(datum: Datum) -> tuple[int, object, object]:
-    """What sorts values of one column: numbers by size, dates by start, then texts; entities by number."""
+    """A key that sorts values of one column: numbers by size, dates by start, then texts; entities by number."""
     value = datum.value
     if isinstance(value, bool):
         return (0, int(value), 0)
@@ -420,6 +421,13 @@ def format_duration(seconds: Decimal) -> str:
     return f"{sign}{hours}:{minutes:02d}:{text}" if hours else f"{sign}{minutes}:{text}"
 
 
+def number_in_unit(datum: Datum, unit: str | None) -> Decimal | None:
+    """The number of a value converted to a unit; a count, or in a count, as it is."""
+    if datum.number is None or datum.unit in COUNTS or unit in COUNTS:
+        return datum.number
+    return convert(datum.number, datum.unit, unit)
+
+
 def common_scale(left: str | None, right: str | None) -> str | None:
     """The scale of a sum of numbers printed in these."""
     return left if left == right else None
@@ -428,7 +436,7 @@ def common_scale(left: str | None, right: str | None) -> str | None:
 def _calculate(sign: Operator, left: Datum, right: Datum, a: Decimal, b: Decimal) -> Datum:
     kind = ValueKind.QUANTITY
     if sign in (Operator.ADD, Operator.SUBTRACT):
-        unit = left.unit if left.unit not in COUNTS else right.unit if right.unit not in COUNTS else left.unit
+        unit = unit_of_sum(left.unit, right.unit)
         first, second = _to(left, unit), _to(right, unit)
         value = EXACT.add(first, second) if sign is Operator.ADD else EXACT.subtract(first, second)
         if ValueKind.DURATION in (left.kind, right.kind) and unit == "SEC":

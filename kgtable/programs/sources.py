@@ -57,7 +57,7 @@ class TableKey:
 
 
 class Rarity:
-    """How telling each token of a question is: the fewer of the tables have it, the more."""
+    """Weight of each token of a question: the fewer of the tables have it, the higher."""
 
     def __init__(self, content: int, masks: Sequence[int]) -> None:
         self._weights = {}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import Protocol, overload
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from kgtable.programs.relation import (
     SAMPLED,
     ColumnData,
     ColumnRole,
-    Integers,
     MemberKind,
     Relation,
     merged_cells,
@@ -49,9 +48,7 @@ from kgtable.tables.column_profile import (
 from kgtable.tables.layout.row_kinds import describe_a_member
 from kgtable.tables.model import Position, Table
 from kgtable.values.numbers import MISSING_MARKERS
-from kgtable.values.units import SCALE_POWERS
 
-BULK_ROWS = 20_000
 """From this many rows on, columns of plain numbers are parsed as a whole."""
 
 MOST_SUMMED_ROWS = 300
@@ -130,8 +127,6 @@ class QuantityLike(Protocol):
 def relation_of(
     table: Table,
     quantities: Mapping[Position, QuantityLike] | None = None,
-    *,
-    column_units: Mapping[int, tuple[str | None, str | None]] | None = None,
 ) -> Relation:
     """A table's body as a relation.
 
@@ -139,8 +134,6 @@ def relation_of(
         table: the decoded table.
         quantities: its numbers by grid position, scale applied; without them numbers are read from
             the cells alone.
-        column_units: unit and scale of all numbers of a column, for tables too long for a
-            number each; it holds where `quantities` has no number.
     """
     rows, grid_rows, blank = [], [], []
     for grid_row, cells in table.body():
@@ -148,7 +141,7 @@ def relation_of(
         grid_rows.append(grid_row)
         blank.append(not any(map(str.strip, cells)))
     styles = profile_columns(table)
-    reader = ColumnReader(table, rows, grid_rows, styles, quantities or {}, column_units or {})
+    reader = ColumnReader(table, rows, grid_rows, styles, quantities or {})
     kinds = _row_kinds(table, rows, grid_rows, blank, reader)
     return Relation(
         [table],
@@ -170,7 +163,6 @@ class ColumnReader:
     grid_rows: Sequence[int]
     styles: Sequence[ColumnStyle]
     quantities: Mapping[Position, QuantityLike]
-    column_units: Mapping[int, tuple[str | None, str | None]]
 
     def read(self, column: int, kinds: npt.NDArray[np.int8]) -> tuple[ColumnData, ValueKind, ColumnRole]:
         texts = self.texts(column)
@@ -184,10 +176,6 @@ class ColumnReader:
         if _are_clocks(name, printed):
             style = replace(style, is_clock=True, cache={})
         role, durations = self._role(name, column, style, printed, sampled)
-        if not self.quantities and len(texts) >= BULK_ROWS and role is ColumnRole.PLAIN and not durations:
-            bulk = _read_bulk(texts, self.column_units.get(column, (None, None)), style)
-            if bulk is not None:
-                return bulk, ValueKind.QUANTITY, role
         data = self._data(column, texts, style, role, durations)
         return data, _majority(data, sampled), role
 
@@ -267,9 +255,8 @@ class ColumnReader:
         if found is not None:
             return Datum(ValueKind.QUANTITY, found.value, found.unit, found.scale, plain)
         if value.number is not None:
-            unit, scale = self.column_units.get(column, (None, None))
-            power = value.number.scale or SCALE_POWERS.get(scale or "", 0)
-            return quantity(value.number.value.scaleb(power), value.number.unit or unit, scale, plain)
+            amount = value.number.value.scaleb(value.number.scale)
+            return quantity(amount, value.number.unit, text=plain)
         if value.kind is CellKind.BOOLEAN:
             return Datum(ValueKind.TRUTH, value.lexical == "true", text=plain)
         span = month_day(plain)
@@ -635,68 +622,3 @@ def _is_sum(columns: Sequence[Sequence[Decimal]], place: int, known: set[int]) -
                 return True
         sums.setdefault(total, []).append(end)
     return False
-
-
-class _PlainNumbers(Sequence[Datum]):
-    """The different values of a column of plain numbers, each made when it is looked at."""
-
-    def __init__(self, texts: Sequence[str], unit: str | None, scale: str | None) -> None:
-        self._texts, self._unit, self._scale = texts, unit, scale
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @overload
-    def __getitem__(self, index: int) -> Datum: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Datum]: ...
-
-    def __getitem__(self, index: int | slice) -> Datum | Sequence[Datum]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        text = str(self._texts[index])
-        value = Decimal(text).scaleb(SCALE_POWERS.get(self._scale or "", 0))
-        return Datum(ValueKind.QUANTITY, value, self._unit, self._scale, text)
-
-
-_PLAIN_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
-
-
-def _mantissa(text: str, digits: int) -> int:
-    """A plain number as a whole number of units of the last of so many decimal places; 0 for no text.
-
-    >>> _mantissa("-1.5", 3)
-    -1500
-    """
-    whole, _, part = text.partition(".")
-    return int(f"{whole}{part:0<{digits}}" or 0)
-
-
-def _read_bulk(
-    texts: list[str], unit_and_scale: tuple[str | None, str | None], style: ColumnStyle
-) -> ColumnData | None:
-    """A long column of plain numbers, parsed as a whole; None where some cell is anything else."""
-    if style.is_identifier or style.is_year or style.numbers.decimal_comma:
-        return None
-    unit, scale = unit_and_scale
-    known: dict[str, int] = {}
-    codes = np.zeros(len(texts), dtype=np.int32)
-    for place, text in enumerate(texts):
-        plain = text.strip()
-        code = known.get(plain)
-        if code is None:
-            if plain and _PLAIN_NUMBER.fullmatch(plain) is None:
-                return None
-            code = known[plain] = len(known)
-        codes[place] = code
-    uniques = list(known)
-    digits = max((len(text.partition(".")[2]) for text in uniques), default=0)
-    whole = [_mantissa(text, digits) for text in uniques]
-    if max(map(abs, whole), default=0) >= 2**62:
-        return None
-    mantissas = np.array(whole, dtype=np.int64)
-    valid = np.array([bool(text) for text in uniques])[codes]
-    integers = Integers(mantissas[codes], SCALE_POWERS.get(scale or "", 0) - digits, valid, unit, scale)
-    codes = np.where(valid, codes, -1).astype(np.int32)
-    return ColumnData(codes, _PlainNumbers(uniques, unit, scale), integers)

@@ -84,7 +84,7 @@ _ORDERED_BY_TEXT = frozenset({Relator.CONTAINS, Relator.STARTS, Relator.ENDS})
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What an expression gives.
+    """Type of an expression.
 
     `kind` is None where it differs from row to row or is not known; `units` are those it may have;
     `bare` marks a constant that takes its unit from what it meets; `name` is the header of a column.
@@ -108,7 +108,7 @@ class BoundTable:
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """Where a reference leads: a column (or pseudo column) of a bound table."""
+    """Target of a reference: a column (or pseudo column) of a bound table."""
 
     source: int
     column: int | str
@@ -116,7 +116,7 @@ class SourceColumn:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What column references can name: columns of tables, and computed columns that come first."""
+    """Scope of column references: columns of tables, and computed columns that come first."""
 
     sources: tuple[BoundTable, ...] = ()
     names: tuple[str, ...] = ()
@@ -185,7 +185,7 @@ def _called(source: BoundTable, name: str) -> bool:
 
 
 def check(program: Program, relations: Mapping[str, Relation]) -> Type | Scope:
-    """What a program gives: the type of its value, or the columns of its rows.
+    """Check a program: gives the type of its value, or the columns of its rows.
 
     Args:
         program: the program.

@@ -304,7 +304,7 @@ class ScoredPassage:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """What a retriever found: triples and tables by falling score, ties in a stable order.
+    """Result of a retriever: triples and tables by falling score, ties in a stable order.
 
     `triples` may be read when they are looked at; `addresses` are known from the start. `trace` keeps what
     each step did (labels, expanded terms, counts), for people. `passages` are those of methods that

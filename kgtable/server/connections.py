@@ -25,7 +25,7 @@ MOST_DRAINED = 1 << 20
 
 
 def peer_of(client: tuple[str, int] | None) -> str:
-    """What counts as one peer: an IPv4 address, or the 64 bits of an IPv6 network.
+    """The key of a peer: an IPv4 address, or the 64 bits of an IPv6 network.
 
     >>> peer_of(("192.0.2.7", 5000)), peer_of(("2001:db8::1", 5000)), peer_of(None)
     ('192.0.2.7', '2001:db8::', '')

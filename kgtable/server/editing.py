@@ -21,9 +21,8 @@ from starlette.routing import Route
 from kgtable.server import requests, security
 from kgtable.server.options import MEBIBYTE, UPLOADS
 from kgtable.server.state import ServerState
-from kgtable.server.workers.messages import Head, Problem, busy
+from kgtable.server.workers.messages import Head, Problem, busy, storage_kind
 from kgtable.server.workers.process import WorkerFrame
-from kgtable.server.workers.storage_problems import storage_kind
 from kgtable.tables.discovery import SUFFIXES
 
 MOST_WAITING = 50

@@ -73,7 +73,7 @@ class ConnectionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """How many requests run and wait at the same time.
+    """Limits on requests that run and wait at the same time.
 
     `fast` queries run in parallel; one that takes longer than `slow_after` seconds moves to one of the `slow`
     lanes with a lower priority, or is refused if those are full, so that short queries are not held up.

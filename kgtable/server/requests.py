@@ -17,9 +17,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from kgtable.server.negotiation import SHORT_NAMES, is_known, named_type
 from kgtable.server.state import CachedResponse
-from kgtable.server.workers.messages import Problem
+from kgtable.server.workers.messages import Problem, storage_kind
 from kgtable.server.workers.process import ResultStream
-from kgtable.server.workers.storage_problems import storage_kind
 
 Parameters: TypeAlias = dict[str, list[str]]
 Abandoned: TypeAlias = Callable[[], Awaitable[None]]
@@ -217,14 +216,6 @@ async def _before(deadline: float, receive: Receive) -> Message:
     except TimeoutError:
         detail = f"The body took longer than {BODY_SECONDS} seconds."
         raise Problem("request-timeout", detail, {}, {"connection": "close"}) from None
-
-
-def utf8(content: bytes) -> str:
-    """A body as text. Raises `Problem` if it is not UTF-8."""
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None
 
 
 def until_disconnect(receive: Receive) -> Abandoned:

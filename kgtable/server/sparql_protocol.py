@@ -25,7 +25,7 @@ from kgtable.server.requests import Abandoned, Parameters, not_modified, send_an
 from kgtable.server.security import require_write_token
 from kgtable.server.state import CachedResponse, ServerState, early_result
 from kgtable.server.workers.execution import without_unused_prefixes
-from kgtable.server.workers.messages import Head, Problem
+from kgtable.server.workers.messages import Head, Problem, utf8
 from kgtable.server.workers.process import View
 
 METHODS = "GET, HEAD, POST, OPTIONS"
@@ -109,7 +109,7 @@ class SparqlEndpoint:
             return _from_parameters(together, headers)
         if "query" in in_url or "update" in in_url:
             raise Problem("bad-request", "The query is in the body: it may not be in the address as well.")
-        return _from_parameters({**in_url, "query": [requests.utf8(body)]}, headers)
+        return _from_parameters({**in_url, "query": [utf8(body)]}, headers)
 
     async def _query(
         self,

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import os
 import re
-import secrets
 import time
 from bisect import bisect_left
 from collections import OrderedDict
@@ -31,7 +30,7 @@ from prometheus_client.registry import Collector
 from kgtable.building.generations import POINTER, GraphDirectory
 from kgtable.errors import GraphVersionError, KgtableError, ServerError
 from kgtable.graph.store import leased, number_of, pointer_of
-from kgtable.graph.terms import FIXED_PREFIXES, Namespaces
+from kgtable.graph.terms import Namespaces
 from kgtable.server.options import ServerSettings
 from kgtable.server.workers.messages import Head, Problem, busy
 from kgtable.server.workers.pool import Pool, serial_lanes
@@ -171,31 +170,8 @@ class StoreSource(Protocol):
         ...
 
 
-class StoreFolder:
-    """A bare Oxigraph store without a graph directory; its versions are made beside it."""
-
-    def __init__(self, path: Path, prefixes: Mapping[str, str] | None = None) -> None:
-        self._base, self._pointer = path, str(pointer_of(path))
-        self._prefixes = {**WIDELY_USED, **FIXED_PREFIXES, **(prefixes or {})}
-        self._nonce = secrets.token_hex(4)
-        self._stamp = _stamp(self._pointer)
-        self._view = self._read()
-
-    def view(self) -> View:
-        """The newest version; only servers can change it."""
-        stamp = _stamp(self._pointer)
-        if stamp != self._stamp:
-            self._view, self._stamp = self._read(), stamp
-        return self._view
-
-    def _read(self) -> View:
-        path, lease = leased(self._base)
-        version = f"{self._nonce}-{number_of(path, self._base)}"
-        return View(str(path), version, self._prefixes, None, str(self._base), (lease,))
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    """What changes when the file is replaced."""
+def stamp_of(path: str) -> tuple[int, int]:
+    """A stamp of a file, which changes when it is replaced."""
     try:
         status = os.stat(path)
     except OSError:
@@ -232,7 +208,7 @@ class GraphFolder:
         return self._view
 
     def _look(self) -> tuple[int, int, int, int]:
-        return *_stamp(self._pointer), *_stamp(self._store_pointer)
+        return *stamp_of(self._pointer), *stamp_of(self._store_pointer)
 
     def _read(self) -> View:
         generation = self._directory.lease()

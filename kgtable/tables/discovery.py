@@ -1,4 +1,4 @@
-"""Which tables are read: the files under given paths in a stable order, each with its id, or an open stream."""
+"""Discovery of tables: the files under given paths in a stable order, each with its id, or an open stream."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ SETTLED = 2.0
 
 
 def file_stamp(file: TableFile) -> str:
-    """What the file system says of the file and its sidecar: sizes, numbers, times.
+    """A stamp of a file and its sidecar from the file system: sizes, numbers, times.
 
     As long as it is the same, so is `file_digest`. Empty for files that changed a moment ago: they may
     change again without another time. Raises `OSError` where one of them is gone.

@@ -115,27 +115,18 @@ def _tagged(tag: str, cells: Row) -> str:
     return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
 
 
-UnitOf = Callable[[int, int], str]
-"""The unit and scale of the cell at a row and column as words, empty where there is none."""
-
-
-def no_unit(row: int, column: int) -> str:
-    """The `UnitOf` of a table whose units are not known."""
-    return ""
-
-
-def as_text(table: Table, unit_of: UnitOf = no_unit) -> str:
+def as_text(table: Table) -> str:
     """Each row as its label with one ``- has heading: value`` line a cell, under its group.
 
     A group row that carries values of its own is written under its parent's heading first; a group
     without values appears as heading only. Nested groups are named by their whole path. A corner
-    that states a unit stands in the first line, unless units follow the values.
+    that states a unit stands in the first line.
     """
     corner = decoded(table.structure.corner.strip())
-    lines = [f"{corner}:"] if unit_of is no_unit and parse_unit_text(corner) else []
+    lines = [f"{corner}:"] if parse_unit_text(corner) else []
     current: str | None = None
     for index, row in body_rows(table):
-        facts = list(_facts(table, index, row, unit_of))
+        facts = list(_facts(table, row))
         if index in table.structure.groups and not facts:
             continue
         heading = _heading(table, index)
@@ -156,10 +147,10 @@ def _heading(table: Table, row: int) -> str:
     return f"Group: {' > '.join(names)}" if names else "Ungrouped:"
 
 
-def _facts(table: Table, index: int, row: Row, unit_of: UnitOf) -> Iterator[str]:
+def _facts(table: Table, row: Row) -> Iterator[str]:
     for column, (heading, value) in enumerate(zip(headings(table), row, strict=False)):
         if column != table.structure.label_column and value:
-            yield f"- has {heading}: {value} {unit_of(index, column)}".rstrip()
+            yield f"- has {heading}: {value}".rstrip()
 
 
 LABELS_SHOWN = 40
@@ -225,11 +216,16 @@ def _headings(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys((context.title, *context.heading, context.caption, *title_texts(table))))
 
 
-def title_texts(table: Table) -> tuple[str, ...]:
-    """The texts of the rows above the header."""
+def titles(table: Table) -> tuple[str, ...]:
+    """The texts of the rows above the header, as they are printed."""
     rows = table.grid.head
     texts = (next(filter(str.strip, rows[row]), "") for row in table.structure.titles if row < len(rows))
-    return tuple(decoded(text.strip()) for text in texts if text)
+    return tuple(filter(None, texts))
+
+
+def title_texts(table: Table) -> tuple[str, ...]:
+    """The texts of the rows above the header, entities decoded."""
+    return tuple(decoded(text.strip()) for text in titles(table))
 
 
 def _before(context: Context) -> tuple[str, ...]:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from kgtable.errors import MissingExtraError, NoTableError, TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile, Walk, file_digest, find_files, hash_file, walk
-from kgtable.tables.documents import ReadContent, merge_contexts, read_sidecar, text_beside
 from kgtable.tables.layout.regions import split_regions
 from kgtable.tables.limits import ReadLimits, check_extent, faults_of, this_process
-from kgtable.tables.model import Context, Grid, Notice
+from kgtable.tables.model import Context, Grid, Notice, ReadContent, merge_contexts, read_sidecar, text_beside
 from kgtable.values.text import sound_text
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """Where a table stands in a document's text: behind so many paragraphs, on a page, with its caption."""
+    """Place of a table in a document's text: behind so many paragraphs, on a page, with its caption."""
 
     paragraphs: int
     page: int | None = None

@@ -9,11 +9,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from kgtable.text.passages import sentence_spans
-from kgtable.values.currencies import currency_prefix
 from kgtable.values.dates import MONTH_NAMES
 from kgtable.values.numbers import Number, parse_number, scaled
 from kgtable.values.periods import find_period
-from kgtable.values.units import SCALE_LETTERS
+from kgtable.values.units import SCALE_LETTERS, currency_prefix
 
 LONGEST_TEXT = 200_000
 """Characters of a paragraph that are looked through."""

@@ -211,7 +211,7 @@ def duration_unit(name: str) -> str | None:
 
 @lru_cache(maxsize=8_192)
 def denominator(name: str) -> str | None:
-    """What a value is "per", other than a span of time: ``Earnings per share`` → ``share``.
+    """The denominator of a value, other than a span of time: ``Earnings per share`` → ``share``.
 
     >>> denominator("Earnings per common share"), denominator("EPS"), denominator("Revenue")
     ('share', 'share', None)

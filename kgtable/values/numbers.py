@@ -14,7 +14,7 @@ from decimal import Context, Decimal
 from functools import cache
 from typing import NamedTuple
 
-from kgtable.values.currencies import (
+from kgtable.values.units import (
     ATTACHED_SCALES,
     BASIS_POINTS,
     CENTS,
@@ -25,8 +25,8 @@ from kgtable.values.currencies import (
     currency_names,
     currency_prefix,
     currency_unit,
+    find_printed_unit,
 )
-from kgtable.values.units import find_printed_unit
 
 _DASHES = ("-", "–", "—", "―", "−")
 _MARKER_WORDS = (
@@ -186,7 +186,7 @@ LONGEST = 120
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How a column prints its numbers, where a single cell leaves it open.
+    """Number format of a column, where a single cell leaves it open.
 
     `decimal_comma`: ``1.234`` is 1234. `ranges`: ``1–2`` is a range (in a column of scores it is
     not). `numbered_marks`: a trailing ``(1)`` is a footnote mark. `letter_marks`: so is a trailing

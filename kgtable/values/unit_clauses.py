@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from kgtable.values.currencies import (
+from kgtable.values.units import (
     BASIS_POINTS,
     CENTS,
     ENGLISH_WORDS,
@@ -16,8 +16,11 @@ from kgtable.values.currencies import (
     WORDS,
     currency_names,
     currency_unit,
+    find_header_unit,
+    find_unit,
+    printed_spellings,
+    units,
 )
-from kgtable.values.units import find_header_unit, find_unit, printed_spellings, units
 
 _LENGTHS = (
     "height|length|width|depth|distance|elevation|altitude|diameter|radius|draft|beam|prominence|thickness|peak|mark"
@@ -164,7 +167,7 @@ class Clause(NamedTuple):
 
 
 def parse_clause(clause: str, name: str = "") -> Clause | None:
-    """What a clause says of unit and scale, or None where it says anything else.
+    """Parse a clause as unit and scale; None where it says anything else.
 
     `name` is what the unit is of; it tells apart symbols such as ``m``.
 

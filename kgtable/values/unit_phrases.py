@@ -8,13 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from kgtable.values.currencies import (
-    BASIS_POINTS,
-    COMMON_CODES,
-    ENGLISH_WORDS,
-    PLAIN_SCALES,
-    currency_names,
-)
 from kgtable.values.measures import Measure
 from kgtable.values.text import without_marks
 from kgtable.values.unit_clauses import (
@@ -25,14 +18,24 @@ from kgtable.values.unit_clauses import (
     parse_clause,
     unit_of_symbol,
 )
-from kgtable.values.units import find_header_unit, find_unit, printed_spellings, units
+from kgtable.values.units import (
+    BASIS_POINTS,
+    COMMON_CODES,
+    ENGLISH_WORDS,
+    PLAIN_SCALES,
+    currency_names,
+    find_header_unit,
+    find_unit,
+    printed_spellings,
+    units,
+)
 
 LONGEST_PHRASE = 160
 
 
 @dataclass(frozen=True, slots=True)
 class UnitPhrase:
-    """What a text says of unit and scale; None where it says nothing.
+    """Unit and scale that a text states; None where it states none.
 
     `unit` is a QUDT local name, `scale` a power of ten. `exceptions` are the measures that the scale
     does not hold for ("except per share"); `share_scale` is the scale of share counts where it is

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from kgtable.answering.evidence import CellQuantity, Evidence
-from kgtable.answering.table_sources import MemoryTables
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table
 from kgtable.values.numbers import parse_number
+from tests.answering.memory_tables import MemoryTables
 
 ACCOUNTS = (
     ("EUR million", "2018", "2019"),

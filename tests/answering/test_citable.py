@@ -7,12 +7,12 @@ import pytest
 from kgtable import api
 from kgtable.answering.answer import Citation
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.table_sources import MemoryTables
 from kgtable.graph.terms import KGT
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.tables.discovery import find_files
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_file
+from tests.answering.memory_tables import MemoryTables
 
 SAMPLES = Path(api.__file__).parent / "samples"
 ODD = 'Item,Opened,Kept,Share,Range,Note\nPump,31 Dec. 1921,2019,"12,5 %",5-7,"""<x>"""\n,n/a,yes,(3),—,\n'

@@ -19,13 +19,13 @@ from kgtable.answering.prompting import (
     one_line,
     subject_text,
     table_line,
-    titles,
     unit_word,
 )
-from kgtable.answering.table_sources import MemoryTables
 from kgtable.errors import AnswerError
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.tables.layout.detect import make_table
+from kgtable.tables.linearize import titles
+from tests.answering.memory_tables import MemoryTables
 from tests.answering.sample import evidence, grid, retrieval, table, triple
 
 

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering import evidence as module
 from kgtable.answering.evidence import Evidence
 from kgtable.retrieval.result import Retrieval
-from tests.answering.sample import ACCOUNTS, SOURCE, evidence, retrieval, triple
+from tests.answering.sample import ACCOUNTS, SOURCE, evidence, triple
 
 
 def test_tables_are_numbered_by_their_rank_and_cells_by_their_place() -> None:
@@ -71,17 +69,3 @@ def test_header_cells_have_no_label_and_rows_their_groups() -> None:
     assert (header.text, header.label) == ("2018", "")
     assert found.group_path("accounts", 3) == (2,)
     assert found.group_path("accounts", 1) == found.group_path("accounts", 99) == ()
-
-
-def test_a_long_table_is_read_where_something_was_retrieved(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = evidence().excerpt("accounts")
-    assert (whole.missing, whole.table) == (0, SOURCE.table("accounts"))
-    monkeypatch.setattr(module, "MOST_CELLS", 5)
-    few = Evidence(
-        replace(retrieval("?"), triples=(triple("accounts", 4, 1, 1.0), triple("ports", 1, 1, 1.0))), SOURCE
-    )
-    excerpt = few.excerpt("accounts")
-    assert excerpt.table.grid.head[4] == ACCOUNTS[4]
-    assert set(excerpt.quantities) == {(4, 1), (4, 2)}
-    assert excerpt.missing == SOURCE.frame("accounts").body_rows - 1
-    assert excerpt.table.structure.parents[4] == 2

@@ -12,18 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.answering.answer import Answer
+from kgtable.answering.ask import Generator
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS, SubTable, presentation
 from kgtable.answering.prompting import (
     REPLY_SCHEMA,
+    AnswerStream,
+    Draft,
+    DraftAlternative,
     PromptContext,
     PromptSetting,
+    draft_from_object,
+    draft_from_text,
     fence,
     make_prompt,
     prompt_setting,
 )
-from kgtable.answering.reply import AnswerStream, Draft, DraftAlternative, draft_from_object, draft_from_text
 from kgtable.config import ModelEndpoint, Settings
 from kgtable.errors import AnswerError, ConfigError, LLMReplyError
 from kgtable.llm.client import ChatModel

@@ -14,7 +14,6 @@ from kgtable.answering.grounding import (
     agrees,
     check_text,
     contains,
-    decimal_string,
     plain,
     speaks_of_falling,
     speaks_of_rising,
@@ -126,19 +125,6 @@ def test_a_part_of_a_cell_is_grounded_and_doubtful() -> None:
 @given(st.text(max_size=300), st.text(max_size=50))
 def test_no_text_is_too_odd_to_be_checked(text: str, question: str) -> None:
     check_text(text, Facts([REVENUE, SKARV, DAY], [COUNT], ("2019",)), question)
-
-
-def test_decimals_are_written_plainly() -> None:
-    assert decimal_string(Fraction(10) ** 20) == "1" + "0" * 20
-    assert decimal_string(Fraction(-1, 3)) == "-0." + "3" * 34
-
-
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**20), max_value=10**20))
-def test_decimals_come_back_plain(value: Decimal) -> None:
-    text = decimal_string(Fraction(value))
-    assert Decimal(text) == value
-    assert "E" not in text
-    assert not text.endswith(".")
 
 
 @pytest.mark.parametrize(

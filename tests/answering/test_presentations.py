@@ -6,15 +6,15 @@ from itertools import pairwise
 import pytest
 from lxml import etree
 
+from kgtable.answering.ask import Generator
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import PRESENTATIONS, SubTable, presentation
 from kgtable.answering.prompting import PromptSetting, estimate_tokens, make_context
-from kgtable.answering.table_sources import MemoryTables
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Context, Grid, Source
+from tests.answering.memory_tables import MemoryTables
 from tests.answering.sample import SOURCE, evidence, retrieval, triple
 
 FOUND = Retrieval("How many ships?", (), (ScoredTable("ports", 2.0), ScoredTable("accounts", 1.0)))

@@ -18,17 +18,17 @@ import pytest
 
 import kgtable
 from kgtable.answering.answer import Answer
+from kgtable.answering.ask import REPAIR, Generator
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.generation import REPAIR, Generator
 from kgtable.answering.presentations import PRESENTATIONS
 from kgtable.answering.prompting import PromptSetting, make_context, make_prompt
-from kgtable.answering.table_sources import MemoryTables
 from kgtable.llm.protocol import Request
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval, ScoredTable, ScoredTriple
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_folder
 from kgtable.tables.model import Grid, Table
+from tests.answering.memory_tables import MemoryTables
 
 LIE = "4242"
 ORDERS = {

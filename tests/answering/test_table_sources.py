@@ -7,15 +7,15 @@ import pytest
 
 from kgtable import api
 from kgtable.answering.evidence import CellQuantity, Evidence
-from kgtable.answering.table_sources import MemoryTables, quantities_of
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.table_decoder import body_rows
+from kgtable.graph.table_decoder import body_rows, quantities_of
 from kgtable.graph.table_source import TableReader
 from kgtable.graph.terms import Namespaces
 from kgtable.retrieval.result import Retrieval, ScoredTable
 from kgtable.tables.discovery import find_files
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.loader import read_file
+from tests.answering.memory_tables import MemoryTables
 from tests.answering.sample import ACCOUNTS, ACCOUNTS_TABLE, PORTS_TABLE, grid, table
 
 CSV = """Norrvik Ltd,,

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.reply import Draft, DraftAlternative
-from kgtable.answering.table_sources import MemoryTables
+from kgtable.answering.prompting import Draft, DraftAlternative
 from kgtable.answering.verdict import Verdict, judge
 from kgtable.retrieval.result import Retrieval, ScoredTable
+from tests.answering.memory_tables import MemoryTables
 from tests.answering.sample import evidence, quantities, table
 
 

@@ -12,11 +12,10 @@ import pytest
 import kgtable
 from kgtable.errors import LLMUnreachableError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.evaluated_systems import LABELS, RERANK, RULES, System
 from kgtable.evaluation.records import spent
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.run_plan import RunPlan, make_plan
+from kgtable.evaluation.run_plan import LABELS, RERANK, RULES, RunPlan, System, make_plan
 from kgtable.evaluation.session import Batches, evaluate
 from kgtable.evaluation.summary import causes, means, result_json, run_lines
 from kgtable.llm.scripted import Fail, Say, ScriptedServer

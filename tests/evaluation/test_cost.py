@@ -5,8 +5,7 @@ from decimal import Decimal
 import kgtable
 from kgtable.config import load_settings
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.evaluated_systems import System, systems
-from kgtable.evaluation.run_plan import make_plan
+from kgtable.evaluation.run_plan import System, make_plan, systems
 from kgtable.evaluation.session import REPLY_TOKENS, estimate
 
 PRICES = {"m": {"input": 2.0, "output": 10.0}}

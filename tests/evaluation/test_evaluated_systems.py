@@ -5,7 +5,7 @@ import pytest
 import kgtable
 from kgtable.config import Settings
 from kgtable.errors import RetrievalError, UsageError
-from kgtable.evaluation.evaluated_systems import (
+from kgtable.evaluation.run_plan import (
     STAGE,
     WEIGHTS,
     System,

@@ -11,7 +11,6 @@ import pytest
 
 from kgtable.errors import StorageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import Record
 from kgtable.evaluation.report import (
     COLOURS,
@@ -23,6 +22,7 @@ from kgtable.evaluation.report import (
     write_report,
 )
 from kgtable.evaluation.run import Run
+from kgtable.evaluation.run_plan import System
 from kgtable.evaluation.summary import Growth
 from tests.evaluation.test_summary import PLAN, RECORDS, SCHEMA
 

@@ -10,10 +10,9 @@ import pytest
 from selenium.webdriver.support.ui import Select
 
 from kgtable.config import load_settings
-from kgtable.evaluation.evaluated_systems import systems
 from kgtable.evaluation.report import write_report
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.run_plan import make_plan
+from kgtable.evaluation.run_plan import make_plan, systems
 from kgtable.evaluation.session import evaluate
 from tests.evaluation.sample import QUESTIONS, TABLES, build, write_benchmark
 from tests.server.browser import CHROMIUM, DRIVER, MISSING, Browser

@@ -9,10 +9,9 @@ import pytest
 
 from kgtable.errors import LLMError, LLMPendingError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run import STOP_AFTER, execute
-from kgtable.evaluation.run_plan import RunPlan
+from kgtable.evaluation.run_plan import RunPlan, System
 
 QUESTIONS = tuple(BenchmarkQuestion(f"q{number}", "?", tables=("t",)) for number in range(20))
 PLAN = RunPlan("small", "dev", QUESTIONS, (System("bm25"), System("dense")))

@@ -7,8 +7,7 @@ import pytest
 import kgtable
 from kgtable.errors import BenchmarkError, ConfigError, KgtableError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.evaluated_systems import System, systems
-from kgtable.evaluation.run_plan import graph_state, make_plan, read_grid
+from kgtable.evaluation.run_plan import System, graph_state, make_plan, read_grid, systems
 from tests.evaluation.sample import QUESTIONS, write_benchmark
 
 BM25 = (System("bm25"),)

@@ -16,11 +16,10 @@ import kgtable
 from kgtable.config import load_settings
 from kgtable.errors import BenchmarkError, LLMError, LLMPendingError, LLMReplyError, StorageError, UsageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.evaluated_systems import systems
 from kgtable.evaluation.records import spent
 from kgtable.evaluation.report import report_html
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.run_plan import RunPlan, make_plan
+from kgtable.evaluation.run_plan import RunPlan, make_plan, systems
 from kgtable.evaluation.session import Batches, BatchLLM, evaluate, read_result, write_result
 from kgtable.evaluation.summary import causes, means, result_json
 from kgtable.llm.protocol import Request

@@ -10,10 +10,9 @@ import kgtable
 from kgtable.answering.answer import Answer
 from kgtable.errors import LLMError, LLMPendingError, LLMRateLimitError, StorageError
 from kgtable.evaluation.benchmark import Benchmark
-from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import PREPARATION
 from kgtable.evaluation.run import Stages
-from kgtable.evaluation.run_plan import RunPlan, make_plan
+from kgtable.evaluation.run_plan import RunPlan, System, make_plan
 from kgtable.llm.protocol import MeteredLLM
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.result import Retrieval

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from kgtable.errors import UsageError
 from kgtable.evaluation.benchmark import BenchmarkQuestion
-from kgtable.evaluation.evaluated_systems import System
 from kgtable.evaluation.records import PREPARATION, Failure, Record
 from kgtable.evaluation.run import Run
-from kgtable.evaluation.run_plan import RunPlan
+from kgtable.evaluation.run_plan import RunPlan, System
 from kgtable.evaluation.summary import (
     causes,
     compare,

@@ -113,7 +113,7 @@ def test_the_search_finds_a_table_by_an_inferred_name(tables: Path, tmp_path: Pa
         before = next(
             (t.score for t in graph.retrieve("the club's ground", 10).tables if t.table == "table_2"), 0
         )
-        assert before == 0 or not graph.inferred_names.header("table_2", 0)
+        assert before == 0 or not graph.inferred_names.at("table_2", 0)
 
 
 def test_the_users_name_wins_survives_and_can_be_given_back(tables: Path, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_the_users_name_wins_survives_and_can_be_given_back(tables: Path, tmp_pa
     edited(kg, "[column 2]", "Birthplace")
     for _ in range(2):  # the build after the edit, and one after another change
         with built(own, kg) as graph:
-            name = graph.inferred_names.header("table_2", 1)
+            name = graph.inferred_names.at("table_2", 1)
             assert name is not None
             assert (name.name, name.confidence, name.basis) == ("Birthplace", 1.0, "user")
             assert "table_2" in [t.table for t in graph.retrieve("birthplace", 10).tables]
@@ -140,7 +140,7 @@ def test_the_users_name_wins_survives_and_can_be_given_back(tables: Path, tmp_pa
         folder_of(own, lakes=OTHER)
     edited(kg, "[column 2]", "")
     with built(own, kg) as graph:
-        again = graph.inferred_names.header("table_2", 1)
+        again = graph.inferred_names.at("table_2", 1)
         assert again is not None
         assert again.name == "Town"
 

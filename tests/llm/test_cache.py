@@ -17,8 +17,7 @@ from kgtable.config import ModelEndpoint, Secret
 from kgtable.errors import StorageError
 from kgtable.llm.client import CompletionCache, Trace
 from kgtable.llm.conversation import ModelReply
-from kgtable.llm.faults import RequestFault
-from kgtable.llm.protocol import Completion, Usage
+from kgtable.llm.protocol import Completion, RequestFault, Usage
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=20)
 data = st.none() | st.dictionaries(

@@ -37,8 +37,7 @@ from kgtable.llm.client import (
     post_async,
 )
 from kgtable.llm.conversation import ModelReply, RetryPolicy
-from kgtable.llm.faults import RequestFault
-from kgtable.llm.protocol import Completion, OnText, Request
+from kgtable.llm.protocol import Completion, OnText, Request, RequestFault
 from kgtable.llm.scripted import Act, Drop, Fail, Hang, Raw, Say, ScriptedServer, WithoutFormats
 
 KEY = "sk-test-0123456789"

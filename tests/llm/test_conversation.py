@@ -8,8 +8,7 @@ import pytest
 from kgtable.config import ModelEndpoint
 from kgtable.errors import LLMRateLimitError, LLMReplyError, LLMUnreachableError
 from kgtable.llm.conversation import ModelReply, Outcome, Pause, RetryPolicy, Send, Speaker, understand
-from kgtable.llm.faults import ChatDialect, RequestFault
-from kgtable.llm.protocol import Completion, Request
+from kgtable.llm.protocol import ChatDialect, Completion, Request, RequestFault
 from kgtable.llm.repair import ReplyFault
 
 SCHEMA = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}

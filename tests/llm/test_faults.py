@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.config import OPENAI_URL, ModelEndpoint, Secret
-from kgtable.llm.faults import ChatDialect, RequestFault, fault_from_response, retry_after
-from kgtable.llm.protocol import Request
+from kgtable.llm.protocol import ChatDialect, Request, RequestFault, fault_from_response, retry_after
 
 SCHEMA = {"title": "sum", "type": "object", "additionalProperties": False, "description": 'ü "<b>"'}
 FORMED = Request(({"role": "system", "content": "S"}, {"role": "user", "content": "U"}), schema=SCHEMA)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.llm.conversation import ModelReply, StreamReader, read_reply
-from kgtable.llm.faults import GARBLED, RequestFault
-from kgtable.llm.protocol import Request
+from kgtable.llm.protocol import GARBLED, Request, RequestFault
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

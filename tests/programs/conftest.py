@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pytest
 
-from kgtable.answering.table_sources import quantities_of
+from kgtable.graph.table_decoder import quantities_of
 from kgtable.programs import ProgramResult, Relation, parse_program, relation_of, run
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source, Table

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.answering.table_sources import quantities_of
 from kgtable.errors import ProgramCompilationError, ProgramError
+from kgtable.graph.table_decoder import quantities_of
 from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.algebra import (
     Aggregate,

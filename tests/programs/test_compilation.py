@@ -8,8 +8,8 @@ import duckdb
 import pyoxigraph as ox
 import pytest
 
-from kgtable.answering.table_sources import quantities_of
 from kgtable.errors import ProgramCompilationError
+from kgtable.graph.table_decoder import quantities_of
 from kgtable.programs import Relation, parse_program, relation_of, run
 from kgtable.programs.compiled.to_sparql import compile_sparql
 from kgtable.programs.compiled.to_sql import compile_sql, load_tables, run_sql

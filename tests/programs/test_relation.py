@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 
 from kgtable.errors import UnknownColumnError
 from kgtable.programs import Relation, relation_of
-from kgtable.programs.algebra import RowChoice, ValueKind
+from kgtable.programs.algebra import ValueKind
 from kgtable.programs.relation import ColumnRole, MemberKind
-from kgtable.programs.table_relation import BULK_ROWS
 from tests.programs.conftest import MakeRelation, table
 
 
@@ -70,24 +67,6 @@ def test_same_headers_need_an_index(relation: MakeRelation) -> None:
     twice = relation("t", "Name|Goals|Goals\nAnn|1|2\nBob|3|4")
     with pytest.raises(UnknownColumnError, match="by its index: 1, 2"):
         twice.resolve("Goals")
-
-
-def test_long_columns_are_read_as_the_short_ones_are() -> None:
-    numbers = [f"{i % 977}.{i % 100:02d}" for i in range(BULK_ROWS + 5)]
-    text = "\n".join(["Thing|Size", *(f"t{i}|{number}" for i, number in enumerate(numbers))])
-    units: dict[int, tuple[str | None, str | None]] = {1: ("KiloGM", "T")}
-    relation = relation_of(table("t", text), column_units=units)
-    data = relation.data(1)
-    integers = data.integers()
-    assert integers is not None
-    assert (integers.unit, integers.scale, integers.exponent) == ("KiloGM", "T", 1)
-    for row in (0, 1, 5000, BULK_ROWS + 4):
-        found = data[row]
-        assert found is not None
-        assert found.value == Decimal(numbers[row]) * 1000
-        assert found.text == numbers[row]
-        assert Decimal(int(integers.mantissas[row])).scaleb(integers.exponent) == found.value
-    assert len(relation.select(RowChoice.MEMBERS)) == BULK_ROWS + 5
 
 
 def test_some_columns_of_a_relation_keep_their_names_and_places() -> None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import io
+import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pyoxigraph as ox
 
+from kgtable.graph.store import leased, number_of, pointer_of
+from kgtable.graph.terms import FIXED_PREFIXES
 from kgtable.server.app import Server
 from kgtable.server.options import ServerSettings
 from kgtable.server.running import address, bind, make_server
-from kgtable.server.state import ServerState, StoreFolder, StoreSource
+from kgtable.server.state import WIDELY_USED, ServerState, StoreSource, stamp_of
+from kgtable.server.workers.process import View
 
 TOKEN = "a token for tests"
 WRITER = {"authorization": f"Bearer {TOKEN}"}
@@ -62,6 +66,29 @@ def running(settings: ServerSettings, source: StoreSource) -> Iterator[Running]:
             server.should_exit = True
             thread.join(30)
             assert not thread.is_alive(), "the server did not stop"
+
+
+class StoreFolder:
+    """A bare Oxigraph store without a graph directory; its versions are made beside it."""
+
+    def __init__(self, path: Path, prefixes: Mapping[str, str] | None = None) -> None:
+        self._base, self._pointer = path, str(pointer_of(path))
+        self._prefixes = {**WIDELY_USED, **FIXED_PREFIXES, **(prefixes or {})}
+        self._nonce = secrets.token_hex(4)
+        self._stamp = stamp_of(self._pointer)
+        self._view = self._read()
+
+    def view(self) -> View:
+        """The newest version; only servers can change it."""
+        stamp = stamp_of(self._pointer)
+        if stamp != self._stamp:
+            self._view, self._stamp = self._read(), stamp
+        return self._view
+
+    def _read(self) -> View:
+        path, lease = leased(self._base)
+        version = f"{self._nonce}-{number_of(path, self._base)}"
+        return View(str(path), version, self._prefixes, None, str(self._base), (lease,))
 
 
 def store_with(path: Path, trig: str = "") -> StoreFolder:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kgtable.server.options import ServerSettings
-from kgtable.server.state import BUCKETS, AccessLog, Metrics, ServerState, StoreFolder
+from kgtable.server.state import BUCKETS, AccessLog, Metrics, ServerState
+from tests.server.serving import StoreFolder
 
 
 def logged(*requests: tuple[str, str], delay: float = 0.0) -> list[dict[str, object]]:

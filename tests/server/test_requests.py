@@ -12,6 +12,7 @@ from starlette.types import Message, Receive, Send
 from kgtable.server import requests
 from kgtable.server.requests import not_modified, send_answer, send_empty
 from kgtable.server.state import CachedResponse
+from kgtable.server.workers.messages import utf8
 from tests.server.refusals import refused
 
 
@@ -140,9 +141,9 @@ def test_a_body_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_texts_are_utf8() -> None:
-    assert requests.utf8("ü\u202e".encode()) == "ü\u202e"
+    assert utf8("ü\u202e".encode()) == "ü\u202e"
     with refused("bad-request"):
-        requests.utf8(b"a\xff")
+        utf8(b"a\xff")
 
 
 def test_waiting_for_the_end_of_a_connection() -> None:

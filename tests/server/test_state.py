@@ -24,12 +24,11 @@ from kgtable.server.state import (
     ConnectedFolder,
     GraphFolder,
     ServerState,
-    StoreFolder,
 )
 from kgtable.server.workers.messages import Problem
 from tests.server.conftest import DATA, LANES, SMALL
 from tests.server.refusals import refused
-from tests.server.serving import TOKEN, store_with
+from tests.server.serving import TOKEN, StoreFolder, store_with
 
 ASK = {"op": "query", "query": "ASK {}", "union": True, "accept": "text/csv", "result_limit": 999}
 

@@ -20,7 +20,7 @@ from kgtable.errors import (
 )
 from kgtable.graph.store import newest
 from kgtable.server.workers.execution import Evaluator
-from kgtable.server.workers.storage_problems import storage_problem
+from kgtable.server.workers.messages import storage_problem
 from kgtable.server.workers.writer import DatasetConflictError, StoreWriter, with_dataset
 from kgtable.storage import exclusive_lock
 from tests.server.conftest import DATA

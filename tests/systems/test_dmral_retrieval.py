@@ -8,10 +8,8 @@ import kgtable
 from kgtable.errors import RetrievalError
 from kgtable.index.graph_index import GraphIndex
 from kgtable.llm.scripted import ScriptedLLM
-from kgtable.systems.dmral.connected_groups import GroupFinder, RelationGraph
-from kgtable.systems.dmral.coverage_retrieval import DmralOptions
-from kgtable.systems.dmral.decomposition import decompose, residual_question, worded
-from kgtable.systems.dmral.needs import NeedMatcher, information_needs
+from kgtable.systems.dmral.coverage_retrieval import DmralOptions, decompose, residual_question, worded
+from kgtable.systems.dmral.needs import GroupFinder, NeedMatcher, RelationGraph, information_needs
 
 TABLES = {
     "clubs": "Club ID,Club,Town\nC1,Rovers,Hull\nC2,Harriers,York\nC3,Wanderers,Bath\nC4,Swifts,Ely\n",

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import xlwt
 
-from tests.tables.reading_cases import Case
+from tests.tables.reading_cases import Case, case_of
 
 
 def old_workbook(rows: Sequence[Sequence[Any]]) -> bytes:
@@ -37,10 +37,6 @@ def parquet(frame: pd.DataFrame) -> bytes:
     return content.getvalue()
 
 
-def _case(about: str, file: str, content: Any, **expected: object) -> Case:
-    return Case(about, file, content, expected)
-
-
 def _cases() -> Iterator[Case]:
     yield from _scale_words()
     yield from _headers()
@@ -54,73 +50,73 @@ def _cases() -> Iterator[Case]:
 
 
 def _scale_words() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "scale: column T, md",
         "a.md",
         "| T | recall |\n|---|---|\n| 5 | 0.8 |\n| 7 | 0.9 |\n",
         B2="0.8 UNITLESS",
     )
-    yield _case(
+    yield case_of(
         "scale: json key m", "a.json", '[{"m":5,"b":0.5},{"m":6,"b":0.7}]', A2="5 UNITLESS", B2="0.5 UNITLESS"
     )
-    yield _case(
+    yield case_of(
         'scale: caption "K"',
         "a.html",
         "<table><caption>k</caption><tr><th>N</th><th>Score</th></tr><tr><td>A</td><td>4</td></tr><tr><td>B</td><td>5</td></tr></table>",
         B2="4 UNITLESS",
     )
-    yield _case(
+    yield case_of(
         "scale: sheet Tsd", "a.xlsx", {"Tsd": [["Colour", "Stock"], ["Red", 4], ["Blue", 6]]}, B2="4 UNITLESS"
     )
-    yield _case(
+    yield case_of(
         'scale: sheet "in Tsd. EUR"',
         "a.xlsx",
         {"in Tsd. EUR": [["Region", 2022, 2023], ["Nord", 4, 5], ["Süd", 6, 7]]},
         B2="4000 CCY_EUR T @2022",
     )
-    yield _case(
+    yield case_of(
         "scale: Top-k, P@k",
         "a.csv",
         "Model,P@k,Top-k\nA,0.5,10\nB,0.6,20\n",
         B2="0.5 UNITLESS",
         C3="20 UNITLESS",
     )
-    yield _case(
+    yield case_of(
         "scale: clothing sizes",
         "a.csv",
         "Item,S,M,L,XL\nShirt,4,5,6,7\nCoat,1,2,3,4\n",
         C2="5 UNITLESS",
         D3="3 UNITLESS",
     )
-    yield _case("scale: gender m/f", "a.csv", "Town,m,f\nUlm,512,530\nKiel,480,495\n", B2="512 UNITLESS")
+    yield case_of("scale: gender m/f", "a.csv", "Town,m,f\nUlm,512,530\nKiel,480,495\n", B2="512 UNITLESS")
 
 
 def _headers() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "header: Jan 2023 (EUR)",
         "a.csv",
         "Shop,Jan 2023 (EUR),Feb 2023 (EUR)\nA,5,6\nB,7,8\n",
         header=1,
         B2="5 CCY_EUR @2023-01",
     )
-    yield _case(
+    yield case_of(
         "header: 2023/24 tonnes",
         "a.csv",
         "Crop,2022/23 (t),2023/24 (t)\nRye,5,6\nOats,7,8\n",
         header=1,
         C2="6 UNITLESS @2023/2024",
     )
-    yield _case(
+    yield case_of(
         "header: FY2023 in $m xls",
         "a.xls",
         old_workbook([["Item", "FY2022 ($m)", "FY2023 ($m)"], ["Cash", 5, 6], ["Debt", 7, 8]]),
         header=1,
         B2="5000000 CCY_USD M @FY2022",
     )
-    yield _case(
+    yield case_of(
         "header: H1 2023", "a.csv", "Item,H1 2023,H2 2023\nA,5,6\nB,7,8\n", header=1, B2="5 UNITLESS @2023-H1"
     )
-    yield _case(
+    yield case_of(
         "header: month dates xls",
         "a.xls",
         old_workbook(
@@ -136,7 +132,7 @@ def _headers() -> Iterator[Case]:
         ),
         B2="5 UNITLESS @2023-01",
     )
-    yield _case(
+    yield case_of(
         "header: month-end dates xlsx",
         "a.xlsx",
         {
@@ -152,14 +148,14 @@ def _headers() -> Iterator[Case]:
         },
         B2="5 UNITLESS @2023-01-31",
     )
-    yield _case(
+    yield case_of(
         "header: int years as numbers xlsx",
         "a.xlsx",
         {"S": [["Shop", 2021, 2022, 2023], ["A", 5, 6, 3], ["B", 7, 8, 3]]},
         header=1,
         D3="3 UNITLESS @2023",
     )
-    yield _case(
+    yield case_of(
         "header: year, two level",
         "a.xlsx",
         {
@@ -174,20 +170,20 @@ def _headers() -> Iterator[Case]:
         C3="6 NUM @2022",
         D3="7 UNITLESS @2023",
     )
-    yield _case(
+    yield case_of(
         "header: W01 2024", "a.csv", "Shop,W01 2024,W02 2024\nA,5,6\nB,7,8\n", header=1, B2="5 UNITLESS @2024"
     )
 
 
 def _several_tables() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "tables: no blank row csv",
         "a.csv",
         "Fruit,Crates,Weight (kg)\nPlum,46,552\nPear,31,434\nHelper,Hours,Paid (EUR)\nAda,7.5,97.5\nBob,9,117\n",
         tables=2,
         **{"1!C5": "97.5 CCY_EUR", "0!C2": "552 KiloGM"},
     )
-    yield _case(
+    yield case_of(
         "tables: no blank row caption",
         "a.xls",
         old_workbook(
@@ -205,27 +201,27 @@ def _several_tables() -> Iterator[Case]:
         tables=2,
         **{"1!B7": "55000 CCY_USD", "0!B3": "12000000 CCY_USD M @2022"},
     )
-    yield _case(
+    yield case_of(
         "tables: three tables",
         "a.csv",
         "A,kg\nx,1\ny,2\n,\nB,m\nx,3\ny,4\n,\nC,EUR\nx,5\ny,6\n",
         tables=3,
         **{"2!B10": "5 CCY_EUR"},
     )
-    yield _case(
+    yield case_of(
         "tables: text rows in the middle",
         "a.csv",
         "Runner,Heat 1,Heat 2\nAda,11.2,11.0\nBob,11.5,11.3\nCy,withdrew,injured\nDee,11.9,11.8\nEva,12.0,11.7\n",
         tables=1,
     )
-    yield _case(
+    yield case_of(
         "tables: same header again",
         "a.csv",
         "Item,2021,2022\nSchool,420,455\nRoads,310,265\nItem,2021,2022\nParks,52,55\nPools,33,36\n",
         tables=1,
         members="School | Roads | Parks | Pools",
     )
-    yield _case(
+    yield case_of(
         "tables: side by side years",
         "a.xlsx",
         {
@@ -241,59 +237,59 @@ def _several_tables() -> Iterator[Case]:
 
 
 def _notes_and_totals() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "notes: note beside header only",
         "a.xlsx",
         {"S": [["Energy", "GWh", None, "Figures are provisional"], ["Wind", 12], ["Sun", 8]]},
         names="Energy | GWh |  | ",
     )
-    yield _case(
+    yield case_of(
         "notes: Word-like sup html",
         "a.html",
         "<table><tr><th>Farm<th>GWh<tr><td>Wind<sup>1</sup><td>12<tr><td>Sun<td>8<sup>2</sup></table><p>1 on land</p>",
         B3="8 GigaW-HR",
         members="Wind¹ | Sun",
     )
-    yield _case(
+    yield case_of(
         "notes: notes with dagger",
         "a.csv",
         "Energy,GWh\nWind†,12\nSun,8\n† offshore only\n‡ not audited\n",
         members="Wind† | Sun",
     )
-    yield _case(
+    yield case_of(
         "notes: of which indented",
         "a.csv",
         "Post,2022\nStaff,500\n  of which: wages,400\n  of which: training,100\nRent,200\n",
         members="Staff | Rent",
     )
-    yield _case(
+    yield case_of(
         "notes: Source row with link",
         "a.csv",
         'Energy,GWh\nWind,12\nSun,8\n"Source: https://example.org/data, retrieved 2024",\n',
         members="Wind | Sun",
     )
-    yield _case(
+    yield case_of(
         "notes: Stand: in german",
         "a.csv",
         "Energie;GWh\nWind;12\nSonne;8\n\nStand: 31.12.2023\nAlle Angaben ohne Gewähr.\n",
         members="Wind | Sonne",
     )
-    yield _case(
+    yield case_of(
         "notes: estimates (e)",
         "a.csv",
         "Year,GWh\n2022,12\n2023,13 (e)\n2024,14 (e)\n(e) estimate\n",
         B3="13 GigaW-HR @2023",
     )
-    yield _case(
+    yield case_of(
         "notes: total (1-12)", "a.csv", "Month,kWh\n1,12\n2,20\n3,4\nTOTAL (1-3),36\n", members="1 | 2 | 3"
     )
-    yield _case(
+    yield case_of(
         "notes: sum of all", "a.csv", "Shop,Sales\nA,12\nB,20\nC,4\nSum of all,36\n", members="A | B | C"
     )
 
 
 def _units() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "unit: dist_km, area_ha",
         "a.csv",
         "id,dist_km,area_ha,power_kw,press_hpa\na,1,2,3,4\nb,2,3,4,5\n",
@@ -302,7 +298,7 @@ def _units() -> Iterator[Case]:
         D2="3 KiloW",
         E2="4 HectoPA",
     )
-    yield _case(
+    yield case_of(
         "unit: wind m/s",
         "a.csv",
         "Place,Wind m/s,Rain mm,Humidity %\nA,5,6,70\nB,7,8,80\n",
@@ -310,8 +306,8 @@ def _units() -> Iterator[Case]:
         C2="6 MilliM",
         D2="70 PERCENT",
     )
-    yield _case("unit: $/barrel", "a.csv", "Month,Brent ($/bbl)\nJan,81\nFeb,80\n", B2="81 CCY_USD /bbl")
-    yield _case(
+    yield case_of("unit: $/barrel", "a.csv", "Month,Brent ($/bbl)\nJan,81\nFeb,80\n", B2="81 CCY_USD /bbl")
+    yield case_of(
         "unit: Unit column symbols",
         "a.csv",
         "Param,Value,Unit\nLength,5,cm\nMass,2,kg\nTemp,20,°C\nVolt,12,V\n",
@@ -319,38 +315,40 @@ def _units() -> Iterator[Case]:
         B4="20 DEG_C",
         B5="12 V",
     )
-    yield _case(
+    yield case_of(
         "unit: CO2 t", "a.csv", "Firm,CO2 (t),CO2e (kt)\nA,5,6\nB,7,8\n", B2="5 TONNE", C2="6 KiloTONNE"
     )
-    yield _case("unit: kWh/m²", "a.csv", "House,Demand (kWh/m²a),Area (m²)\nA,55,120\nB,70,90\n", C2="120 M2")
-    yield _case(
+    yield case_of(
+        "unit: kWh/m²", "a.csv", "House,Demand (kWh/m²a),Area (m²)\nA,55,120\nB,70,90\n", C2="120 M2"
+    )
+    yield case_of(
         "unit: unit with mark",
         "a.csv",
         "Energy,GWh*,Weight (kg)¹\nWind,12,3\nSun,8,4\n* gross\n¹ net\n",
         B2="12 GigaW-HR",
         C2="3 KiloGM",
     )
-    yield _case(
+    yield case_of(
         "unit: json unit parquet",
         "a.parquet",
         parquet(pd.DataFrame({"name": ["a", "b"], "price_eur": [1.5, 2.0], "height_m": [2.0, float("nan")]})),
         B2="1.5 CCY_EUR",
         C2="2 M",
     )
-    yield _case(
+    yield case_of(
         "unit: mph",
         "a.csv",
         "Car,Top speed (mph),Range (mi)\nA,120,300\nB,110,280\n",
         B2="120 MI-PER-HR",
         C2="300 MI",
     )
-    yield _case(
+    yield case_of(
         "unit: thousands of acres",
         "a.csv",
         "(In thousands),Net acres expiring 2022,Net acres expiring 2023\nEast,120,3\nWest,110,2\n",
         B2="120000 AC T @2022",
     )
-    yield _case(
+    yield case_of(
         "unit: acres in words",
         "a.csv",
         "Block,Net acres expiring,Wells drilled\nA,120,3\nB,110,2\n",
@@ -360,21 +358,21 @@ def _units() -> Iterator[Case]:
 
 
 def _formats() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "format: xls percent",
         "a.xls",
         old_workbook([["Rate", "Value"], ["A", (0.025, "0.0%")], ["B", (0.5, "0%")]]),
         B2="2.5 PERCENT",
         B3="50 PERCENT",
     )
-    yield _case(
+    yield case_of(
         "format: xls currency",
         "a.xls",
         old_workbook([["Post", "Value"], ["A", (1200, '#,##0 "€"')], ["B", (3, '#,##0 "k€"')]]),
         B2="1200 CCY_EUR",
         B3="3000 CCY_EUR T",
     )
-    yield _case(
+    yield case_of(
         "format: xlsx accounting",
         "a.xlsx",
         {
@@ -387,41 +385,41 @@ def _formats() -> Iterator[Case]:
         B2="1200 CCY_GBP",
         B3="-3 CCY_GBP",
     )
-    yield _case(
+    yield case_of(
         "format: European csv",
         "a.csv",
         "Ort;Betrag (€)\nUlm;1.234.567,89\nKiel;12,5\n",
         B2="1234567.89 CCY_EUR",
         B3="12.5 CCY_EUR",
     )
-    yield _case(
+    yield case_of(
         "format: narrow no-break space",
         "a.csv",
         "Ville;Population\nLyon;522\u202f250\nNice;348 085\n",
         B2="522250 NUM",
         B3="348085 NUM",
     )
-    yield _case(
+    yield case_of(
         "format: permille and bp",
         "a.csv",
         "Bond,Spread (bps),Rate (‰)\nA,25,3\nB,30,4\n",
         B2="0.25 PERCENT C",
         C2="3 PERMILLE",
     )
-    yield _case(
+    yield case_of(
         "format: percent text and number",
         "a.csv",
         'P,Share\nA,12%\nB,8.5 %\nC,"7,5%"\n',
         B2="12 PERCENT",
         B3="8.5 PERCENT",
     )
-    yield _case(
+    yield case_of(
         "format: scientific",
         "a.csv",
         "Body,Mass (kg)\nEarth,5.97e24\nMoon,7.35E+22\n",
         B2="5970000000000000000000000 KiloGM",
     )
-    yield _case(
+    yield case_of(
         "format: xlsx scientific format",
         "a.xlsx",
         {"S": [["Body", "Mass (kg)"], ["Earth", (5.97e24, "0.00E+00")], ["Moon", (7.35e22, "0.00E+00")]]},
@@ -430,7 +428,7 @@ def _formats() -> Iterator[Case]:
 
 
 def _values() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "value: excel times",
         "a.xlsx",
         {
@@ -443,58 +441,60 @@ def _values() -> Iterator[Case]:
         B2="06:05:00",
         C2="PT26H3M",
     )
-    yield _case(
+    yield case_of(
         "value: gap with split seconds",
         "a.csv",
         "Pos,Crew,Difference\n1,Ada,0.0\n2,Bob,3.57\n3,Cy,1:01.40\n",
         C4="PT1M1.4S",
         C3="PT3.57S",
     )
-    yield _case(
+    yield case_of(
         "value: day ranges",
         "a.csv",
         "Race,Dates\nA,16–21 January 2007\nB,24 February – 9 March 2007\n",
         B2="'16–21 January 2007'",
     )
-    yield _case(
+    yield case_of(
         "value: cost in brackets",
         "a.csv",
         "Item,EUR\nSales,500\nCost of sales,(300)\nTax,(50)\n",
         B3="-300 CCY_EUR",
     )
-    yield _case("value: CR/DR", "a.csv", "Item,Balance\nA,500 CR\nB,300 DR\n", B2="'500 CR'")
-    yield _case("value: booleans", "a.csv", "Item,Open\nA,yes\nB,no\n", B2="true")
-    yield _case("value: ja/nein", "a.csv", "Stück;Offen\nA;ja\nB;nein\n", B2="'ja'")
-    yield _case(
+    yield case_of("value: CR/DR", "a.csv", "Item,Balance\nA,500 CR\nB,300 DR\n", B2="'500 CR'")
+    yield case_of("value: booleans", "a.csv", "Item,Open\nA,yes\nB,no\n", B2="true")
+    yield case_of("value: ja/nein", "a.csv", "Stück;Offen\nA;ja\nB;nein\n", B2="'ja'")
+    yield case_of(
         "value: iso datetime",
         "a.csv",
         "Id,When\n1,2024-05-01T10:00:00Z\n2,2024-05-02T11:30:00Z\n",
         B2="2024-05-01T10:00:00Z",
     )
-    yield _case(
+    yield case_of(
         "value: long account",
         "a.csv",
         "IBAN,Sum\nDE89370400440532013000,5\nDE75512108001245126199,6\n",
         A2="'DE89370400440532013000'",
     )
-    yield _case(
+    yield case_of(
         "value: flags ODS style",
         "a.csv",
         "geo,2022,2023\nAT,12.3p,:z\nBE,10.1,9.9e\nFR,8.8,7.7\nDE,8.9,7.2\n",
         B2="12.3 UNITLESS @2022",
         C3="9.9 UNITLESS @2023",
     )
-    yield _case("value: feet and inches", "a.csv", 'Player,Height\nA,"6\'2"""\nB,"5\'11"""\n', B2="'6\\'2\"'")
+    yield case_of(
+        "value: feet and inches", "a.csv", 'Player,Height\nA,"6\'2"""\nB,"5\'11"""\n', B2="'6\\'2\"'"
+    )
 
 
 def _contexts() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "context: corner € thousands md",
         "a.md",
         "| € thousands | 2022 | 2023 |\n|---|---|---|\n| Sales | 5 | 6 |\n| Costs | 3 | 4 |\n",
         B2="5000 CCY_EUR T @2022",
     )
-    yield _case(
+    yield case_of(
         "context: entities md",
         "a.md",
         "| R&amp;D | &euro; |\n|---|---|\n| A | 5 |\n| B | 6 |\n",
@@ -503,13 +503,13 @@ def _contexts() -> Iterator[Case]:
 
 
 def _kept_apart() -> Iterator[Case]:
-    yield _case(
+    yield case_of(
         "kept: Parquet NaN and null",
         "a.parquet",
         parquet(pd.DataFrame({"name": ["a", "b", "c"], "v": [1.5, float("nan"), None]})),
         B2="1.5 UNITLESS",
     )
-    yield _case(
+    yield case_of(
         "kept: json lines null",
         "a.jsonl",
         '{"a":"x","b":null}\n{"a":"y"}\n{"a":"z","b":3}\n',

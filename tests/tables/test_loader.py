@@ -15,9 +15,18 @@ from openpyxl.utils import get_column_letter
 
 from kgtable.errors import TableError
 from kgtable.tables.discovery import find_files
-from kgtable.tables.documents import merge_contexts, read_sidecar
 from kgtable.tables.loader import read_file, read_folder
-from kgtable.tables.model import Column, Context, Grid, Source, Structure, Table, spreadsheet_reference
+from kgtable.tables.model import (
+    Column,
+    Context,
+    Grid,
+    Source,
+    Structure,
+    Table,
+    merge_contexts,
+    read_sidecar,
+    spreadsheet_reference,
+)
 
 
 def read(tmp_path: Path, content: object) -> tuple[Context, list[str]]:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.values.currencies import SIGNS, WORDS
 from kgtable.values.numbers import (
     FRACTIONS,
     LARGEST_EXPONENT,
@@ -19,7 +18,7 @@ from kgtable.values.numbers import (
     read_digits,
     scaled,
 )
-from kgtable.values.units import currency_codes, units
+from kgtable.values.units import SIGNS, WORDS, currency_codes, units
 
 COMMA = NumberStyle(decimal_comma=True)
 

@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtable.values.currencies import SIGNS, WORDS, currency_unit
 from kgtable.values.measures import Measure
 from kgtable.values.unit_clauses import Clause, may_name_unit, needs_support, parse_clause, unit_of_symbol
 from kgtable.values.unit_phrases import FormatUnit, parse_unit_phrase, parse_unit_text, read_number_format
-from kgtable.values.units import currency_codes, units
+from kgtable.values.units import SIGNS, WORDS, currency_codes, currency_unit, units
 
 TEXTS: list[tuple[str, str | None, int | None]] = [
     ("(in millions, except per share data)", None, 6),

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtable.resources import read_shipped
-from kgtable.values.currencies import (
+from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
+from kgtable.values.numbers import parse_number
+from kgtable.values.units import (
     CENTS,
     COMMON_CODES,
     ENGLISH_WORDS,
@@ -13,13 +15,14 @@ from kgtable.values.currencies import (
     SCALE_WORDS,
     SIGNS,
     WORDS,
+    currency_codes,
     currency_names,
     currency_prefix,
     currency_unit,
+    find_printed_unit,
+    find_unit,
+    units,
 )
-from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
-from kgtable.values.numbers import parse_number
-from kgtable.values.units import currency_codes, find_printed_unit, find_unit, units
 
 
 @pytest.mark.parametrize(

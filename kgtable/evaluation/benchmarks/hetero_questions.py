@@ -63,7 +63,7 @@ SHOWN_ROWS = 30
 
 @dataclass(frozen=True)
 class HeteroPlan:
-    """How to build: the seed, and how many questions of a table at most."""
+    """Options of the benchmark: the seed, and how many questions of a table at most."""
 
     seed: int = 7
     per_table: int = 6
@@ -71,7 +71,7 @@ class HeteroPlan:
 
 @dataclass
 class HeteroCounts:
-    """What was built: documents, tables, facts of texts, questions and why others were left out."""
+    """Counts of what was built: documents, tables, facts of texts, questions and why others were left out."""
 
     documents: int = 0
     tables: int = 0

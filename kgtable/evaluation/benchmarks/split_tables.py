@@ -41,7 +41,7 @@ GridRows = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """How to build: the seed, how many parts at most, and the share of questions joined in pairs."""
+    """Options of the benchmark: the seed, how many parts at most, and the share of questions joined in pairs."""
 
     seed: int = SEED
     most_parts: int = 3
@@ -67,7 +67,7 @@ class TablePart:
 
 @dataclass
 class BuiltCounts:
-    """What was built: tables, parts, questions and why others were left out."""
+    """Counts of what was built: tables, parts, questions and why others were left out."""
 
     tables: int = 0
     whole: int = 0

@@ -46,8 +46,11 @@ TRUTH = "truth.jsonl"
 
 @dataclass(frozen=True)
 class WildPlan:
-    """How to build: the seed, the parts a table is cut into by rows at most, the shares of headers and titles that
-    are masked and of keys that are spelt otherwise, and how many tables about other things are added."""
+    """Options of the benchmark: the seed, how it changes tables, and how many tables about other things it adds.
+
+    `most_parts` is the number of parts that a table is cut into by rows at most, `masked` the share of headers and
+    titles that are masked, `perturbed` the share of keys that are spelt otherwise.
+    """
 
     seed: int = SEED
     most_parts: int = 3

@@ -40,8 +40,7 @@ class EngineDialect:
     that make it see the default graph alone; empty where nothing needs to be asked, or can be.
     `union_parameter` is a form field that asks for the union instead. `default_graph` names the graph
     that stands for the default graph in the Graph Store Protocol, None where there is a real one.
-    `row_limit` is the number of rows after which results are cut without a word. `text_search` is
-    the predicate of the engine's word index, "" where there is none.
+    `row_limit` is the number of rows after which results are cut without a word.
     """
 
     name: str
@@ -51,7 +50,6 @@ class EngineDialect:
     union_parameter: str = ""
     default_graph: str | None = None
     row_limit: int | None = None
-    text_search: str = ""
 
     def dataset(self, union_default_graph: bool) -> list[tuple[str, str]]:
         """The form fields that choose the default graph of a query."""
@@ -74,14 +72,12 @@ DIALECTS = {
             "qlever",
             "QLever",
             own=(_QLEVER_DEFAULT,),
-            text_search="http://qlever.cs.uni-freiburg.de/builtin-functions/contains-word",
         ),
         EngineDialect(
             "fuseki",
             "Apache Jena Fuseki",
             own=(DESCRIPTION,),
             default_graph=DESCRIPTION,
-            text_search="http://jena.apache.org/text#query",
         ),
         EngineDialect(
             "virtuoso",
@@ -89,7 +85,6 @@ DIALECTS = {
             own=(DESCRIPTION,),
             default_graph=DESCRIPTION,
             row_limit=10_000,
-            text_search="bif:contains",
         ),
         EngineDialect("neptune", "Amazon Neptune", own=(_NEPTUNE_DEFAULT,), default_graph=_NEPTUNE_DEFAULT),
     )

@@ -50,7 +50,7 @@ def is_small(tables: int) -> bool:
 
 
 class ValueForm(StrEnum):
-    """What most values of a column look like."""
+    """Form of most values of a column."""
 
     WHOLE = "whole"
     NUMBER = "number"

@@ -26,17 +26,18 @@ from kgtable.programs.compiled.sparql_values import (
     comparison,
 )
 from kgtable.programs.dimensions import (
-    COUNTS,
     NO_UNIT,
     comparable,
     conversion,
     decimal_of,
     describe,
     multiply_units,
+    unit_of_sum,
 )
 from kgtable.programs.scalars import (
     TimeSpan,
     calculate,
+    common_scale,
     compare,
     quantity,
 )
@@ -50,7 +51,7 @@ _MIRRORED = {
 
 
 def part_of(function: Function, value: SparqlValue, index: int) -> SparqlValue:
-    """What a function gives of a value. Raises `ProgramCompilationError` for what SPARQL cannot say."""
+    """Apply a function to a value. Raises `ProgramCompilationError` for what SPARQL cannot say."""
     if function in (Function.NEGATE, Function.ABSOLUTE) and value.kind == "number":
         sparql = f"(0 - {value.number()})" if function is Function.NEGATE else f"ABS({value.number()})"
         return ComputedTerm(sparql, value.unit, value.scale)
@@ -102,8 +103,8 @@ def calculation_of(operator: Operator, left: SparqlValue, right: SparqlValue) ->
         product, factor = multiply_units(left.unit, right.unit, power)
         sign = "*" if power == 1 else "/"
         return ComputedTerm(f"({number_of(left)} {sign} {number_of(right)}{_times(factor)})", product)
-    unit = left.unit if left.unit not in COUNTS else right.unit if right.unit not in COUNTS else left.unit
-    scale = left.scale if left.scale == right.scale else None
+    unit = unit_of_sum(left.unit, right.unit)
+    scale = common_scale(left.scale, right.scale)
     if left.bare != right.bare:
         other = right if left.bare else left
         unit, scale = other.unit, other.scale

@@ -104,7 +104,7 @@ class OptionalPattern(QueryBlock):
 
 
 class GraphPattern(QueryBlock):
-    """What is read of one table: rows, and cells of them."""
+    """Pattern over the graph of one table: its rows, and cells of them."""
 
     def __init__(self, graph: Sequence[str], head: Sequence[str]) -> None:
         self._before, self._graph = graph[:-1], graph[-1]
@@ -177,7 +177,7 @@ def is_variable(sparql: str) -> bool:
 
 
 class QueryContext:
-    """What all parts of a query share: names of variables, IRIs, and how the tables were encoded."""
+    """State that all parts of a query share: names of variables, IRIs, and how the tables were encoded."""
 
     def __init__(self, names: Namespaces, annotated: Mapping[str, AnnotatedTable]) -> None:
         self.names = names

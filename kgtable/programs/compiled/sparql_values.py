@@ -26,9 +26,8 @@ from kgtable.programs.column_math import BareNumber
 from kgtable.programs.compiled.sparql_patterns import MOST_LISTED, GroupPattern, QueryContext, decimal_literal
 from kgtable.programs.dimensions import (
     COUNTS,
-    NO_UNIT,
+    commonest_unit,
     comparable,
-    convert,
     decimal_of,
 )
 from kgtable.programs.scalars import (
@@ -38,6 +37,7 @@ from kgtable.programs.scalars import (
     format_decimal,
     key_of,
     normal,
+    number_in_unit,
     sort_key,
     text_of,
 )
@@ -136,10 +136,7 @@ class CellReading(SparqlValue):
 
     @cached_property
     def unit(self) -> str | None:  # type: ignore[override]
-        counts: dict[str | None, int] = {}
-        for datum in self.terms.values():
-            counts[datum.unit] = counts.get(datum.unit, 0) + 1
-        return max(counts, key=lambda unit: (unit not in NO_UNIT, counts[unit], unit or ""), default=None)
+        return commonest_unit(datum.unit for datum in self.terms.values())
 
     @cached_property
     def scale(self) -> str | None:  # type: ignore[override]
@@ -317,12 +314,6 @@ def _places(terms: Mapping[str, Datum]) -> dict[str, int]:
         place, last = place + (key != last), key
         found[term] = place
     return found
-
-
-def number_in_unit(datum: Datum, unit: str | None) -> Decimal | None:
-    if datum.number is None or datum.unit in COUNTS or unit in COUNTS:
-        return datum.number
-    return convert(datum.number, datum.unit, unit)
 
 
 class PartReading(CellReading):

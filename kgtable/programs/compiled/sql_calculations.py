@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from kgtable.errors import (
     ProgramCompilationError,
@@ -16,8 +15,16 @@ from kgtable.programs.algebra import (
     Relator,
 )
 from kgtable.programs.column_math import settle
+from kgtable.programs.compiled.sql_values import (
+    MOST_DIGITS,
+    BoundConstant,
+    ComputedValue,
+    KnownValue,
+    SqlCell,
+    SqlValue,
+    loose_number,
+)
 from kgtable.programs.dimensions import (
-    COUNTS,
     NO_UNIT,
     comparable,
     conversion,
@@ -25,28 +32,18 @@ from kgtable.programs.dimensions import (
     factors_of,
     multiply_units,
     unit_of,
+    unit_of_sum,
 )
 from kgtable.programs.scalars import (
     Datum,
     TimeSpan,
     aligned,
+    common_scale,
     compare,
     normal,
     quantity,
     text_of,
     time_datum,
-)
-
-if TYPE_CHECKING:
-    pass
-from kgtable.programs.compiled.sql_values import (
-    MOST_DIGITS,
-    BoundConstant,
-    Cell,
-    ComputedValue,
-    KnownValue,
-    SqlValue,
-    loose_number,
 )
 
 _SIGNS = {
@@ -65,7 +62,7 @@ class SqlCalculations:
     """Writes what is computed of values; constants become bound parameters."""
 
     @abstractmethod
-    def parameter(self, cell: Cell) -> str:
+    def parameter(self, cell: SqlCell) -> str:
         """A bound parameter."""
 
     def _apply(self, function: Function, value: SqlValue, index: int) -> SqlValue:
@@ -115,14 +112,8 @@ class SqlCalculations:
             Operator.ADD, Operator.SUBTRACT, Operator.RATIO, Operator.SHARE, Operator.PERCENT_CHANGE
         )  # fmt: skip
         if together:
-            unit = (
-                left.unit
-                if left.unit not in COUNTS
-                else right.unit
-                if right.unit not in COUNTS
-                else left.unit
-            )
-            scale = left.scale if left.scale == right.scale else None
+            unit = unit_of_sum(left.unit, right.unit)
+            scale = common_scale(left.scale, right.scale)
             if left.bare != right.bare:
                 other = right if left.bare else left
                 unit, scale = other.unit, other.scale

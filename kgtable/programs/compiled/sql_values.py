@@ -27,9 +27,8 @@ from kgtable.programs.algebra import (
 from kgtable.programs.column_math import BareNumber, map_values
 from kgtable.programs.dimensions import (
     COUNTS,
-    NO_UNIT,
+    commonest_unit,
     comparable,
-    convert,
     decimal_of,
 )
 from kgtable.programs.relation import ColumnData, Indices, Relation
@@ -43,6 +42,7 @@ from kgtable.programs.scalars import (
     items,
     key_of,
     normal,
+    number_in_unit,
     quantity,
     sort_key,
     text_of,
@@ -51,9 +51,7 @@ from kgtable.programs.scalars import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    pass
-
-Cell: TypeAlias = Decimal | float | int | str | bool | None
+SqlCell: TypeAlias = Decimal | float | int | str | bool | None
 
 
 _NUMBERS = frozenset({ValueKind.QUANTITY, ValueKind.DURATION})
@@ -163,10 +161,7 @@ class KnownValue(SqlValue):
 
     @cached_property
     def unit(self) -> str | None:  # type: ignore[override]
-        counts: dict[str | None, int] = {}
-        for value in self.values:
-            counts[value.unit] = counts.get(value.unit, 0) + 1
-        return max(counts, key=lambda unit: (unit not in NO_UNIT, counts[unit], unit or ""), default=None)
+        return commonest_unit(value.unit for value in self.values)
 
     @cached_property
     def scales(self) -> set[str | None]:
@@ -200,7 +195,7 @@ class KnownValue(SqlValue):
     def test(self, identity: str, holds: Callable[[Datum], bool]) -> str:
         """The SQL of a condition on each value, worked out beforehand."""
 
-    def read(self, facet: str) -> Callable[[Datum], Cell]:
+    def read(self, facet: str) -> Callable[[Datum], SqlCell]:
         """How a facet is read off a value."""
         if facet == "value":
             return self._number if self.kind == "number" else lambda datum: datum.value is True
@@ -211,7 +206,7 @@ class KnownValue(SqlValue):
             return _READERS[facet]
         raise ProgramCompilationError(f"SQL cannot say the {facet} of a value.")
 
-    def array(self, facet: str, cells: Sequence[Cell]) -> pa.Array:
+    def array(self, facet: str, cells: Sequence[SqlCell]) -> pa.Array:
         """The cells of a facet as a column."""
         pa = arrow()
         if facet in ("value", "loose") and self.kind != "truth":
@@ -228,12 +223,10 @@ class KnownValue(SqlValue):
         return [number for value in self.values if isinstance(number := self._number(value), Decimal)]
 
     def _number(self, datum: Datum) -> Decimal | None:
-        if datum.number is None or datum.unit in COUNTS or self.unit in COUNTS:
-            return datum.number
-        return convert(datum.number, datum.unit, self.unit)
+        return number_in_unit(datum, self.unit)
 
 
-def loose_number(datum: Datum) -> Cell:
+def loose_number(datum: Datum) -> SqlCell:
     pair = aligned(datum, quantity(0))
     return datum.number if datum.number is not None else None if pair is None else _decimal(pair[0])
 
@@ -250,7 +243,7 @@ def _key(datum: Datum) -> str:
     return "|".join(map(str, (name[0], *rest))) if name != "text" else f"'{rest[0]}"  # type: ignore[index]
 
 
-_READERS: dict[str, Callable[[Datum], Cell]] = {
+_READERS: dict[str, Callable[[Datum], SqlCell]] = {
     "text": text_of,
     "norm": lambda datum: normal(text_of(datum)),
     "key": _key,
@@ -356,7 +349,7 @@ class ColumnValue(KnownValue):
         return self._base.demand(identity, f"{self.title} members{_FACETS.get(facet, facet)}", facet, make)
 
     def _physical(
-        self, facet: str, identity: tuple[object, ...], suffix: str, read: Callable[[Datum], Cell]
+        self, facet: str, identity: tuple[object, ...], suffix: str, read: Callable[[Datum], SqlCell]
     ) -> str:
         def make() -> pa.Array:
             codes = self.data.codes
@@ -396,7 +389,7 @@ def _members(value: Datum) -> list[Datum]:
     return [Datum(ValueKind.TEXT, item, text=item) for item in items(text_of(value))]
 
 
-def _member_cell(item: Datum, inner: KnownValue, read: Callable[[Datum], Cell]) -> Cell:
+def _member_cell(item: Datum, inner: KnownValue, read: Callable[[Datum], SqlCell]) -> SqlCell:
     """A facet of a member of a list after the functions applied to it."""
     found: Datum | None = item
     for function, index in inner.chain if isinstance(inner, ListMember) else ():
@@ -407,7 +400,7 @@ def _member_cell(item: Datum, inner: KnownValue, read: Callable[[Datum], Cell]) 
 class BoundConstant(KnownValue):
     """A constant."""
 
-    def __init__(self, bind: Callable[[Cell], str], datum: Datum) -> None:
+    def __init__(self, bind: Callable[[SqlCell], str], datum: Datum) -> None:
         super().__init__([datum])
         self._bind, self.datum = bind, datum
         self.bare = isinstance(datum, BareNumber)

@@ -82,7 +82,6 @@ from kgtable.programs.compiled.sparql_values import (
     ListedReading,
     SparqlConstant,
     SparqlValue,
-    number_in_unit,
 )
 from kgtable.programs.dimensions import (
     COUNTS,
@@ -93,6 +92,7 @@ from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import (
     Datum,
     items,
+    number_in_unit,
     sort_key,
     text_of,
     time_datum,

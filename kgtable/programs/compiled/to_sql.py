@@ -83,11 +83,11 @@ if TYPE_CHECKING:
 from kgtable.programs.compiled.sql_values import (
     MOST_DIGITS,
     BoundConstant,
-    Cell,
     ColumnValue,
     ComputedValue,
     KnownValue,
     ListMember,
+    SqlCell,
     SqlNames,
     SqlRows,
     SqlStep,
@@ -108,7 +108,7 @@ class SqlQuery:
     with their units (None: no number, or one without unit)."""
 
     text: str
-    parameters: Mapping[str, Cell]
+    parameters: Mapping[str, SqlCell]
     tables: tuple[SqlTable, ...]
     names: tuple[str, ...]
     units: tuple[str | None, ...]
@@ -120,7 +120,7 @@ class SqlResult:
 
     names: tuple[str, ...]
     units: tuple[str | None, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[SqlCell, ...], ...]
 
 
 def compile_sql(program: Program, relations: Mapping[str, Relation]) -> SqlQuery:
@@ -215,7 +215,7 @@ class _Compiler(SqlCalculations):
         self._tables: dict[tuple[str, ...], SqlTableBuilder] = {}
         self._table_names, self._step_names, self._prefixes = SqlNames(), SqlNames(), SqlNames()
         self._steps: list[SqlStep] = []
-        self._parameters: dict[str, Cell] = {}
+        self._parameters: dict[str, SqlCell] = {}
 
     def query(self, program: Program) -> SqlQuery:
         if isinstance(program.root, Rows):
@@ -240,7 +240,7 @@ class _Compiler(SqlCalculations):
         used = {name: cell for name, cell in self._parameters.items() if re.search(rf"\${name}\b", text)}
         return SqlQuery(text, used, tables, names, units)
 
-    def parameter(self, cell: Cell) -> str:
+    def parameter(self, cell: SqlCell) -> str:
         """A bound parameter."""
         if isinstance(cell, Decimal):
             cell = Decimal(f"{cell:f}")

@@ -6,12 +6,22 @@ A message has a JSON head and a binary body: two big-endian lengths of four byte
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from kgtable.errors import (
+    DamagedGraphError,
+    GraphLockedError,
+    GraphNotFoundError,
+    GraphVersionError,
+    NoSpaceError,
+)
+from kgtable.storage import is_full
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -171,3 +181,42 @@ class Problem(Exception):
 def busy(detail: str, seconds: int = 1) -> Problem:
     """A 503 that asks the client to retry after so many seconds."""
     return Problem("busy", detail, headers={"retry-after": str(seconds)})
+
+
+def utf8(content: bytes) -> str:
+    """A body as text. Raises `Problem` if it is not UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None
+
+
+_LOCKED = re.compile(r"\block (file|hold)", re.IGNORECASE)
+"""What the engine says where another process has opened the store for writing; its damaged *blocks* are no locks."""
+
+
+def storage_kind(error: BaseException) -> str:
+    """The name of the `ProblemKind` for an error of the system, of the triple store, or of kgtable."""
+    if isinstance(error, NoSpaceError) or is_full(error):
+        return "storage-full"
+    if isinstance(error, DamagedGraphError) or (type(error) is RuntimeError and "orruption" in str(error)):
+        return "damaged"
+    if isinstance(error, GraphLockedError | GraphNotFoundError | GraphVersionError):
+        return "unavailable"
+    return "storage-failed"
+
+
+def storage_problem(error: Exception) -> Problem:
+    """The HTTP error for a write that could not be stored; nothing of it was."""
+    kind, text = storage_kind(error), str(error)
+    if isinstance(error, GraphLockedError):
+        detail = "The graph is being built. Try again when that is done."
+        return Problem(kind, detail, {}, {"retry-after": "10"})
+    if kind == "storage-full":
+        return Problem(kind, "The disk is full: nothing of this request was stored.")
+    if isinstance(error, OSError | RuntimeError):
+        if kind == "storage-failed" and _LOCKED.search(text):
+            detail = "Another process is writing to this graph. Try again later."
+            return Problem("unavailable", detail, {}, {"retry-after": "5"})
+        return Problem(kind, f"The write could not be stored: {' '.join(text.split())}")
+    return Problem(kind, text)

@@ -123,7 +123,7 @@ class ResultStream:
 
 
 class Receiver(Protocol):
-    """Gets the result of a job, as an `asyncio.Future` does. Cancelled is one that nobody waits for any more."""
+    """Gets the result of a job, as an `asyncio.Future` does. It is cancelled where nobody waits any more."""
 
     def done(self) -> bool:
         """Whether it needs no result."""

@@ -33,8 +33,7 @@ from kgtable.ontology.mapping_rows import (
     xlsx_bytes,
 )
 from kgtable.resources import read_shipped
-from kgtable.server.workers.messages import Emit, Head, Problem
-from kgtable.server.workers.storage_problems import storage_kind
+from kgtable.server.workers.messages import Emit, Head, Problem, storage_kind
 from kgtable.storage import storage_errors
 from kgtable.tables.column_profile import CellKind, type_cell
 from kgtable.tables.discovery import TableFile, find_files

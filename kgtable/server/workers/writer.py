@@ -21,8 +21,7 @@ from kgtable.errors import KgtableError
 from kgtable.graph.sparql_text import AmbiguousTextError, Token, tokens
 from kgtable.graph.store import WorkingStore
 from kgtable.server.workers.execution import refuse_remote, remote_iris, service_problem, syntax_problem
-from kgtable.server.workers.messages import Emit, Head, Problem
-from kgtable.server.workers.storage_problems import storage_problem
+from kgtable.server.workers.messages import Emit, Head, Problem, storage_problem, utf8
 from kgtable.storage import exclusive_lock
 
 SentContent: TypeAlias = bytes | Path
@@ -160,7 +159,7 @@ def _apply(store: ox.Store, job: Head, content: SentContent) -> int:
 
 
 def _update(store: ox.Store, job: Head, content: SentContent) -> None:
-    text = job["update"] if isinstance(content, bytes) else _text(content)
+    text = job["update"] if isinstance(content, bytes) else utf8(content.read_bytes())
     refuse_remote(text, job.get("allowed", ()))
     try:
         text = with_dataset(text, job["default_graphs"], job["named_graphs"])
@@ -180,13 +179,6 @@ def _update(store: ox.Store, job: Head, content: SentContent) -> None:
         if kind is None:
             raise
         raise Problem(kind, f"{error}.") from None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise Problem("bad-request", f"Byte {error.start} of the body is not UTF-8.") from None
 
 
 def _change_graph(store: ox.Store, job: Head, content: SentContent) -> int:

@@ -89,7 +89,7 @@ _AGGREGATES = (
 
 @dataclass(frozen=True, slots=True)
 class TableJoin:
-    """How two tables join: the referring column of the events, the key of the things, and whether fuzzily."""
+    """Join of two tables: the referring column of the events, the key of the things, and whether fuzzily."""
 
     events: int
     things: int
@@ -442,8 +442,8 @@ class JoinComposer:
         pair = KeyPair(self.join.key, self.join.reference)
         return Join(self._rows(0), self._rows(1), (pair,), self.join.similarity)
 
-    def _filtered(self, extra: Sequence[Expression] = ()) -> Rows:
-        parts = [*(condition.expression for condition in self.conditions), *extra]
+    def _filtered(self) -> Rows:
+        parts = [condition.expression for condition in self.conditions]
         return (
             self.joined
             if not parts

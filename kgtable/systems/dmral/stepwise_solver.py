@@ -19,9 +19,8 @@ from typing import Any
 from kgtable.answering.answer import Answer
 from kgtable.answering.ask import Solver
 from kgtable.answering.evidence import Evidence, TableSource
-from kgtable.answering.program_answers import RULES, answer_by_rules, citations_of, relations_of
+from kgtable.answering.program_answers import RULES, answer_by_rules, citations_of, read_program, relations_of
 from kgtable.answering.prompting import one_line
-from kgtable.answering.written_programs import read_program
 from kgtable.errors import KgtableError, MissingExtraError
 from kgtable.index.graph_index import GraphIndex
 from kgtable.index.inferred.relations import TableRelations
@@ -35,8 +34,12 @@ from kgtable.programs.scalars import format_decimal, text_of
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
-from kgtable.systems.dmral.coverage_retrieval import CoverageRetriever, DmralOptions, ReasonerLanguage
-from kgtable.systems.dmral.decomposition import unmarked
+from kgtable.systems.dmral.coverage_retrieval import (
+    CoverageRetriever,
+    DmralOptions,
+    ReasonerLanguage,
+    unmarked,
+)
 from kgtable.systems.dmral.joined_programs import ComposedProgram, JoinComposer, joins_between
 from kgtable.systems.tablerag.actions import EMPTY, Observation
 from kgtable.systems.tablerag.code_actions import SandboxError, SqlActions

@@ -24,10 +24,16 @@ from kgtable.programs.executor import run
 from kgtable.programs.scalars import Datum
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import Retrieval, ScoredPassage
-from kgtable.systems.documents.asked_kinds import COMPUTED, SEVERAL, YEARS, question_kind
 from kgtable.systems.documents.extraction import Extract, extract
 from kgtable.systems.documents.mixed_programs import mixed_answer
-from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
+from kgtable.systems.documents.passage_sentences import (
+    COMPUTED,
+    SEVERAL,
+    YEARS,
+    AskedText,
+    PassageSentence,
+    question_kind,
+)
 from kgtable.text.passages import sentence_spans
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
 from kgtable.text.words import stem, words

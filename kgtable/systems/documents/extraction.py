@@ -14,8 +14,12 @@ from math import exp, log
 
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
-from kgtable.systems.documents.asked_kinds import question_kind, question_sort
-from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
+from kgtable.systems.documents.passage_sentences import (
+    AskedText,
+    PassageSentence,
+    question_kind,
+    question_sort,
+)
 from kgtable.text.text_quantities import TextQuantity, find_period_mentions, find_quantities
 from kgtable.text.words import stem
 

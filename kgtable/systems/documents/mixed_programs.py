@@ -31,8 +31,7 @@ from kgtable.programs.batch_execution import value_text
 from kgtable.programs.executor import run
 from kgtable.programs.scalars import format_decimal
 from kgtable.retrieval.result import ScoredPassage
-from kgtable.systems.documents.asked_kinds import YEARS, is_operation
-from kgtable.systems.documents.passage_sentences import AskedText, PassageSentence
+from kgtable.systems.documents.passage_sentences import YEARS, AskedText, PassageSentence, is_operation
 from kgtable.text.text_quantities import TextQuantity, find_quantities
 from kgtable.text.words import is_empty_word, stem, words
 from kgtable.values.units import SCALE_POWERS

@@ -25,7 +25,7 @@ from kgtable.llm.protocol import LLM
 from kgtable.retrieval.hybrid import Clock
 from kgtable.retrieval.result import ModelRetriever, Retrieval, Retriever, ScoredPassage, ScoredTable
 from kgtable.retrieval.table_texts import TriplesOf, within
-from kgtable.systems.documents.asked_kinds import text_share
+from kgtable.systems.documents.passage_sentences import text_share
 from kgtable.systems.documents.place_ranking import PlaceRanking
 
 MOST_SHARE, SHARE_OF_TEXT = 0.95, 0.85

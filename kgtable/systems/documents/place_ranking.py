@@ -20,7 +20,7 @@ from kgtable.index.corpus import NONE, Corpus
 from kgtable.index.passage_index import PassageIndex
 from kgtable.index.postings import FloatArray
 from kgtable.resources import read_packaged_json
-from kgtable.systems.documents.asked_kinds import YEARS, is_operation, text_share
+from kgtable.systems.documents.passage_sentences import YEARS, is_operation, text_share
 from kgtable.text.passages import sentence_spans
 from kgtable.text.words import is_empty_word, stem, words
 

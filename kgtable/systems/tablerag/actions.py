@@ -15,8 +15,7 @@ from typing import Any, Protocol
 
 from kgtable.answering.answer import with_measure
 from kgtable.answering.evidence import Evidence
-from kgtable.answering.program_answers import relations_of
-from kgtable.answering.written_programs import read_program
+from kgtable.answering.program_answers import read_program, relations_of
 from kgtable.errors import KgtableError
 from kgtable.programs.batch_execution import value_text
 from kgtable.programs.executor import ProgramResult, run
@@ -130,19 +129,19 @@ class ProgramActions:
         return found
 
 
-def rows_text(names: Sequence[str], rows: Iterable[Iterable[str]], size: int, longest: int = LONGEST) -> str:
+def rows_text(names: Sequence[str], rows: Iterable[Iterable[str]], size: int) -> str:
     """Rows under the names of their columns, cut with a note where there are many or they are long."""
     lines = [" | ".join(cut(cell) for cell in row) for row in rows]
     shown = 0
     length = 0
     for line in lines:
         length += len(line) + 1
-        if shown and length > longest:
+        if shown and length > LONGEST:
             break
         shown += 1
     head = [" | ".join(cut(name) for name in names)] if len(names) > 1 or size > 1 else []
     note = [f"… cut: {shown:,} of {size:,} rows are shown"] if size > shown else []
-    return "\n".join((*head, *lines[:shown], *note))[: longest + 400]
+    return "\n".join((*head, *lines[:shown], *note))[: LONGEST + 400]
 
 
 def told(error: BaseException) -> str:

@@ -45,7 +45,7 @@ MOST_WORDS = 40
 
 
 class SearchMode(StrEnum):
-    """How entries are compared with a query."""
+    """Comparison of entries with a query."""
 
     LEXICAL = "lexical"
     DENSE = "dense"

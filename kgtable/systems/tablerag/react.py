@@ -24,8 +24,7 @@ from kgtable.answering.by_rules import MOST_TABLES, answer_by_programs
 from kgtable.answering.evidence import Evidence
 from kgtable.answering.grounding import Facts, check_text, plain
 from kgtable.answering.program_answers import MOST_CITATIONS, ranked_answer, relations_of
-from kgtable.answering.prompting import estimate_tokens
-from kgtable.answering.reply import Draft
+from kgtable.answering.prompting import Draft, estimate_tokens
 from kgtable.answering.verdict import Verdict, answer_key, judge
 from kgtable.errors import LLMReplyError
 from kgtable.llm.protocol import LLM, Completion, Message, OnText, Request, fence
@@ -322,7 +321,7 @@ def _answer(evidence: Evidence, run: SolverRun, text: str, tables: Sequence[str]
 
 
 def shown_of(evidence: Evidence, most: int) -> tuple[ShownTable, ...]:
-    """What was shown of the tables; of a retrieval by another method, its best tables by name."""
+    """The tables that the model was shown; of a retrieval by another method, its best tables by name."""
     retrieval = evidence.retrieval
     if isinstance(retrieval, ShownRetrieval):
         return retrieval.shown

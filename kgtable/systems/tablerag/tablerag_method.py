@@ -216,7 +216,7 @@ HOTTEST = 2
 
 
 class ActionLanguage(StrEnum):
-    """What the steps of the solver are written in."""
+    """Language of the solver's steps."""
 
     PROGRAM = "program"
     SQL = "sql"
@@ -225,7 +225,7 @@ class ActionLanguage(StrEnum):
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """How questions are answered with a model.
+    """Options of answers by a model.
 
     `tables` are looked at, the best of the corpus; `language` is that of the steps, of which there are at
     most `steps`; with more than one of `votes` the answer is that of most runs at `temperature`.

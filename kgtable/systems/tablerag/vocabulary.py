@@ -40,7 +40,7 @@ _DATE = re.compile(r"-?\d{4}(-\d\d(-\d\d(T.*)?)?)?")
 
 
 class ColumnType(StrEnum):
-    """What most cells of a column are."""
+    """Type of most cells of a column."""
 
     NUMBER = "number"
     DATE = "date"

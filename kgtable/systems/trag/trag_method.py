@@ -10,9 +10,8 @@ from collections.abc import Callable, Hashable, Sequence
 from string import Template
 
 from kgtable.answering.answer import Answer
-from kgtable.answering.ask import Solver
+from kgtable.answering.ask import Generator, Solver
 from kgtable.answering.evidence import Evidence, TableSource
-from kgtable.answering.generation import Generator
 from kgtable.answering.presentations import presentation
 from kgtable.answering.program_answers import answer_by_rules
 from kgtable.answering.prompting import ContextUnit, Kind, Presentation

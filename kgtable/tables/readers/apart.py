@@ -26,9 +26,8 @@ from typing import IO, Any
 from kgtable.errors import EmptyTableError, NoTableError, TableError, UnreadableTableError
 from kgtable.resources import PACKAGE
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits
-from kgtable.tables.model import Area, Context, Grid, Notice, Row, Source
+from kgtable.tables.model import Area, Context, Grid, Notice, ReadContent, Row, Source
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 
 _ALWAYS = frozenset((".xlsx", ".xlsm", ".xls", ".ods", ".parquet", ".feather", ".arrow"))

@@ -1,4 +1,4 @@
-"""CSV, TSV and their kin: the delimiter of a file, and every cell's text as it stands there."""
+"""Reader of CSV, TSV and similar files: finds the delimiter, and keeps every cell's text unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kgtable.tables.limits import (
     unreadable,
 )
 from kgtable.tables.model import Grid, Notice, Row, Source
-from kgtable.tables.readers.encoding import REPLACE, BinaryContentError, Encoding, detect_encoding
+from kgtable.tables.readers.encoding import REPLACE, Encoding, encoding_of
 
 DELIMITERS = (",", "\t", ";", "|", "\x1f")
 """In order of preference; comma wins unless another one clearly fits better."""
@@ -209,7 +209,7 @@ class DelimitedRows:
 
 @dataclass(frozen=True, slots=True)
 class RowMark:
-    """Where a piece of the rows begins: its first row, and the byte where that can be told."""
+    """Start of a piece of the rows: its first row, and the byte where that can be told."""
 
     row: int
     offset: int | None
@@ -239,6 +239,9 @@ class DelimitedScan:
         return islice(rows, None if end is None else end - start.row)
 
 
+_NO_TEXT = "Give the file the suffix of its kind, or save it as CSV text in UTF-8."
+
+
 def read_delimited(file: TableFile, limits: ReadLimits) -> list[Grid]:
     """The one table of a delimited file.
 
@@ -252,7 +255,7 @@ def read_delimited(file: TableFile, limits: ReadLimits) -> list[Grid]:
 
 def read_delimited_bytes(content: bytes, file: TableFile) -> Grid:
     """The table in the bytes of a delimited file."""
-    encoding = _encoding(file, iter([content]))
+    encoding = encoding_of(file, [content], _NO_TEXT)
     text = content.decode(encoding.codec, encoding.errors)
     delimiter, skip, notices = _delimiter_line(file, text)
     text = text[skip:]
@@ -275,7 +278,7 @@ def scan_delimited(file: TableFile, limits: ReadLimits, parts: int = 1) -> Delim
 
     Raises `TableError` as `read_delimited` does.
     """
-    encoding = _encoding(file, chunks(file, limits))
+    encoding = encoding_of(file, chunks(file, limits), _NO_TEXT)
     text = _FileText(file, encoding)
     with text.open() as stream:
         sample = stream.read(SAMPLE * 4)
@@ -382,17 +385,6 @@ class _TextUpTo:
             yield line
             line = ""
         yield line + "x"
-
-
-def _encoding(file: TableFile, content: Iterator[bytes]) -> Encoding:
-    try:
-        return detect_encoding(content)
-    except BinaryContentError as error:
-        raise UnreadableTableError(
-            f"{error}.",
-            path=file.relative,
-            hint="Give the file the suffix of its kind, or save it as CSV text in UTF-8.",
-        ) from error
 
 
 def _delimiter_line(file: TableFile, text: str) -> tuple[str, int, list[Notice]]:

@@ -1,10 +1,14 @@
-"""Which encoding a text file is in: UTF-8 or UTF-16/32, with or without a mark, else Windows-1252."""
+"""Detection of a text file's encoding: UTF-8 or UTF-16/32, with or without a mark, else Windows-1252."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from kgtable.errors import UnreadableTableError
+from kgtable.tables.discovery import TableFile
+from kgtable.tables.model import Notice
 
 CHUNK = 1 << 20
 REPLACE = "replace"
@@ -41,7 +45,7 @@ class BinaryContentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How to decode a file: `codec` and `errors` as Python names them.
+    """Encoding of a file: `codec` and `errors` as Python names them.
 
     `fault` is the offset of the first byte that does not fit the encoding expected there, else None.
     """
@@ -62,7 +66,7 @@ codecs.register_error(CONTROL_CODES, _keep_control_codes)
 
 
 def describe_content(start: bytes) -> str | None:
-    """What kind of binary file begins with these bytes, in words; None if unknown.
+    """The kind of binary file that begins with these bytes, in words; None if unknown.
 
     >>> describe_content(b"%PDF-1.7")
     'a PDF document'
@@ -101,6 +105,22 @@ def detect_encoding(chunks: Iterable[bytes]) -> Encoding:
     if codec is None and trial.broken >= trial.sound:
         return Encoding("cp1252", CONTROL_CODES, trial.fault)
     return Encoding(trial.codec, REPLACE, trial.fault)
+
+
+def encoding_of(file: TableFile, chunks: Iterable[bytes], hint: str) -> Encoding:
+    """The encoding of a file's content; raises `UnreadableTableError` with the hint where it is no text."""
+    try:
+        return detect_encoding(chunks)
+    except BinaryContentError as error:
+        raise UnreadableTableError(f"{error}.", path=file.relative, hint=hint) from error
+
+
+def encoding_notices(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
+    """A notice where a byte does not fit UTF-8."""
+    if encoding.fault is None:
+        return ()
+    message = f"byte {encoding.fault} is no UTF-8; the file was read as {encoding.codec}"
+    return (Notice("encoding", message, file.relative),)
 
 
 def _with_first(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -12,10 +12,9 @@ from lxml import etree
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits, read_bytes
-from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
-from kgtable.tables.readers.encoding import CONTROL_CODES, BinaryContentError, Encoding, detect_encoding
+from kgtable.tables.model import Area, Context, Grid, Notice, Position, ReadContent, Row, Source
+from kgtable.tables.readers.encoding import CONTROL_CODES, Encoding, encoding_of
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import as_raised, sound_text
 
@@ -295,11 +294,7 @@ def _encoding(file: TableFile, content: bytes) -> Encoding:
                 return Encoding(codec, errors)
         except (LookupError, UnicodeError, AssertionError, TypeError, ValueError):
             pass
-    try:
-        return detect_encoding(iter([content]))
-    except BinaryContentError as error:
-        hint = "Is it a web page? Save it again as HTML in UTF-8."
-        raise UnreadableTableError(f"{error}.", path=file.relative, hint=hint) from error
+    return encoding_of(file, [content], "Is it a web page? Save it again as HTML in UTF-8.")
 
 
 class _Page:

@@ -12,10 +12,9 @@ from typing import TypeAlias
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import context_from
 from kgtable.tables.limits import ReadLimits, check_extent, chunks, open_content, read_bytes, unreadable
-from kgtable.tables.model import Context, Grid, Notice, Row, Source
-from kgtable.tables.readers.encoding import BinaryContentError, Encoding, detect_encoding
+from kgtable.tables.model import Context, Grid, Notice, Row, Source, context_from
+from kgtable.tables.readers.encoding import Encoding, encoding_notices, encoding_of
 from kgtable.values.text import sound_text
 
 MOST_LEVELS = 200
@@ -47,7 +46,7 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
     ``key.member``; other nested values become JSON text; ``null`` is that word and a key that a
     record lacks an empty cell. Raises `TableError` where the file is no JSON or holds no records.
     """
-    encoding = _encoding(file, limits)
+    encoding = encoding_of(file, chunks(file, limits), "Is it JSON text?")
     if file.suffix != ".json":
         return [_read_lines(file, encoding, limits)]
     text = read_bytes(file, limits).decode(encoding.codec, encoding.errors)
@@ -68,7 +67,7 @@ def read_records(file: TableFile, limits: ReadLimits) -> list[Grid]:
         raise UnreadableTableError(message, path=file.relative, hint="Is it complete?") from error
     if not tables:
         raise NoTableError("the JSON holds no records.", path=file.relative, hint=_NO_RECORDS)
-    notices = (*_encoding_notice(file, encoding), *_repeated_notice(file, repeated))
+    notices = (*encoding_notices(file, encoding), *_repeated_notice(file, repeated))
     grids = [
         _grid(file, encoding, tuple(table.rows), max(map(len, table.rows)), table.keys) for table in tables
     ]
@@ -301,7 +300,7 @@ def _read_lines(file: TableFile, encoding: Encoding, limits: ReadLimits) -> Grid
     large = (
         file.path.stat().st_size > limits.stream_above or height * width * _CELL_BYTES > limits.stream_above
     )
-    notices = [*_encoding_notice(file, encoding), *_repeated_notice(file, repeated)]
+    notices = [*encoding_notices(file, encoding), *_repeated_notice(file, repeated)]
     if faults:
         message = "1 line holds no JSON record and was passed over: line " + str(faults[0])
         if len(faults) > 1:
@@ -326,20 +325,6 @@ def _line_records(file: TableFile, encoding: Encoding, repeated: set[str]) -> It
                 yield number, None if _is_nested_too_deeply(line, value) else value
     except (OSError, EOFError) as error:
         raise unreadable(file, error) from error
-
-
-def _encoding(file: TableFile, limits: ReadLimits) -> Encoding:
-    try:
-        return detect_encoding(chunks(file, limits))
-    except BinaryContentError as error:
-        raise UnreadableTableError(f"{error}.", path=file.relative, hint="Is it JSON text?") from error
-
-
-def _encoding_notice(file: TableFile, encoding: Encoding) -> tuple[Notice, ...]:
-    if encoding.fault is None:
-        return ()
-    message = f"byte {encoding.fault} is no UTF-8; the file was read as {encoding.codec}"
-    return (Notice("encoding", message, file.relative),)
 
 
 def _repeated_notice(file: TableFile, repeated: set[str]) -> tuple[Notice, ...]:

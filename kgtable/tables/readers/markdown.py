@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from kgtable.errors import UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits, read_bytes
-from kgtable.tables.model import Context, Grid, Notice, Row, Source
-from kgtable.tables.readers.encoding import BinaryContentError, detect_encoding
+from kgtable.tables.model import Context, Grid, ReadContent, Row, Source
+from kgtable.tables.readers.encoding import encoding_notices, encoding_of
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import as_raised, sound_text
 
@@ -33,14 +31,8 @@ def read_markdown(file: TableFile, limits: ReadLimits) -> ReadContent:
     Raises `TableError` where the file cannot be read.
     """
     content = read_bytes(file, limits)
-    try:
-        encoding = detect_encoding(iter([content]))
-    except BinaryContentError as error:
-        raise UnreadableTableError(f"{error}.", path=file.relative, hint="Save it as UTF-8 text.") from error
-    notices: tuple[Notice, ...] = ()
-    if encoding.fault is not None:
-        message = f"byte {encoding.fault} is no UTF-8; the file was read as {encoding.codec}"
-        notices = (Notice("encoding", message, file.relative),)
+    encoding = encoding_of(file, [content], "Save it as UTF-8 text.")
+    notices = encoding_notices(file, encoding)
     document = _Document()
     document.read(re.split(r"\r\n|\r|\n", content.decode(encoding.codec, encoding.errors)))
     grids = (

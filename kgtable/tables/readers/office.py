@@ -16,9 +16,8 @@ from lxml import etree
 
 from kgtable.errors import UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent, context_at
 from kgtable.tables.limits import ReadLimits, check_archive, check_extent, unreadable
-from kgtable.tables.model import Area, Context, Grid, Position, Row, Source
+from kgtable.tables.model import Area, Context, Grid, Position, ReadContent, Row, Source, context_at
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import joined_runs, sound_text
 

@@ -19,12 +19,17 @@ from typing import Any
 
 from kgtable.errors import NoTableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent, context_at
 from kgtable.tables.limits import MEBIBYTE, ReadLimits, unreadable
-from kgtable.tables.model import Area, Grid, Notice, Row, Source
-from kgtable.tables.readers import pdf_worker
+from kgtable.tables.model import Area, Grid, Notice, ReadContent, Row, Source, context_at
+from kgtable.tables.readers import library_worker
 from kgtable.tables.readers.pdf_alignment import rows_in_columns
-from kgtable.tables.readers.pdf_layout import Block, furniture_key, mark_headings, page_blocks, running_lines
+from kgtable.tables.readers.pdf_layout import (
+    TextBlock,
+    furniture_key,
+    mark_headings,
+    page_blocks,
+    running_lines,
+)
 from kgtable.tables.readers.pdf_lines import Line, PdfTable
 from kgtable.text.passages import DocumentText, Paragraph, TextPlace
 from kgtable.values.text import sound_text
@@ -78,7 +83,7 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
         "pages": limits.max_pages,
     }
     longest = 2 * (_START_SECONDS + seconds + paid_pages * limits.max_page_seconds)
-    child = [sys.executable, "-P", pdf_worker.__file__, json.dumps(order)]
+    child = [sys.executable, "-P", library_worker.__file__, "pdf", json.dumps(order)]
     with tempfile.TemporaryFile() as printed:
         try:
             done = subprocess.run(child, stdout=printed, stderr=subprocess.DEVNULL, timeout=longest)  # noqa: S603
@@ -86,20 +91,20 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
             raise _damaged(file, f"reading it took more than {longest:,.0f} seconds") from error
         size = printed.seek(0, io.SEEK_END)
         printed.seek(0)
-        if done.returncode == pdf_worker.MISSING:
+        if done.returncode == library_worker.MISSING:
             raise UnreadableTableError(
                 "PDF files need packages that are not installed.",
                 path=file.relative,
                 hint="Install them with: pip install 'kgtable[documents]'",
             )
-        if done.returncode == pdf_worker.PROTECTED:
+        if done.returncode == library_worker.PROTECTED:
             raise UnreadableTableError(
                 "the PDF is protected by a password.", path=file.relative, hint="Save it without one."
             )
         if size > limits.max_unpacked:
             raise _damaged(file, f"its text takes more than {limits.max_unpacked:,} bytes")
         lines = [json.loads(line) for line in printed if line.endswith(b"\n")]
-    if done.returncode == pdf_worker.TOO_LONG:
+    if done.returncode == library_worker.TOO_LONG:
         raise UnreadableTableError(
             f"the PDF has {lines[0]:,} pages, more than {limits.max_pages:,}.",
             path=file.relative,
@@ -112,7 +117,7 @@ def _read(file: TableFile, limits: ReadLimits) -> tuple[tuple[int, str], list[di
             path=file.relative,
             hint="Print it anew, split it, or allow more with --file-seconds.",
         )
-    if done.returncode == pdf_worker.DAMAGED:
+    if done.returncode == library_worker.DAMAGED:
         raise _damaged(file, sound_text(str(lines[-1])) if lines else "it is cut off")
     if done.returncode != 0 or not lines:
         raise _damaged(file, "its parts contradict each other, or ask for too much memory or time")
@@ -157,7 +162,7 @@ class _Assembly:
     repeated: list[Line] = field(default_factory=list)
     """Lines at the top of a page that the open table begins with, too."""
 
-    def add(self, block: Block) -> None:
+    def add(self, block: TextBlock) -> None:
         """Appends a block; a table at a page's top goes on with the one at the end of the page before."""
         if self.open_page and block.page != self.open_page + 1:
             self.open_page = 0
@@ -183,7 +188,7 @@ class _Assembly:
             block = replace(block, lines=lines)
         self._add_text(block)
 
-    def _gone_on_with(self, block: Block) -> list[Line]:
+    def _gone_on_with(self, block: TextBlock) -> list[Line]:
         """The lines of a block that are neither repeated headings nor rows of the open table."""
         table, at = self.tables[-1]
         heads = {_told(row) for row in table.rows[:5]}
@@ -257,9 +262,9 @@ class _Assembly:
         """Ends the open table; lines that were taken for its repeated heading are a paragraph."""
         lines, self.repeated, self.open_page = self.repeated, [], 0
         if lines:
-            self._add_text(Block(page, lines))
+            self._add_text(TextBlock(page, lines))
 
-    def _add_text(self, block: Block) -> None:
+    def _add_text(self, block: TextBlock) -> None:
         text = sound_text(self._text(block.lines))
         last = self.paragraphs[-1] if self.paragraphs else None
         if (

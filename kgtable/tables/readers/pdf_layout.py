@@ -31,7 +31,7 @@ _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 
 
 @dataclass(slots=True)
-class Block:
+class TextBlock:
     """A paragraph, a heading (with its size) or a table of a page, in reading order."""
 
     page: int
@@ -42,7 +42,7 @@ class Block:
     last_on_page: bool = False
 
 
-def page_blocks(page: dict[str, Any], number: int, furniture: frozenset[str]) -> list[Block]:
+def page_blocks(page: dict[str, Any], number: int, furniture: frozenset[str]) -> list[TextBlock]:
     """The paragraphs and tables of a page in reading order; running headers and footers are left out.
 
     Args:
@@ -61,13 +61,13 @@ def page_blocks(page: dict[str, Any], number: int, furniture: frozenset[str]) ->
     ruled = [table for item in page["tables"] if (table := _ruled(item, number)) is not None]
     tables = _outermost(ruled)
     words = [word for word in words if not any(_inside(word, table.box) for table in tables)]
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     rules = [Rule(*rule) for rule in page["rules"]]
     for region in _regions(lines_of(words)):
         blocks += _region_blocks(region, number, rules)
     for table in sorted(tables, key=lambda t: t.box[1]):
         at = next((i for i, block in enumerate(blocks) if _below(block, table)), len(blocks))
-        blocks.insert(at, Block(number, table=table))
+        blocks.insert(at, TextBlock(number, table=table))
     if blocks:
         blocks[0].first_on_page = blocks[-1].last_on_page = True
     return blocks
@@ -135,7 +135,7 @@ def _inside(word: Word, box: tuple[float, float, float, float]) -> bool:
     return box[0] - 1 <= x <= box[2] + 1 and box[1] - 1 <= y <= box[3] + 1
 
 
-def _below(block: Block, table: PdfTable) -> bool:
+def _below(block: TextBlock, table: PdfTable) -> bool:
     top = block.lines[0].top if block.lines else block.table.box[1] if block.table else 0.0
     return top >= table.box[1]
 
@@ -195,8 +195,8 @@ def _gutter(lines: list[Line]) -> float | None:
     return float(at) if count >= 0.35 * len(lines) and abs(at - middle) < 0.25 * (last - first) else None
 
 
-def _region_blocks(lines: list[Line], page: int, rules: Sequence[Rule]) -> list[Block]:
-    blocks: list[Block] = []
+def _region_blocks(lines: list[Line], page: int, rules: Sequence[Rule]) -> list[TextBlock]:
+    blocks: list[TextBlock] = []
     if lists_pages([line.text for line in lines]):
         return _paragraphs(lines, page)
     text: list[Line] = []
@@ -220,15 +220,15 @@ def _region_blocks(lines: list[Line], page: int, rules: Sequence[Rule]) -> list[
             del text[-above:]
         blocks += _paragraphs(text, page)
         text = []
-        blocks.append(Block(page, table=table))
+        blocks.append(TextBlock(page, table=table))
         index = end
     return [*blocks, *_paragraphs(text, page)]
 
 
-def _paragraphs(lines: list[Line], page: int) -> list[Block]:
+def _paragraphs(lines: list[Line], page: int) -> list[TextBlock]:
     if not lines:
         return []
-    blocks = [Block(page, [lines[0]])]
+    blocks = [TextBlock(page, [lines[0]])]
     right = max(line.right for line in lines)
     left = min(line.left for line in lines)
     gaps = [b.top - a.bottom for a, b in pairwise(lines) if b.top > a.bottom - 2]
@@ -245,13 +245,13 @@ def _paragraphs(lines: list[Line], page: int) -> list[Block]:
             or (line.left - before.left > 0.9 * line.size and bool(_ENDS.search(before.text)))
         )
         if parted:
-            blocks.append(Block(page, [line]))
+            blocks.append(TextBlock(page, [line]))
         else:
             blocks[-1].lines.append(line)
     return blocks
 
 
-def mark_headings(blocks: Sequence[Block]) -> None:
+def mark_headings(blocks: Sequence[TextBlock]) -> None:
     """Gives blocks that are headings the size by which they are ranked."""
     sizes: Counter[float] = Counter()
     for block in blocks:

@@ -26,7 +26,7 @@ from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
 from kgtable.tables.limits import ReadLimits, check_archive, check_extent, read_bytes, unreadable
 from kgtable.tables.model import Area, Context, Grid, Notice, Position, Row, Source
-from kgtable.tables.readers import calamine_worker
+from kgtable.tables.readers import library_worker
 from kgtable.tables.readers.delimited import read_delimited_bytes
 from kgtable.tables.readers.html import read_html
 from kgtable.tables.readers.workbook_parts import SheetDetails, WorkbookParts, document_sheets
@@ -76,7 +76,7 @@ def read_sheets(
         "size": limits.max_unpacked + 1,
         "seconds": int(seconds),
     }
-    child = [sys.executable, "-P", calamine_worker.__file__, json.dumps(order)]
+    child = [sys.executable, "-P", library_worker.__file__, "workbook", json.dumps(order)]
     with tempfile.TemporaryFile() as printed:
         try:
             done = subprocess.run(  # noqa: S603
@@ -87,9 +87,9 @@ def read_sheets(
         if printed.seek(0, io.SEEK_END) > limits.max_unpacked:
             raise ValueError(f"its values take more than {limits.max_unpacked:,} bytes")
         printed.seek(0)
-        if done.returncode == calamine_worker.PROTECTED:
+        if done.returncode == library_worker.PROTECTED:
             raise PasswordNeededError
-        if done.returncode == calamine_worker.DAMAGED:
+        if done.returncode == library_worker.DAMAGED:
             *_, reason = printed
             raise ValueError(str(json.loads(reason)))
         if done.returncode == -getattr(signal, "SIGXCPU", 0):

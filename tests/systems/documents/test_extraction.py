@@ -6,10 +6,9 @@ import pytest
 
 from kgtable.answering.answer import Answer
 from kgtable.retrieval.result import ScoredPassage
-from kgtable.systems.documents.asked_kinds import question_kind, question_sort
 from kgtable.systems.documents.document_answers import TableAnswers
 from kgtable.systems.documents.extraction import candidate_spans, extract
-from kgtable.systems.documents.passage_sentences import AskedText
+from kgtable.systems.documents.passage_sentences import AskedText, question_kind, question_sort
 
 TEXT = """The mill
 

@@ -16,9 +16,9 @@ import pytest
 
 from kgtable.errors import UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits, faults_of, this_process
 from kgtable.tables.loader import read_file, reader_of
+from kgtable.tables.model import ReadContent
 from kgtable.tables.readers import apart
 from kgtable.tables.readers.apart import RowsApart, is_read_apart, read_apart
 from tests.tables.readers.files import read_one, workbook_bytes

@@ -21,9 +21,9 @@ from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, Tabl
 import kgtable
 from kgtable.errors import TableError, UnreadableTableError
 from kgtable.tables.discovery import TableFile
-from kgtable.tables.documents import ReadContent
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.loader import read_content
+from kgtable.tables.model import ReadContent
 
 ROWS = [
     ["Region", "2019", "2018"],

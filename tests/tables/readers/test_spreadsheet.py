@@ -24,8 +24,8 @@ from kgtable.building.workbook_export import typed_value
 from kgtable.errors import EmptyTableError, TableError, UnreadableTableError
 from kgtable.tables.limits import ReadLimits
 from kgtable.tables.model import Area
-from kgtable.tables.readers import calamine_worker
-from kgtable.tables.readers.calamine_worker import DAMAGED
+from kgtable.tables.readers import library_worker
+from kgtable.tables.readers.library_worker import DAMAGED
 from kgtable.tables.readers.spreadsheet import SheetValues, read_sheets
 from kgtable.tables.readers.xls_formats import xls_details
 from tests.tables.readers.files import member, ods_bytes, read_all, read_one, with_member, workbook_bytes
@@ -336,7 +336,7 @@ def run(path: Path, **order: object) -> tuple[int, list[Any]]:
         "size": 1 << 30,
     } | order
     done = subprocess.run(
-        [sys.executable, "-I", calamine_worker.__file__, json.dumps(argument)],
+        [sys.executable, "-I", library_worker.__file__, "workbook", json.dumps(argument)],
         capture_output=True,
         text=True,
         encoding="utf-8",

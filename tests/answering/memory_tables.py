@@ -1,16 +1,12 @@
-"""Tables in memory as evidence, beside those of a graph (`kgtable.graph.table_source.TableReader`)."""
+"""Tables in memory as evidence, without a graph (`kgtable.graph.table_source.TableReader` reads a graph's)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from decimal import Decimal
 
 from kgtable.errors import GraphNotFoundError
-from kgtable.graph.table_content import CellContent
-from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow, body_rows
-from kgtable.graph.table_encoder import TableShape
+from kgtable.graph.table_decoder import CellQuantity, DecodedTable, TableFrame, TableRow, decode_in_memory
 from kgtable.graph.terms import Namespaces
-from kgtable.ontology.annotate import annotate
 from kgtable.tables.model import Position, Table
 
 
@@ -63,37 +59,5 @@ class MemoryTables:
 
     def _whole(self, id: str) -> DecodedTable:
         if id not in self._decoded:
-            self._decoded[id] = decode(self.table(id), self._names, self._quantities.get(id))
+            self._decoded[id] = decode_in_memory(self.table(id), self._names, self._quantities.get(id))
         return self._decoded[id]
-
-
-def decode(
-    table: Table, names: Namespaces, quantities: Mapping[Position, CellQuantity] | None = None
-) -> DecodedTable:
-    """The table as its graph would give it back, with other `quantities` where they are given."""
-    shape = TableShape(annotate(table), names)
-    rows: list[TableRow] = []
-    for index, cells in table.rows():
-        content = shape.content_row(index, cells, shape.row(index, cells))
-        found = {} if content is None else dict(content.cells)
-        if quantities is None:
-            numbers = {column: number for column, cell in found.items() if (number := _number(cell))}
-        else:
-            places = ((column, quantities.get((index, column))) for column in range(len(cells)))
-            numbers = {column: number for column, number in places if number}
-        nodes = frozenset(column for column, cell in found.items() if cell.is_node)
-        label = "" if content is None else content.label or ""
-        rows.append(TableRow(cells, table.structure.parents.get(index), numbers, label, nodes=nodes))
-    predicates = tuple(predicate for _, predicate in shape.content().columns)
-    return DecodedTable(TableFrame(table, body_rows(table), predicates), tuple(rows))
-
-
-def quantities_of(table: Table) -> Mapping[Position, CellQuantity]:
-    """The numbers of a table's body cells, with the units, scales and periods that its texts give them."""
-    return decode(table, Namespaces()).quantities
-
-
-def _number(cell: CellContent) -> CellQuantity | None:
-    if not cell.is_quantity or cell.value is None or cell.upper is not None:
-        return None
-    return CellQuantity(Decimal(cell.value), cell.unit, cell.scale, cell.note, cell.period)
