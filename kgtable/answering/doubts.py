@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from kgtable.answering.column_doubts import COLUMN_CHECKS, NAMING, starts_with_a_number
 from kgtable.answering.coverage import TELLING, Coverage
+from kgtable.answering.grounding import spoken_value
 from kgtable.answering.number_doubts import NUMBER_CHECKS
 from kgtable.answering.rivals import Interpretation
 from kgtable.answering.unit_doubts import UNIT_CHECKS
@@ -81,7 +82,9 @@ def _other_reading(found: Interpretation) -> str:
     if not found.rivals:
         return ""
     rival = found.rivals[0]
-    said, where = "; ".join(texts(rival.denotation)[:3]), ", ".join(rival.candidate.source.ids)
+    values = (value for row in rival.denotation.rows for value in row if value is not None)
+    said = "; ".join(islice(dict.fromkeys(map(spoken_value, values)), 3))
+    where = ", ".join(rival.candidate.source.ids)
     return f"Another reading fits about as well and gives {said} ({where})."
 
 

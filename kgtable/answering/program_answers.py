@@ -180,7 +180,12 @@ def citations_of(results: Sequence[ProgramResult], evidence: Evidence) -> tuple[
     """The first cells that programs read, the results' own first, and how many there are in all."""
     reads = [read for result in results for read in islice(result.cells(), COUNTED_CELLS)]
     places = dict.fromkeys((read.table, read.row, read.column) for read in _selected_first(reads))
-    cells = (evidence.cell(*place) for place in islice(places, MOST_CITATIONS))
+    cited = list(islice(places, MOST_CITATIONS))
+    rows: dict[str, set[int]] = {}
+    for table, row, _ in cited:
+        rows.setdefault(table, set()).add(row)
+    evidence.source.fetch({table: sorted(numbers) for table, numbers in rows.items()})
+    cells = (evidence.cell(*place) for place in cited)
     return tuple(Citation.of(cell) for cell in cells if cell is not None), len(places)
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import cast
 
-from kgtable.answering.answer import Alternative, Citation
+from kgtable.answering.answer import Alternative, Citation, headline
 from kgtable.answering.by_rules import MOST_TABLES, RankedAnswer, RankedProgram, answer_by_programs
 from kgtable.answering.coverage import Coverage, change_of, extremes, is_difference
 from kgtable.answering.evidence import Cell, Evidence
@@ -308,20 +308,21 @@ class _Judge:
             other = next((found for found in alternatives if plain(found.text) != said), None)
             if other is not None:
                 ambiguous = True
-                self._doubts.append(f"Another table gives {other.text[:60]} ({other.table}).")
+                self._doubts.append(f"Another table gives {headline(other)[:60]} ({other.table}).")
             self._check_readings(results)
             rivals, confidence = self._rivals(results)
             by_size = [found for found in map(self._by_size, results) if found is not None]
             for text, found in by_size:
-                self._doubts.append(f"By size alone it is {text}: the numbers are negative.")
-                alternatives = (*alternatives, self._alternative(text, found))
-            for rival in rivals:
-                alternatives = (*alternatives, self._alternative(rival.text, rival.result))
-            for rival in rivals[:1]:
-                where = ", ".join(rival.tables)
+                by_size_alone = self._alternative(text, found)
                 self._doubts.append(
-                    f"Another reading fits about as well and gives {rival.text[:60]} ({where})."
+                    f"By size alone it is {headline(by_size_alone)}: the numbers are negative."
                 )
+                alternatives = (*alternatives, by_size_alone)
+            readings = [self._alternative(rival.text, rival.result) for rival in rivals]
+            alternatives = (*alternatives, *readings)
+            for rival, reading in zip(rivals[:1], readings, strict=False):
+                said, where = headline(reading)[:60], ", ".join(rival.tables)
+                self._doubts.append(f"Another reading fits about as well and gives {said} ({where}).")
             ambiguous = ambiguous or bool(by_size) or bool(rivals)
         if not citations and not self._faults:
             self._faults.append("No cell was read.")

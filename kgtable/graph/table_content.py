@@ -65,15 +65,17 @@ class CellContent(NamedTuple):
 
 
 class ColumnSource(Protocol):
-    """The body of a table column by column; only rows with cells are known.
+    """The body of a table column by column; only rows with cells are known."""
 
-    Attributes:
-        rows: the grid rows.
-        filled: how many cells each row has.
-    """
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The grid rows."""
+        ...
 
-    rows: npt.NDArray[np.int64]
-    filled: npt.NDArray[np.int64]
+    @property
+    def filled(self) -> npt.NDArray[np.int64]:
+        """How many cells each row has."""
+        ...
 
     def column(self, index: int) -> tuple[npt.NDArray[np.int32], Sequence[CellContent]]:
         """The cells of a column: for each row the number of its content (-1 for a blank cell), and the contents."""

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -18,12 +19,13 @@ import pyoxigraph as ox
 
 from kgtable.graph.results import python_value
 from kgtable.graph.sparql_text import with_values
-from kgtable.graph.store import TripleStore
+from kgtable.graph.store import EmbeddedStore, TripleStore
 from kgtable.graph.table_content import CellContent, ColumnSource, FoundCell, TableContent
 from kgtable.graph.table_decoder import (
     GROUP,
     LABEL,
     OF_CELLS,
+    PRINTED,
     TEXT,
     CellQuantity,
     DecodedTable,
@@ -92,6 +94,9 @@ def _typed_kind(text: str, style: ColumnStyle) -> str:
 AT_ONCE = 2_000
 """Nodes asked for by one query."""
 
+CELLS_AT_ONCE = 20_000
+"""Cells of a table that a store behind a network gives by one query; a larger table is read in pages of rows."""
+
 _KEPT = 64
 KEPT_CELLS = 2_000_000
 """Cells of the whole tables that are kept; one table is kept however large it is."""
@@ -111,7 +116,7 @@ def read_table(store: TripleStore, id: str, names: Namespaces) -> Table:
     Raises `GraphNotFoundError` where the graph holds no such table, `GraphError` where its statements
     do not make a table.
     """
-    return TableStatements(id, names, store.graph(names.table_iri(id))).table()
+    return TableReader(store, names).read(id)
 
 
 class TableReader:
@@ -127,8 +132,13 @@ class TableReader:
         names: Namespaces,
         columns: Callable[[str], ColumnSource | None] = lambda id: None,
     ) -> None:
-        """`columns` gives the body of a table column by column, where something beside the store holds it so."""
-        self._store, self.names, self.columns = store, names, columns
+        """`columns` gives the body of a table column by column, where something beside the store holds it so.
+
+        A store that is not of this process gives a large table in pages of rows.
+        """
+        self._store, self.names = store, names
+        self._by_pages = not isinstance(store, EmbeddedStore)
+        self.columns = self._paged_columns if self._by_pages else columns
         self._tables: OrderedDict[str, DecodedTable] = OrderedDict()
         self._frames: OrderedDict[str, TableFrame] = OrderedDict()
         self._rows: OrderedDict[tuple[str, int], TableRow | None] = OrderedDict()
@@ -156,11 +166,29 @@ class TableReader:
 
     def read(self, id: str) -> Table:
         """The whole table, read anew."""
-        return read_table(self._store, id, self.names)
+        return self._statements(id).table()
 
-    def content(self, id: str) -> TableContent:
-        """The texts and values of all its cells, read anew."""
+    def content(self, id: str, rows: Iterable[int] | None = None) -> TableContent:
+        """The texts and values of all its cells, read anew; with `rows`, of a large table those of these rows alone."""
+        if rows is not None and self._is_large(id):
+            return self._parts_of(id, rows).content()
         return self._statements(id).content()
+
+    def column(self, id: str, index: int, rows: Sequence[int]) -> list[CellContent | None]:
+        """The cells of a column of the body in these rows, None where one is blank."""
+        predicate, graph = self.frame(id).predicates[index], self._graph(id)
+        found: list[CellContent | None] = []
+        for part in _parts(rows):
+            places = [(graph, self.names.row_iri(id, row)) for row in part]
+            said = list(self._said(places, (predicate, PRINTED)).values())
+            nodes = [(graph, self.names.cell_iri(id, row, index)) for row in part]
+            telling = (node for node, row in zip(nodes, said, strict=True) if _has_nodes(row, predicate))
+            more = self._said(telling, OF_CELLS)
+            for node, row in zip(nodes, said, strict=True):
+                about = {name: [value] for name, value in more.get(node, {}).items()}
+                term = row.get(predicate)
+                found.append(None if term is None else cell_content(term, about))
+        return found
 
     def annotated(self, id: str) -> AnnotatedTable:
         """The whole table with the predicates and styles that it was stored with."""
@@ -270,7 +298,47 @@ class TableReader:
             return found
 
     def _statements(self, id: str) -> TableStatements:
+        if self._is_large(id):
+            frame = self.frame(id)
+            structure = frame.table.structure
+            end = structure.body_start + frame.body_rows + len(structure.groups)
+            return self._parts_of(id, range(structure.body_start, end))
         return TableStatements(id, self.names, self._store.graph(self.names.table_iri(id)))
+
+    def _is_large(self, id: str) -> bool:
+        """Whether a table is read in pages of rows."""
+        if not self._by_pages:
+            return False
+        frame = self.frame(id)
+        return frame.body_rows * frame.table.grid.width > CELLS_AT_ONCE
+
+    def _parts_of(self, id: str, rows: Iterable[int]) -> TableStatements:
+        """What a table's graph says of what surrounds the body, and of these rows of it, page by page."""
+        frames = with_values(read_shipped("queries/frames.rq"), [(self._graph(id),)])
+        triples = [triple for _, triple in self._triples(frames)]
+        known = {triple.subject.value for triple in triples if isinstance(triple.subject, ox.NamedNode)}
+        iris = ((self._graph(id), self.names.row_iri(id, row)) for row in rows)
+        for part in _parts(subject for subject in iris if subject[1] not in known):
+            found = [triple for _, triple in self._describe(part)]
+            triples += found
+            cells = dict.fromkeys(self._cells_in(id, found))
+            triples += (triple for _, triple in self._describe(cells))
+        return TableStatements(id, self.names, triples)
+
+    def _cells_in(self, id: str, triples: Iterable[ox.Triple]) -> Iterator[_Subject]:
+        prefix = f"{self.names.table_iri(id)}/cell/"
+        for triple in triples:
+            if isinstance(triple.object, ox.NamedNode) and triple.object.value.startswith(prefix):
+                yield self._graph(id), triple.object.value
+
+    def _paged_columns(self, id: str) -> ColumnSource:
+        # It works with arrays, which a reader of single cells does without.
+        from kgtable.graph.paged_columns import PagedColumns
+
+        frame = self.frame(id)
+        start = frame.table.structure.body_start
+        body, width = range(start, start + frame.body_rows), len(frame.predicates)
+        return PagedColumns(partial(self.column, id), body, width)
 
     def _whole(self, id: str) -> DecodedTable:
         known = id in self._tables
@@ -385,21 +453,29 @@ class TableReader:
         if not said:
             return said
         query = read_shipped("queries/retrieved.rq")
-        query = with_values(query, ((str(n), str(ox.NamedNode(iri))) for n, iri in enumerate(predicates)))
-        query = with_values(query, ((str(n), graph, f"<{iri}>") for n, (graph, iri) in enumerate(said)))
+        # Numbers are sent as texts, which results say in fewer bytes.
+        query = with_values(query, ((f'"{n}"', str(ox.NamedNode(iri))) for n, iri in enumerate(predicates)))
+        query = with_values(query, ((f'"{n}"', graph, f"<{iri}>") for n, (graph, iri) in enumerate(said)))
         by_number = list(said.values())
         for solution in self._solutions(query):
             by_number[int(solution[0].value)][predicates[int(solution[1].value)]] = solution[2]
         return said
 
 
+def _has_nodes(row: _Said, predicate: str) -> bool:
+    """Whether a row's cell in the column of this predicate is, or may be, a node that says more than the row."""
+    term = row.get(predicate)
+    return isinstance(term, ox.NamedNode) or (PRINTED in row and not (term is None or is_plain_text(term)))
+
+
 def _cells_of(table: DecodedTable) -> int:
     return len(table.rows) * table.table.grid.width
 
 
-def _parts(items: Iterable[_Item], size: int = AT_ONCE) -> Iterator[Sequence[_Item]]:
+def _parts(items: Iterable[_Item], size: int | None = None) -> Iterator[Sequence[_Item]]:
+    """The items in parts of `size`, by default `AT_ONCE`."""
     iterator = iter(items)
-    while part := tuple(islice(iterator, size)):
+    while part := tuple(islice(iterator, size or AT_ONCE)):
         yield part
 
 

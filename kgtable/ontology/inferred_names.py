@@ -20,6 +20,9 @@ FILE: Final = "names.json"
 USED_FROM: Final = 0.2
 """The confidence from which a proposed name is a word of its table for the search."""
 
+SURE_FROM: Final = 0.5
+"""The confidence from which a proposed name is more likely right than wrong."""
+
 _NUMBERED = re.compile(
     r"(?:unnamed|column|col|field|var|variable|attribute|attr|feature|header|no ?name|untitled|spalte|colonne)"
     r"[\s:_#.\-]*\d*(?:[_.]level[_.]\d+)?|[cfvx][_ ]?\d{1,3}|_c\d{1,3}|x|mask(?:ed)?|n/?a|null|none|nan|tbd"

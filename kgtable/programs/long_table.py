@@ -168,7 +168,6 @@ def _kinds(table: Table, columns: _Columns) -> npt.NDArray[np.int8]:
     label_texts = [cell.text for cell in label_cells]
     # a row without a label is called by its first cell
     own = labels >= 0
-    alone = (source.filled == 1) & (width > 1)
     for codes, texts, here in ((labels, label_texts, own), (firsts, first_texts, ~own)):
         used = np.unique(codes[here])
         for code in used[used >= 0].tolist():
@@ -177,9 +176,10 @@ def _kinds(table: Table, columns: _Columns) -> npt.NDArray[np.int8]:
                 continue
             rows = np.flatnonzero(here & (codes == code))
             rows = rows[~noted[rows]]
-            if is_note(text):
-                kinds[rows[alone[rows]]] = MemberKind.NOTE
-                rows = rows[~alone[rows]]
+            if is_note(text):  # looked at only then: columns may be far away
+                alone = (source.filled[rows] == 1) & (width > 1)
+                kinds[rows[alone]] = MemberKind.NOTE
+                rows = rows[~alone]
             if is_part(text):
                 kinds[rows] = MemberKind.PART
             elif is_summary_word(text) and _is_rare(text, label_texts, labels):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
+from itertools import product
 from math import log
 from pathlib import Path
 from typing import Any, Self
@@ -62,16 +63,20 @@ def _of_columns(texts: IntArray, corpus: Corpus) -> IntArray:
 def containing_cells(
     labels: Iterable[str], store: TripleStore, names: Namespaces
 ) -> dict[str, set[CellAddress]]:
-    """The cells each folded label leads to, by ``CONTAINS``: the plain way of the thesis, on any engine."""
+    """The cells each folded label leads to, by ``CONTAINS``: the plain way of the thesis, on any engine.
+
+    A query compares one label with every text of the graph: several labels would take as many times as long, and
+    engines bound the time of a query.
+    """
     found: dict[str, set[CellAddress]] = {label: set() for label in labels}
-    block = [(str(ox.Literal(label)),) for label in found]
-    for part in CONTAINS_QUERIES if block else ():
+    for label, part in product(found, CONTAINS_QUERIES):
+        block = [(str(ox.Literal(label)),)]
         solutions = store.query(with_values(read_shipped(f"queries/contains-{part}.rq"), block))
         assert isinstance(solutions, ox.QuerySolutions)
-        for label, table, row, column in solutions:
+        for _, table, row, column in solutions:
             id = names.parse_table_iri(table.value)
             if id is not None:
-                found[label.value].add(CellAddress(id, int(row.value), int(column.value)))
+                found[label].add(CellAddress(id, int(row.value), int(column.value)))
     return found
 
 
@@ -275,6 +280,9 @@ class Clock:
             self.times["total"] = (ended - self._started) * 1e3
 
 
+ROWS_READ = 2_000
+"""Rows of a large table that are fetched and scored, those with the rarest labels first."""
+
 TABLES_READ = 30
 """Tables that are fetched and scored, those with the rarest labels first."""
 
@@ -321,6 +329,7 @@ class IndexlessRetriever:
             labels = question_labels(question, self._llm, plain_labels, trace)
         trace["labels"] = labels
         tables: Sequence[str]
+        found: Mapping[str, Set[CellAddress]] = {}
         if self._within is None:
             with clock("contains"):
                 found = containing_cells(labels[:MOST_LABELS], self._store, self._names)
@@ -332,7 +341,7 @@ class IndexlessRetriever:
             return Retrieval(question, (), (), clock.times, self.name, trace)
         with tempfile.TemporaryDirectory(prefix="kgtable-") as folder:
             with clock("tables"):
-                index = self._index(tables, Path(folder))
+                index = self._index(tables, found, Path(folder))
             hybrid = HybridRetriever(
                 self._store,
                 self._names,
@@ -344,9 +353,12 @@ class IndexlessRetriever:
             )
             return hybrid.retrieve_labelled(question, labels, k, clock, trace)
 
-    def _index(self, tables: Iterable[str], folder: Path) -> GraphIndex:
+    def _index(
+        self, tables: Iterable[str], found: Mapping[str, Set[CellAddress]], folder: Path
+    ) -> GraphIndex:
         reader = TableReader(self._store, self._names)
-        write_lexical(map(reader.content, tables), folder)
+        contents = (reader.content(id, likeliest_rows(id, found) if found else None) for id in tables)
+        write_lexical(contents, folder)
         return GraphIndex(folder)
 
 
@@ -360,3 +372,17 @@ def likeliest(found: Mapping[str, Set[CellAddress]]) -> list[str]:
             scores[id] += log(1 + everywhere / len(holding))
     ranked = sorted(scores, key=lambda id: (-scores[id], id))
     return ranked[:TABLES_READ]
+
+
+def likeliest_rows(table: str, found: Mapping[str, Set[CellAddress]], count: int = ROWS_READ) -> list[int]:
+    """At most `count` rows of a table by the labels found in them, in the table's order.
+
+    A label in few of its rows counts most.
+    """
+    rows = [{cell.row for cell in cells if cell.table == table} for cells in found.values()]
+    everywhere = len(set().union(*rows))
+    scores: dict[int, float] = defaultdict(float)
+    for holding in rows:
+        for row in holding:
+            scores[row] += log(1 + everywhere / len(holding))
+    return sorted(sorted(scores, key=lambda row: (-scores[row], row))[:count])

@@ -8,6 +8,7 @@ import pytest
 
 from kgtable.answering.by_rules import RankedAnswer, answer_by_programs
 from kgtable.errors import UnitMismatchError
+from kgtable.graph.table_decoder import quantities_of
 from kgtable.programs.relation import Relation
 from kgtable.programs.relation_index import index_of
 from kgtable.programs.sources import MOST_KEY_COLUMNS, _key_columns, shared_key
@@ -384,3 +385,12 @@ def test_measures_that_differ_in_a_word_are_found_among_very_many() -> None:
     ]
     answer = ask("What is the goal difference of Brix?", relation("league", header, *rows))
     assert answer.text == "12"
+
+
+def test_another_reading_is_told_as_one_says_it() -> None:
+    header = ("Shop", "Sales (EUR thousand)")
+    north = relation("north", header, ("Oslo", "200,250"), ("Rome", "140,250"))
+    south = relation("south", header, ("Oslo", "90,100"), ("Rome", "70,300"))
+    known = [relation_of(part.tables[0], quantities_of(part.tables[0])) for part in (north, south)]
+    (reason, *_) = ask("What is the total sales?", *known).reasons
+    assert reason == "Another reading fits about as well and gives €160.4 million (south)."

@@ -293,3 +293,11 @@ def test_where_a_unit_is_from_is_said_of_a_large_table_without_reading_it_whole(
     with kgtable.open(tmp_path / "graph") as graph:
         for place, one in whole.items():
             assert found(graph, "long", *place) == one
+
+
+def test_no_doubtful_name_stands_over_the_names_of_rows(opened: KnowledgeGraph) -> None:
+    proposed = opened.inferred_names.at("norrvik-income-statement", 0)
+    assert proposed is not None
+    assert proposed.confidence < 0.5
+    columns = table(opened, window("norrvik-income-statement"), silent)["columns"]
+    assert [column["inferred"] for column in columns] == [None] * len(columns)

@@ -5,6 +5,8 @@ import { count, h, letters, reference } from "./shell.js";
 const NUMBER = /^[\s(+\-−–$€£¥~]*[\d.,\s  ']*\d[\d.,\s  '%)*†‡]*[a-zA-Z%]{0,3}\s*$/;
 const MISSING = /^\s*(?:[-–—.…*]{1,3}|n\/?a|nil)\s*$/i;
 const LONG = 300;
+/** A date, a code or a short word: it is no text that may be broken at its hyphens. */
+const UNBROKEN = /^\S{1,20}$/;
 
 /**
  * The frame of a table: its element, the table in it, and what makes its rows.
@@ -132,6 +134,7 @@ export function rowView(row, { table, layout, lit, cites, find, numeric }) {
     if (isLabel) classes.push("label");
     else if ((NUMBER.test(text) && text.length < 40) || (numeric.has(column) && MISSING.test(text))) classes.push("number");
     if (isLabel && row.depth) classes.push(`indent-${Math.min(row.depth, 3)}`);
+    if (UNBROKEN.test(text)) classes.push("unbroken");
     if (isLit) classes.push("lit");
     if (find && text.toLowerCase().includes(find)) classes.push("match");
     const header = row.kind === "header";

@@ -21,6 +21,7 @@ from kgtable.programs.algebra import tables_of
 from kgtable.server.views.table_list import titled
 from kgtable.server.workers.messages import Head
 from kgtable.values.periods import is_temporal
+from kgtable.values.unit_phrases import parse_unit_phrase
 
 AT_FRONT, AFTER = 4, 3
 """Questions offered on the start page, and after an answer."""
@@ -30,6 +31,9 @@ SAMPLED_ROWS = 40
 LONGEST_NAME = 48
 LARGEST = 100_000
 """Cells of a table beyond which no question is tried on it while a reader waits."""
+
+LONGEST_CODE = 3
+"""Letters of a unit's code; longer words, such as *minutes*, may be what a column is called."""
 
 _UNIT_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _IDENTIFIES = re.compile(
@@ -189,10 +193,19 @@ def _is_measure(fact: ColumnFact, frame: TableFrame, rows: int) -> bool:
 def said_name(header: str) -> str:
     """A column's name as it stands in a question: without its unit, on one line.
 
-    >>> said_name("Harvest (kg)"), said_name("cost_of_treatment"), said_name("2023")
-    ('Harvest', 'cost of treatment', '2023')
+    >>> said_name("Harvest (kg)"), said_name("cost_of_treatment"), said_name("2023"), said_name("fee_eur")
+    ('Harvest', 'cost of treatment', '2023', 'fee')
     """
-    return _UNIT_BEHIND.sub("", " ".join(header.replace("_", " ").split()))
+    words = header.replace("_", " ").split()
+    if "_" in header and len(words) > 1 and _is_unit_code(words[-1]):
+        words.pop()
+    return _UNIT_BEHIND.sub("", " ".join(words))
+
+
+def _is_unit_code(word: str) -> bool:
+    """Whether the last part of a header as programs write them is the code of a unit, such as ``eur``, ``kg``."""
+    codes = (word, word.upper()) if len(word) <= LONGEST_CODE else ()
+    return any(parse_unit_phrase(code) is not None for code in codes)
 
 
 def _lowered(name: str) -> str:

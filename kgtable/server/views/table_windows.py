@@ -26,13 +26,13 @@ from kgtable.index.substring import folded
 from kgtable.knowledge_graph import KnowledgeGraph
 from kgtable.ontology.annotate import AnnotatedTable, annotate
 from kgtable.ontology.column_stats import ColumnFact
-from kgtable.ontology.inferred_names import is_missing_title
+from kgtable.ontology.inferred_names import SURE_FROM, USED_FROM, is_missing_header, is_missing_title
 from kgtable.ontology.mapping_files import load_edits
 from kgtable.resources import read_shipped
 from kgtable.server.views.table_list import graph_index, titled
 from kgtable.server.workers.messages import Head, Tell
 from kgtable.tables.column_profile import CellKind, type_cell
-from kgtable.tables.model import Row
+from kgtable.tables.model import Row, Table
 from kgtable.values.spoken import spoken_period, unit_name, unit_symbol
 from kgtable.values.units import SCALE_LETTERS, scale_name
 
@@ -275,20 +275,32 @@ def _named(graph: KnowledgeGraph, id: str, record: TableRecord) -> dict[str, Any
     }
 
 
-def _inferred(graph: KnowledgeGraph, id: str, column: int | None) -> dict[str, Any] | None:
-    """The name proposed for a column without a header, or for a table without a title; None where there is none."""
+def _inferred(
+    graph: KnowledgeGraph, id: str, column: int | None, *, least: float = USED_FROM
+) -> dict[str, Any] | None:
+    """The name proposed for a column without a header, or for a table without a title.
+
+    None where there is none, or one of a confidence below `least`.
+    """
     found = graph.inferred_names.at(id, column)
-    if found is None:
+    if found is None or found.confidence < least:
         return None
     return {"name": found.name, "confidence": found.confidence, "basis": found.basis}
 
 
+def _names_rows(table: Table, column: int) -> bool:
+    """Whether a column holds the names of the rows, beside columns with headers: mostly it is left without one."""
+    others = (other.name for other in table.columns if other.index != column)
+    return column == table.structure.label_column and not all(map(is_missing_header, others))
+
+
 def _column(graph: KnowledgeGraph, frame: TableFrame, record: TableRecord, index: int) -> dict[str, Any]:
     fact = next((fact for fact in record.facts if fact.index == index), None)
+    least = SURE_FROM if _names_rows(frame.table, index) else USED_FROM
     return {
         "index": index,
         "title": frame.table.columns[index].name,
-        "inferred": _inferred(graph, record.id, index),
+        "inferred": _inferred(graph, record.id, index, least=least),
         "predicate": frame.predicates[index],
         "unit": "" if fact is None else unit_chip(fact),
     }
