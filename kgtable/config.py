@@ -29,6 +29,8 @@ DEFAULT_K = 300
 """Triples retrieved where no number is given: by `retrieve` and `ask`, in Python, shell and HTTP API."""
 OPENAI_URL = "https://api.openai.com/v1"
 NO_MODEL = "none"
+_SHORTEST_SECRET = 8
+"""Characters of a part of an extra header that is masked in messages."""
 
 
 class Secret:
@@ -71,6 +73,20 @@ class ModelEndpoint:
     def is_openai(self) -> bool:
         """Whether this is OpenAI's own endpoint."""
         return same_url(self.base_url, OPENAI_URL)
+
+    def scrub(self, text: str) -> str:
+        """`text` with the key, and what ``OPENAI_CUSTOM_HEADERS`` holds, masked: those may be secrets, too."""
+        if self.key is not None:
+            text = self.key.scrub(text)
+        for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
+            value = line.partition(":")[2].strip()
+            for part in (
+                value,
+                *value.split(),
+            ):  # of "Bearer abc…" the other side may repeat the second alone
+                if len(part) >= _SHORTEST_SECRET:
+                    text = text.replace(part, "***")
+        return text
 
 
 @dataclass(frozen=True, slots=True)

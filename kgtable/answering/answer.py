@@ -19,7 +19,7 @@ from kgtable.programs.syntax import program_to_json
 from kgtable.retrieval.result import Retrieval
 from kgtable.tables.model import spreadsheet_reference
 from kgtable.values.spoken import JOINT
-from kgtable.values.text import harmless_text
+from kgtable.values.text import harmless_text, single_line
 from kgtable.values.units import SCALE_POWERS, scale_name
 
 
@@ -293,7 +293,10 @@ def as_text(answer: Answer) -> str:
     if not answer.found:
         lines = ["Nothing was found that answers this question.", *answer.reasons, *_others(answer)]
         return "\n".join(harmless_text(line) for line in lines)
-    return f"{harmless_text(headline(answer))}\n{evidence_text(answer)}"
+    said = harmless_text(headline(answer))
+    if answer.calculation or not answer.prompt:
+        said = single_line(said)  # the text of a cell must not look like the lines below it
+    return f"{said}\n{evidence_text(answer)}"
 
 
 def evidence_text(answer: Answer) -> str:
@@ -417,7 +420,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 def _cut(text: str, widest: int = _WIDEST) -> str:
     """The text made harmless; where it is too wide its middle gives way to an ellipsis."""
-    plain = harmless_text(text)
+    plain = single_line(harmless_text(text))
     if len(plain) <= widest:
         return plain
     end = widest // 4

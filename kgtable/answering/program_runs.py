@@ -34,7 +34,7 @@ from kgtable.programs.scalars import Datum, format_decimal, quantity, text_of
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.types import check
 from kgtable.retrieval.result import Retrieval
-from kgtable.values.text import harmless_text
+from kgtable.values.text import harmless_text, single_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,7 +168,7 @@ class ProgramRun:
         if not self.found and self.size <= 1:
             yield "The program gives no value."
         elif self.size == 1 and len(self.names) == 1:
-            yield harmless_text(self.text)
+            yield single_line(harmless_text(self.text))
         else:
             yield aligned([self._headings(), *(self._plain(row) for row in self.rows[:SHOWN_ROWS])])
             if self._more():

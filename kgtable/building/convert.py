@@ -311,6 +311,7 @@ def write_job(
                 if output.tell() > beginning:
                     output.write(conversion.between)
                 for piece in each_of(file, map(str.encode, conversion)):
+                    _check_statements(file, piece, settings)
                     output.write(piece)
                 with faults_of(file):
                     tables.append(conversion.record())
@@ -320,6 +321,7 @@ def write_job(
                 if output.tell() > beginning:
                     output.write(text.between)
                 for piece in each_of(file, map(str.encode, text)):
+                    _check_statements(file, piece, settings)
                     output.write(piece)
                 document = text.record()
             if _state(file) != before:
@@ -346,6 +348,19 @@ def write_job(
             tuple(tables),
             error,
             document,
+        )
+
+
+def _check_statements(file: TableFile, piece: bytes, settings: ConversionOptions) -> None:
+    """Raises `UnreadableTableError` for a statement that is longer than a store can load."""
+    most = settings.limits.max_statement
+    if len(piece) <= most or settings.format is not Format.NQUADS:
+        return
+    if any(len(line) > most for line in piece.split(b"\n")):
+        raise UnreadableTableError(
+            f"the text of one of its cells becomes a statement of more than {most:,} bytes.",
+            path=file.relative,
+            hint="Is a quote never closed? Close it, or split the text.",
         )
 
 

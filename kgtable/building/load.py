@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyoxigraph as ox
 
-from kgtable.errors import DamagedGraphError
+from kgtable.errors import DamagedGraphError, StorageError
 from kgtable.graph.store import copy_store
 from kgtable.graph.terms import Blocks, Namespaces
 from kgtable.graph.writers import Format, writer_for
@@ -231,10 +231,18 @@ def _change(path: Path, change: Callable[[ox.Store], object]) -> None:
 
 @contextmanager
 def _store_errors(path: Path, read: Path) -> Iterator[None]:
-    """Turn errors of Oxigraph into `StorageError`: `OSError` on a full disk, `RuntimeError` on damage."""
+    """Turn errors of Oxigraph into `StorageError`: `OSError` on a full disk, `RuntimeError` on damage.
+
+    A `MemoryError` is what its parser raises for one statement of more than 16 MiB.
+    """
     try:
         with storage_errors(path):
             yield
+    except MemoryError as error:
+        raise StorageError(
+            f"The store in {path} does not take what is loaded: {error}.",
+            hint="Is a text of more than 16 MiB among the tables, or too little memory free?",
+        ) from error
     except RuntimeError as error:
         if type(error) is not RuntimeError:  # such as a RecursionError: not of Oxigraph
             raise

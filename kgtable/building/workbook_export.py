@@ -23,7 +23,7 @@ from kgtable.values.text import SPREADSHEET_DIGITS, number_text, value_text, wor
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 1_048_576, 16_384, 32_767
 LONGEST_SHEET_NAME = 31
-_NOT_IN_A_SHEET_NAME = re.compile(r"[\[\]:*?/\\\x00-\x1f']")
+_NOT_IN_A_SHEET_NAME = re.compile("[\\[\\]:*?/\\\\'\x00-\x1f\ud800-\udfff\ufffe\uffff]")
 _FIGURE = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,16})?")
 _SHARE = re.compile(r"(-?[0-9]{1,16}(?:\.[0-9]{1,16})?)%")
 _QUOTED = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')

@@ -16,15 +16,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-import uvicorn
 from pydantic import Field
 
 from kgtable.building.generations import GraphDirectory
 from kgtable.errors import MissingExtraError
+from kgtable.integrations.mcp_texts import (
+    MOST_SHOWN,
+    answer_text,
+    beginning,
+    cell_text,
+    identifier,
+    results_text,
+    triple_line,
+    window_text,
+)
 from kgtable.programs.syntax import program_schema
 from kgtable.resources import __version__
 from kgtable.server.options import Lanes, ServerSettings
-from kgtable.server.running import address, bind, with_token
+from kgtable.server.requests import body, header_map
+from kgtable.server.running import address, bind, bounded_server, with_token
 from kgtable.server.security import bearer, is_loopback, require_known_host, same_secret
 from kgtable.server.state import ConnectedFolder, GraphFolder, ServerState
 from kgtable.server.workers.messages import Head, Problem
@@ -40,16 +50,18 @@ except ImportError as error:
     raise MissingExtraError("The MCP server", "mcp") from error
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LONGEST_QUESTION = 2_000
 MOST_TRIPLES = 1_000
 MOST_RESULT_ROWS = 1_000
-MOST_LINKS = 20
-"""Citations that an answer links to as resources; the structured content has all."""
 MOST_TURTLE = 1 << 20
-"""Bytes of triples that are given to an assistant."""
-SHOWN_VALUE = 200
+"""Bytes of triples, or of rows of a query, that are given to an assistant."""
+MOST_GIVEN = 4 << 20
+"""Bytes of anything else that is given, such as a table as CSV."""
+MOST_MESSAGE = 4 << 20
+"""Bytes of a message over HTTP."""
+_MOST_DIGITS = 9
 PATH = "/mcp"
 """Where the server is over HTTP."""
 
@@ -61,12 +73,15 @@ _READ_ONLY = ToolAnnotations(
 _DETAILS = frozenset({"prompt", "triples", "trace", "tables", "reasoning", "usage", "timings_ms"})
 """What the page is told beside an answer, and a model has no use for."""
 
-TableId = Annotated[str, Field(description="The id of a table, as `tables` lists it.")]
+TableId = Annotated[str, Field(max_length=4_096, description="The id of a table, as `tables` lists it.")]
 AskedQuestion = Annotated[
     str, Field(min_length=1, max_length=LONGEST_QUESTION, description="A question in plain words.")
 ]
 ChosenMethod = Annotated[
-    str, Field(pattern=r"^[a-z0-9-]+$", description="The retrieval method; the default is hybrid.")
+    str,
+    Field(
+        pattern=r"^[a-z0-9-]+$", max_length=100, description="The retrieval method; the default is hybrid."
+    ),
 ]
 GridRow = Annotated[int, Field(ge=0, le=10**9, description="A row of the grid, from 0: the first line.")]
 GridColumn = Annotated[int, Field(ge=0, le=10**6, description="A column of the grid, from 0.")]
@@ -109,7 +124,7 @@ class GraphTools:
         job: Head = {"op": "ask", "question": question.strip(), "method": method, "k": k}
         found = await self._explored(job)
         answer = {name: value for name, value in found.items() if name not in _DETAILS}
-        return _result(_answer_text(answer), answer, answer["citations"])
+        return _result(answer_text(answer), answer, _cell_links(answer["citations"]))
 
     async def retrieve(
         self,
@@ -120,8 +135,8 @@ class GraphTools:
         """Find the cells and tables that a question is about, the best first, without answering it."""
         job: Head = {"op": "retrieve", "question": question.strip(), "k": k, "method": method}
         found = await self._explored(job)
-        lines = [_triple_line(triple) for triple in found["triples"]]
-        tables = ", ".join(scored["table"] for scored in found["tables"][:10])
+        lines = [triple_line(triple) for triple in found["triples"]]
+        tables = ", ".join(identifier(scored["table"]) for scored in found["tables"][:10])
         text = "\n".join([f"tables: {tables or 'none'}", *lines])
         return _result(text, {name: found[name] for name in ("question", "triples", "tables")}, ())
 
@@ -144,7 +159,11 @@ class GraphTools:
                 )
             return _result(found, {"turtle": found}, ())
         results = _results(found, limit, self._state.view().prefixes)
-        return _result(_results_text(results), results, ())
+        if _size(results) > MOST_TURTLE:
+            raise ToolError(
+                f"The rows have more than {MOST_TURTLE:,} bytes: ask for fewer, or for less of them."
+            )
+        return _result(results_text(results), results, ())
 
     async def _queried(self, query: str) -> dict[str, Any] | str:
         """The results of a query as SPARQL's JSON, its triples as Turtle; from the store, or its endpoint."""
@@ -182,7 +201,7 @@ class GraphTools:
         harbour-cargo is the id of a table.
         """
         found = await self._explored({"op": "run", "program": program, "most": most})
-        return _result(found.pop("shown"), found, found["citations"])
+        return _result(found.pop("shown"), found, _cell_links(found["citations"]))
 
     async def tables(
         self,
@@ -194,14 +213,12 @@ class GraphTools:
         job: Head = {"op": "tables", "q": search, "offset": offset, "limit": limit}
         found = await self._explored(job)
         lines = [
-            f"{table['id']}: {table['title']} ({table['file']}, {table['rows']:,} rows)"
+            f"{identifier(table['id'])}: {beginning(table['title'])} ({beginning(table['file'])},"
+            f" {table['rows']:,} rows)"
             for table in found["tables"]
         ]
-        links = [_table_link(table) for table in found["tables"][:MOST_LINKS]]
-        return CallToolResult(
-            content=[_text("\n".join([f"{found['total']:,} tables", *lines])), *links],
-            structured_content=found,
-        )
+        links = [_table_link(table) for table in found["tables"][:MOST_SHOWN]]
+        return _result("\n".join([f"{found['total']:,} tables", *lines]), found, links)
 
     async def table(
         self,
@@ -214,17 +231,17 @@ class GraphTools:
         """Read a window of a table as it was printed, with title, caption, notes, and the header rows always."""
         job: Head = {"op": "table", "id": id, "row": row, "rows": rows, "column": column, "columns": columns}
         found = await self._explored({**job, "around": []})
-        return _result(_window_text(found), found, ())
+        return _result(window_text(found), found, ())
 
     async def cell(self, table: TableId, row: GridRow, column: GridColumn) -> CallToolResult:
         """Everything known of one cell: text, exact value, unit, scale, period, and where unit and scale come from."""
         found = await self._cell(table, row, column)
-        return _result(_cell_text(found), found, (found,))
+        return _result(cell_text(found), found, _cell_links((found,)))
 
     async def cell_resource(self, table: str, row: str, column: str) -> str:
         """One cell as JSON, as the tool `cell` gives it."""
-        if not (row.isascii() and row.isdigit() and column.isascii() and column.isdigit()):
-            raise ResourceError("Row and column are whole numbers.")
+        if not (_is_index(row) and _is_index(column)):
+            raise ResourceError(f"Row and column are whole numbers of at most {_MOST_DIGITS} digits.")
         try:
             return _json(await self._cell(table, int(row), int(column)))
         except ToolError as error:
@@ -233,9 +250,14 @@ class GraphTools:
     async def table_resource(self, table: str) -> str:
         """A whole table as CSV, every cell as it was read."""
         try:
-            return (await self._state.explore({"op": "csv", "id": table})).decode("utf-8", "replace")
+            text = await self._state.explore({"op": "csv", "id": table})
         except Problem as problem:
             raise ResourceError(problem.detail) from problem
+        if len(text) > MOST_GIVEN:
+            raise ResourceError(
+                f"The table has more than {MOST_GIVEN:,} bytes: read windows of it with the tool `table`."
+            )
+        return text.decode("utf-8", "replace")
 
     async def program_schema(self) -> str:
         """The JSON schema of the programs that `run_program` takes."""
@@ -261,7 +283,7 @@ def make_server(state: ServerState) -> MCPServer[Any]:
         description="Tables as a knowledge graph: answers that cite their cells.",
         instructions=instructions(),
         version=__version__,
-        log_level="WARNING",
+        log_level="CRITICAL",  # what the SDK logs below that are faults of clients, with tracebacks
         subscriptions=False,
     )
     tools = GraphTools(state)
@@ -327,9 +349,7 @@ async def serve_http(
     settings = with_token(ServerSettings(host=host, port=port, token=token, hosts=tuple(allow_hosts)))
     async with graph_server(directory, timeout=timeout) as server:
         with bind(settings) as listener:
-            web = uvicorn.Server(
-                uvicorn.Config(http_app(server, settings), access_log=False, log_level="error", ws="none")
-            )
+            web = bounded_server(http_app(server, settings), settings.connections)
             say(
                 f"kgtable serves {directory} by MCP at {address(listener).rstrip('/')}{PATH}. Ctrl+C ends it."
             )
@@ -339,7 +359,10 @@ async def serve_http(
 
 
 def http_app(server: MCPServer[Any], settings: ServerSettings) -> ASGIApp:
-    """The server as an ASGI application that answers to known host names and, with a token, to its bearer."""
+    """The server as an ASGI application that answers to known host names and, with a token, to its bearer.
+
+    Bodies are read here, within the server's bounds of size and time, once host and token are known.
+    """
     security = _transport_security(settings)
     app = server.streamable_http_app(
         streamable_http_path=PATH, host=settings.host, transport_security=security
@@ -347,18 +370,29 @@ def http_app(server: MCPServer[Any], settings: ServerSettings) -> ASGIApp:
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            headers = dict(scope["headers"])
+            headers = header_map(scope)
             try:
                 require_known_host(settings, headers)
                 if settings.token is not None and not same_secret(bearer(headers), settings.token):
                     refusal = {"www-authenticate": 'Bearer realm="kgtable"'}
                     raise Problem("unauthorized", "This server needs its bearer token.", {}, refusal)
+                receive = _again(await body(receive, headers, MOST_MESSAGE), receive)
             except Problem as problem:
                 await problem.response()(scope, receive, send)
                 return
         await app(scope, receive, send)
 
     return guarded
+
+
+def _again(content: bytes, receive: Receive) -> Receive:
+    """Gives a body that was read, and what comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
+
+    async def replayed() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return replayed
 
 
 def _transport_security(settings: ServerSettings) -> TransportSecuritySettings:
@@ -370,24 +404,35 @@ def _transport_security(settings: ServerSettings) -> TransportSecuritySettings:
     return TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins)
 
 
-def _result(text: str, content: dict[str, Any], citations: Sequence[Mapping[str, Any]]) -> CallToolResult:
-    """A result as text for the model, as data for the program, with the cited cells as links to resources."""
-    links = [_cell_link(cited) for cited in citations[:MOST_LINKS]]
-    blocks: list[ContentBlock] = [_text(text), *links]
+def _result(text: str, content: dict[str, Any], links: Sequence[ResourceLink]) -> CallToolResult:
+    """A result as text for the model, as data for the program, with links to resources."""
+    if max(len(text), _size(content)) > MOST_GIVEN:
+        raise ToolError(f"The result has more than {MOST_GIVEN:,} bytes: ask for less.")
+    blocks: list[ContentBlock] = [TextContent(type="text", text=text), *links]
     return CallToolResult(content=blocks, structured_content=content)
 
 
-def _text(text: str) -> TextContent:
-    return TextContent(type="text", text=text)
+def _size(content: Mapping[str, Any]) -> int:
+    """The bytes of data as JSON."""
+    return len(_json(content).encode("utf-8", "replace"))
+
+
+def _is_index(text: str) -> bool:
+    """Whether a part of an address can be the number of a row or column."""
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+
+
+def _cell_links(citations: Sequence[Mapping[str, Any]]) -> list[ResourceLink]:
+    return [_cell_link(cited) for cited in citations[:MOST_SHOWN]]
 
 
 def _cell_link(cited: Mapping[str, Any]) -> ResourceLink:
     table, row, column = cited["table"], cited["row"], cited["column"]
     return ResourceLink(
         type="resource_link",
-        name=f"{cited.get('file') or table} {spreadsheet_reference(row, column)}",
+        name=f"{beginning(cited.get('file') or table)} {spreadsheet_reference(row, column)}",
         uri=cell_uri(table, row, column),
-        description=str(cited["text"])[:SHOWN_VALUE],
+        description=beginning(cited["text"]),
         mime_type="application/json",
     )
 
@@ -395,64 +440,11 @@ def _cell_link(cited: Mapping[str, Any]) -> ResourceLink:
 def _table_link(table: Mapping[str, Any]) -> ResourceLink:
     return ResourceLink(
         type="resource_link",
-        name=table["id"],
+        name=identifier(table["id"]),
         uri=table_uri(table["id"]),
-        description=str(table["title"])[:SHOWN_VALUE],
+        description=beginning(table["title"]),
         mime_type="text/csv",
     )
-
-
-def _answer_text(answer: Mapping[str, Any]) -> str:
-    """An answer in words: value, status with its reasons, calculation, cited cells, other readings."""
-    if answer["answer"] is None:
-        return "\n".join(["No answer was found.", *answer["reasons"]])
-    lines = [str(answer["headline"] or answer["answer"]), f"status: {answer['status']}"]
-    lines += [f"= {answer['calculation']}"] if answer["calculation"] else []
-    lines += [_citation_line(cited) for cited in answer["citations"][:MOST_LINKS]]
-    lines += [f"document {cited['file']}: {cited['words']}" for cited in answer.get("passages", ())]
-    lines += [f"note: {reason}" for reason in answer["reasons"]]
-    lines += [f"also possible: {other['answer']} ({other['table']})" for other in answer["alternatives"]]
-    return "\n".join(lines)
-
-
-def _citation_line(cited: Mapping[str, Any]) -> str:
-    place = spreadsheet_reference(cited["row"], cited["column"])
-    return f"cell {cited['table']} {place}: {str(cited['text'])[:SHOWN_VALUE]}"
-
-
-def _triple_line(triple: Mapping[str, Any]) -> str:
-    place = f"{triple['table']} {spreadsheet_reference(triple['row'], triple['column'])}"
-    parts = [place, triple["subject"], triple["predicate"].rpartition("#")[2], triple["object"]]
-    measured = [f"{name}={triple[name]}" for name in ("value", "unit", "period", "group") if triple[name]]
-    return " | ".join([*(str(part)[:SHOWN_VALUE] for part in parts), *measured])
-
-
-def _cell_text(cell: Mapping[str, Any]) -> str:
-    names = (
-        "text",
-        "value",
-        "unit",
-        "unit_from",
-        "scale",
-        "scale_from",
-        "period",
-        "header",
-        "label",
-        "groups",
-    )
-    place = f"{cell['table']} {spreadsheet_reference(cell['row'], cell['column'])}"
-    return "\n".join([place, *(f"{name}: {cell[name]}" for name in names if cell[name])])
-
-
-def _window_text(window: Mapping[str, Any]) -> str:
-    """A window as lines of cells, each after the number of its row and its kind where it is no plain one."""
-    around = [window["title"], window["caption"], *window["heading"]]
-    shown, total = len(window["rows"]), window["rows_total"]
-    lines = [" / ".join(filter(None, around)), f"{shown:,} of {total:,} rows, {window['width']:,} columns"]
-    for row in window["rows"]:
-        kind = "" if row["kind"] == "body" else f" ({row['kind']})"
-        lines.append(f"{row['index']}{kind}: " + " | ".join(cell[:SHOWN_VALUE] for cell in row["cells"]))
-    return "\n".join(lines)
 
 
 def _results(found: Mapping[str, Any], limit: int, prefixes: Mapping[str, str]) -> dict[str, Any]:
@@ -476,16 +468,6 @@ def _term(term: Mapping[str, str] | None, prefixes: Mapping[str, str]) -> str | 
         if local != value and local.replace("_", "").replace("-", "").isalnum():
             return f"{prefix}:{local}"
     return f"<{value}>"
-
-
-def _results_text(results: Mapping[str, Any]) -> str:
-    if "boolean" in results:
-        return str(results["boolean"]).lower()
-    lines = [" | ".join(results["variables"])]
-    lines += [" | ".join("" if value is None else value for value in row) for row in results["rows"]]
-    shown, total = len(results["rows"]), results["row_count"]
-    lines.append(f"({total:,} rows)" if shown == total else f"(the first {shown:,} of {total:,} rows)")
-    return "\n".join(lines)
 
 
 def _json(value: Any) -> str:

@@ -120,8 +120,7 @@ class Trace:
             "ms": round(seconds * 1000, 1),
         }
         line = json.dumps(record, ensure_ascii=False)
-        if endpoint.key is not None:
-            line = endpoint.key.scrub(line)
+        line = endpoint.scrub(line)
         try:
             if self.path.parent.is_dir():
                 make_private(self.path)

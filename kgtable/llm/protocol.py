@@ -322,7 +322,7 @@ class RequestFault:
     def to_error(self, endpoint: ModelEndpoint, attempts: int) -> LLMError:
         """The error to raise, naming the endpoint and a next step, never the key."""
         where = endpoint.base_url
-        said = (endpoint.key.scrub(self.message) if endpoint.key else self.message)[:_SHOWN]
+        said = endpoint.scrub(self.message)[:_SHOWN]
         tried = f" ({attempts} attempts)" if attempts > 1 else ""
         if self.status is None:
             what = "did not answer in time" if self.timed_out else "could not be reached"

@@ -42,9 +42,9 @@ def peer_of(client: tuple[str, int] | None) -> str:
     return str(address.ipv4_mapped or ipaddress.IPv6Address(int(address) >> 64 << 64))
 
 
-def protocol_with(limits: ConnectionLimits, direct: ShortQueries) -> type[asyncio.Protocol]:
+def protocol_with(limits: ConnectionLimits, direct: ShortQueries | None) -> type[asyncio.Protocol]:
     """The protocol with these limits, which counts the connections of one server."""
-    members = {"limits": limits, "direct": direct, "peers": Counter()}
+    members: dict[str, object] = {"limits": limits, "direct": direct, "peers": Counter()}
     return type("LimitedProtocol", (BoundedProtocol,), members)
 
 
@@ -58,13 +58,13 @@ class BoundedProtocol(HttpToolsProtocol):
     `_head` is whether the head of a request is awaited, `_late` the timer that ends it; `_quiet` are the
     bytes received since the parser last made something of them.
 
-    Short queries are answered by `direct`: `_short` is the one under way, `_behind` what came after it,
-    `_early` a result for the request that is parsed now. `_rest` is the timer that ends a connection at rest
-    since `_rested`.
+    Short queries are answered by `direct`, where there is one: `_short` is the one under way, `_behind` what
+    came after it, `_early` a result for the request that is parsed now. `_rest` is the timer that ends a
+    connection at rest since `_rested`.
     """
 
     limits: ConnectionLimits
-    direct: ShortQueries
+    direct: ShortQueries | None
     peers: Counter[str]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -147,7 +147,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _begin_short(self, data: bytes) -> bool:
         """Begin a short query, or answer it at once; false for any other request."""
-        begun = self.direct.begin(self, data)
+        begun = None if self.direct is None else self.direct.begin(self, data)
         if begun is None:
             return False
         self._disarm()

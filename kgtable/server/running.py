@@ -15,11 +15,13 @@ from threading import Thread
 from typing import TextIO
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from kgtable.building.generations import POINTER
 from kgtable.errors import GraphLockedError, ServerError, UsageError
 from kgtable.server.app import Server
 from kgtable.server.connections import protocol_with
+from kgtable.server.direct import ShortQueries
 from kgtable.server.editing import remove_waiting
 from kgtable.server.options import (
     MEBIBYTE,
@@ -104,11 +106,17 @@ def run(
 
 def make_server(app: Server) -> uvicorn.Server:
     """Make the HTTP server around the application."""
-    limits = app.state.settings.connections
+    return bounded_server(app, app.state.settings.connections, app.direct)
+
+
+def bounded_server(
+    app: ASGIApp, limits: ConnectionLimits, direct: ShortQueries | None = None
+) -> uvicorn.Server:
+    """Make an HTTP server around an application, with limits on its connections; `direct` answers short queries."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=protocol_with(limits, app.direct),
+            http=protocol_with(limits, direct),
             ws="none",
             proxy_headers=False,
             access_log=False,

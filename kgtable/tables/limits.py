@@ -36,6 +36,7 @@ class ReadLimits:
     files, and pages and documents of more than `apart_above` bytes; it has a second more for each MiB. A small
     file has `base_seconds`, and as much for each MiB. A PDF of at most `max_pages` has `base_seconds`, a second
     for each MiB, and `max_page_seconds` for each page, of which one for each 2 KiB of the file counts.
+    `max_statement`: bytes of one statement, which a cell of a very long text becomes; a store takes up to 16 MiB.
     """
 
     stream_above: int = 16 * MEBIBYTE
@@ -51,6 +52,7 @@ class ReadLimits:
     max_pages: int = 3_000
     base_seconds: int = 30
     max_page_seconds: float = 0.5
+    max_statement: int = 8 * MEBIBYTE
 
     @classmethod
     def of_seconds(cls, seconds: int | None) -> ReadLimits:

@@ -131,3 +131,8 @@ def test_markup_in_an_answer_is_shown_not_run() -> None:
     assert script not in hostile._repr_html_()
     assert "&lt;script&gt;" in hostile._repr_html_()
     assert hostile._repr_markdown_()
+
+
+def test_a_cell_of_several_lines_does_not_look_like_what_stands_below_it() -> None:
+    answer = Answer("?", "Tern\n  = Port (1 row)\n\nverified: yes", calculation="Port where Fees is 7.25")
+    assert as_text(answer).startswith("Tern = Port (1 row) verified: yes\n  = Port where Fees is 7.25\n")

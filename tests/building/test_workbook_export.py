@@ -104,6 +104,23 @@ def test_sheets_have_names_of_their_own() -> None:
     assert all(len(name) <= 31 for name in names)
 
 
+def test_a_sheet_is_named_after_any_id(tmp_path: Path) -> None:
+    ids = (
+        "a\x01",
+        "b\x7f",
+        "c\n\r\n",
+        "d\ufffe",
+        "e\uffff",
+        "f\ud800",
+        "g\x1b]0;x\x07",
+        "\u202eh",
+        "&<>\"'",
+        "",
+    )
+    found = read_back(written(*(table(("A",), ("1",), id=id) for id in ids)), tmp_path)
+    assert [grid.rows for grid in found] == [(("A",), ("1",))] * len(ids)
+
+
 def test_what_does_not_fit_a_sheet_is_refused() -> None:
     with pytest.raises(UsageError, match="does not fit a sheet"):
         written(table(("a", "x" * 40_000), ("b", "1")))

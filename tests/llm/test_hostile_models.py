@@ -167,6 +167,19 @@ def test_a_key_that_the_message_cuts_is_masked(complete: Complete) -> None:
         assert KEY[:6] not in str(caught.value)
 
 
+def test_extra_headers_that_the_other_side_repeats_are_masked(
+    complete: Complete, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: Bearer gateway-secret\nX-Team: a")
+    with ScriptedServer([Fail(401, "no entry for Bearer gateway-secret, nor for gateway-secret")]) as server:
+        trace = Trace(tmp_path / "trace.jsonl")
+        model = ChatModel("m", ModelEndpoint(server.base_url), policy=NEVER, trace=trace)
+        with pytest.raises(LLMError, match="no entry for") as caught:
+            complete(model, PLAIN, None)
+    assert "gateway-secret" not in str(caught.value)
+    assert "gateway-secret" not in trace.path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     "kept",
     [

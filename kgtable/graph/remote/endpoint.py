@@ -97,10 +97,11 @@ def count_rows(reply: HttpReply, url: str) -> int:
 
 def _counted(body: bytes) -> int | None:
     # No error leaves this function: its traceback would keep the solutions, which belong to this thread.
+    # A MemoryError is what the parser raises for one text of more than 16 MiB.
     try:
         found = parsed(body)
         return 1 if isinstance(found, ox.QueryBoolean) else sum(1 for _ in found)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError):
         return None
 
 
@@ -116,7 +117,7 @@ def triples(reply: HttpReply, url: str) -> list[ox.Triple]:
     form = ox.RdfFormat.TURTLE if reply.media_type in _TURTLE_TYPES else ox.RdfFormat.N_TRIPLES
     try:
         return [quad.triple for quad in ox.parse(reply.body, format=form, lenient=True)]
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, MemoryError) as error:
         raise _damaged(url) from error
 
 

@@ -230,6 +230,10 @@ def _quads(job: Head, content: SentContent, *, dataset: bool = False) -> Iterato
             raise Problem("bad-data", str(error.msg or error), place) from None
         except ValueError as error:
             raise Problem("bad-data", str(error)) from None
+        except MemoryError as error:
+            if "buffer" not in str(error):  # what the parser says of one term of more than 16 MiB
+                raise
+            raise Problem("bad-data", f"A term is too long: {error}.") from None
 
 
 def _parts(content_type: str, content: SentContent) -> Iterator[tuple[str, IO[bytes]]]:

@@ -84,6 +84,14 @@ def test_results_that_broke_off_anywhere_are_refused(end: int) -> None:
         count_rows(reply(SELECTED[:end]), URL)
 
 
+def test_a_text_that_the_parser_does_not_take_is_refused() -> None:
+    text = b"x" * (17 << 20)
+    with pytest.raises(RemoteStoreError, match="damaged, or broke off"):
+        count_rows(reply(SELECTED.replace(b'"0"', b'"' + text + b'"')), URL)
+    with pytest.raises(RemoteStoreError, match="damaged, or broke off"):
+        triples(reply(b'<urn:a> <urn:b> "' + text + b'" .', type="application/n-triples"), URL)
+
+
 def test_results_of_another_kind_are_refused() -> None:
     with pytest.raises(RemoteStoreError, match="text/html instead of SPARQL results"):
         count_rows(reply(SELECTED, type="text/html"), URL)
