@@ -331,7 +331,18 @@ class Grammar(CandidateFeatures):
         return -1 if "less_than" in self.cues else 1
 
     def _in_order(self, one: ColumnView, other: ColumnView) -> tuple[ColumnView, ColumnView]:
-        """Two columns of periods by time, others in the order of the question, the second first."""
+        """Two columns of periods by time, or as "from … to" says; others as the question does, the second first."""
         if one.period and other.period:
             return (one, other) if one.period <= other.period else (other, one)
+        if self._says_from_to(one, other):
+            return one, other
         return other, one
+
+    def _says_from_to(self, one: ColumnView, other: ColumnView) -> bool:
+        """Whether one column stands behind *from* and the other behind *to*."""
+        first, second = self.source.link(one).mask, self.source.link(other).mask
+        first, second = first & ~second, second & ~first
+        words = self.question.tokens
+        starts = [1 << token.index for token in words if token.word == "from"]
+        ends = [1 << token.index for token in words if token.word in ("to", "until")]
+        return any(start < (first & -first) < end < (second & -second) for start in starts for end in ends)

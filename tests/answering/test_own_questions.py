@@ -48,6 +48,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "brook",
         FOLDER / "heath",
         FOLDER / "grove",
+        FOLDER / "bay",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:
