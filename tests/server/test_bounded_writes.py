@@ -142,6 +142,16 @@ def test_an_upload_of_many_batches_that_breaks_off_changes_nothing(
     assert dump(bounded) == before
 
 
+def test_an_upload_with_a_text_that_no_store_loads_changes_nothing(bounded: Running) -> None:
+    before = dump(bounded)
+    triples = f'<http://e/a> <http://e/b> "1" .\n<http://e/a> <http://e/b> "{"a" * (17 << 20)}" .\n'
+    headers = {**WRITER, "content-type": "application/n-triples"}
+    answer = bounded.client.put("/store?graph=http://example.org/g1", content=triples, headers=headers)
+    assert (answer.status_code, kind(answer)) == (400, "bad-data")
+    assert "A term is too long" in answer.json()["detail"]
+    assert dump(bounded) == before
+
+
 def test_an_upload_for_which_there_is_too_little_memory_is_told_so(tmp_path: Path) -> None:
     limits = ServerLimits(write_seconds=60.0, memory=200 << 20)
     settings = ServerSettings(port=0, writable=True, token=TOKEN, limits=limits, lanes=Lanes(fast=1, slow=1))
