@@ -288,7 +288,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self.flow.resume_reading()
         self._late = self.loop.call_later(LINGER_SECONDS, self.transport.close)
         if self.transport.can_write_eof():
-            self.transport.write_eof()
+            try:
+                self.transport.write_eof()
+            except OSError:  # the client is gone already
+                self.transport.close()
 
     def eof_received(self) -> None:
         """Close when the client is done."""

@@ -77,7 +77,7 @@ def test_a_split_file_is_hashed_and_scanned_once_and_each_share_begins_at_its_ow
     expected = whole.job.output.read_bytes()
 
     parsed, hashed, scanned = [0], [0], [0]
-    rows, sha256, detect = TextDialect.rows, discovery._sha256, delimited.detect_encoding
+    rows, sha256, detect = TextDialect.rows, discovery._sha256, delimited.encoding_of
 
     def counted_rows(dialect: TextDialect, lines: Iterable[str]) -> Iterator[Row]:
         for row in rows(dialect, lines):
@@ -93,7 +93,7 @@ def test_a_split_file_is_hashed_and_scanned_once_and_each_share_begins_at_its_ow
 
     monkeypatch.setattr(TextDialect, "rows", counted_rows)
     monkeypatch.setattr(discovery, "_sha256", counted(hashed, sha256))
-    monkeypatch.setattr(delimited, "detect_encoding", counted(scanned, detect))
+    monkeypatch.setattr(delimited, "encoding_of", counted(scanned, detect))
     jobs = plan_jobs(files, tmp_path, parts, settings.limits)
     assert len(jobs) == parts
     parsed[0] = 0
