@@ -362,8 +362,8 @@ class IndexlessRetriever:
         return GraphIndex(folder)
 
 
-def likeliest(found: Mapping[str, Set[CellAddress]]) -> list[str]:
-    """The ids of at most `TABLES_READ` tables by the labels found in them; a label in few tables counts most."""
+def likeliest(found: Mapping[str, Set[CellAddress]], count: int = TABLES_READ) -> list[str]:
+    """The ids of at most `count` tables by the labels found in them; a label in few tables counts most."""
     tables = {label: {cell.table for cell in cells} for label, cells in found.items()}
     everywhere = len(set().union(*tables.values())) if tables else 0
     scores: dict[str, float] = defaultdict(float)
@@ -371,7 +371,7 @@ def likeliest(found: Mapping[str, Set[CellAddress]]) -> list[str]:
         for id in holding:
             scores[id] += log(1 + everywhere / len(holding))
     ranked = sorted(scores, key=lambda id: (-scores[id], id))
-    return ranked[:TABLES_READ]
+    return ranked[:count]
 
 
 def likeliest_rows(table: str, found: Mapping[str, Set[CellAddress]], count: int = ROWS_READ) -> list[int]:

@@ -181,9 +181,10 @@ class CodeActions(ABC):
 
     language = ""
 
-    def __init__(self, evidence: Evidence, tables: Sequence[str]) -> None:
+    def __init__(self, evidence: Evidence, tables: Sequence[str], *, seconds: float = SECONDS) -> None:
         relations = relations_of(evidence.source)
         self._tables = [PlainTable.of(relations[id], evidence.alias(id)) for id in tables]
+        self._seconds = seconds
         self._process: BoundedProcess | None = None
         self._lost = False
         self._read: tuple[tuple[tuple[str, int, int], ...], int, str | None] = ((), 0, None)
@@ -202,7 +203,7 @@ class CodeActions(ABC):
         process = self._started()
         note = " What earlier actions had made is gone." if self._lost else ""
         try:
-            reply = process.ask(self.request(code), SECONDS)
+            reply = process.ask(self.request(code), self._seconds)
         except ProcessEndedError as error:
             process.release()
             self._process, self._lost = None, True
