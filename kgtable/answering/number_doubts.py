@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Apply, ValueKind, walk
+from kgtable.programs.candidates import before_per
 from kgtable.programs.dimensions import NO_UNIT
 from kgtable.programs.english import synonyms, word_stem, words_of_type
 from kgtable.programs.reading import Question
@@ -18,7 +19,6 @@ from kgtable.programs.scalars import items, text_of
 _COUNTED = ("count", "count_distinct", "sum", "mean")
 _OF_TWO = ("compare", "compare_yes")
 _COMPARING = ("extreme", "top", *_OF_TWO)
-_PER = word_stem("per")
 _AMOUNTS = frozenset(("most", "high", "low", "large", "small", "maximum", "minimum", "good", "bad"))
 
 
@@ -285,8 +285,7 @@ def _adjective_of_no_column(found: Interpretation) -> str:
         aspects = {stem for view in found.source.columns for stem in view.aspects}
     elif found.op in _COMPARING and measure is not None and not found.source.link(measure).exact:
         aspects = set(measure.aspects)
-        if _PER in measure.stems[1:]:  # dues per year are no years
-            aspects -= set(measure.stems[measure.stems.index(_PER) :])
+        aspects -= set(measure.stems) - set(before_per(measure))
     else:
         return ""
     odd = [

@@ -61,13 +61,10 @@ class Candidate:
         read |= {view.place for view in (self.target, self.measure, *self.others) if view is not None}
         # A column of the key is the same in both tables.
         used = {source.part_of(place) for place in read if source.columns[place].ref not in source.keys}
-        by_rows = self.op.partition("/")[0] in _OF_JOINED_ROWS
-        if len(source.links) > 2:
-            used |= source.ends_spoken_of if by_rows else set()
-            return not used >= {0, len(source.links) - 1}
-        if len(used) > 1:
-            return False
-        return not by_rows or source.joined_for_nothing[min(used, default=0)]
+        used = used or {0}
+        if self.op.partition("/")[0] in _OF_JOINED_ROWS:
+            used |= source.ends_spoken_of
+        return not used >= {0, len(source.links) - 1}
 
 
 class CandidateFeatures:
@@ -150,12 +147,12 @@ class CandidateFeatures:
         The oldest has the highest "Age", whatever dates stand beside it. A column that the question names is meant.
         """
         by_words = self._adjective_names_a_column and not self.source.link(view).exact
-        return frozenset(_before_per(view)) if by_words else view.aspects
+        return frozenset(before_per(view)) if by_words else view.aspects
 
     @cached_property
     def _adjective_names_a_column(self) -> bool:
         headers = {stem for adjective, _ in self.question.adjectives for stem in adjective.headers}
-        return any(headers & set(_before_per(view)) for view in self.source.columns if view.sortable)
+        return any(headers & set(before_per(view)) for view in self.source.columns if view.sortable)
 
     def _repeats(self, view: ColumnView) -> bool:
         """Whether several rows may hold one value of a column: of a join also where the other table repeats its key."""
@@ -552,7 +549,7 @@ class CandidateFeatures:
         return found
 
 
-def _before_per(view: ColumnView) -> tuple[str, ...]:
+def before_per(view: ColumnView) -> tuple[str, ...]:
     """The words of a header before *per*: dues per year are no years."""
     return view.stems[: view.stems.index(_PER)] if _PER in view.stems[1:] else view.stems
 

@@ -203,20 +203,6 @@ class ProgramSource:
         )
 
     @cached_property
-    def joined_for_nothing(self) -> Mapping[int, bool]:
-        """For each part of a join, by its place: whether the question names nothing of the other part's title."""
-        masks = [
-            Question._all(link.mask for link in part.columns) | Question._all(c.mask for c in part.conditions)
-            for part in self.links
-        ]
-        content = self.question.content
-        return {
-            place: not self.links[1 - place].titled & content & ~masks[place]
-            for place in range(len(self.links))
-            if len(self.links) == 2
-        }
-
-    @cached_property
     def ends_spoken_of(self) -> frozenset[int]:
         """The first and the last table, by their places, where the question says words of their titles alone."""
         masks = [

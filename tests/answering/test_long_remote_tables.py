@@ -14,8 +14,7 @@ from kgtable.graph.remote import endpoint
 from kgtable.graph.remote.endpoint import RemoteStore
 from kgtable.graph.remote.http import HttpReply
 from tests.answering.test_long_tables import HEADER, PROGRAMS, _rows, _values
-from tests.graph.remote.engines import ENGINES, running_engine
-from tests.server.serving import TOKEN
+from tests.graph.remote.engines import ENGINES, connected_graph
 
 PAGE = 50
 """Rows of a page in these tests."""
@@ -46,10 +45,8 @@ def far(
     request: pytest.FixtureRequest, local: kgtable.KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[kgtable.KnowledgeGraph]:
     folder = tmp_path_factory.mktemp("remote")
-    with running_engine(request.param, folder) as engine, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KGTABLE_SPARQL_TOKEN", TOKEN)
-        local.push(engine.store, dialect=engine.dialect)
-        yield kgtable.connect(engine.query, folder / "connected", dialect=engine.dialect)
+    with connected_graph(request.param, local, folder) as graph:
+        yield graph
 
 
 @dataclass

@@ -122,3 +122,10 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError, match="file"):
         fill_store(tmp_path / "file" / "store", [])
+
+
+def test_a_text_that_the_parser_does_not_hold_is_one_line(tmp_path: Path) -> None:
+    long = f'<http://e/a> <http://e/b> "{"a" * (17 << 20)}" .\n'
+    with pytest.raises(StorageError, match="does not take what is loaded") as caught:
+        fill_store(tmp_path / "store", files(tmp_path / "texts", long))
+    assert "16 MiB" in caught.value.hint

@@ -12,10 +12,9 @@ import kgtable
 from kgtable.cli.main import main
 from kgtable.llm.scripted import ScriptedLLM
 from kgtable.retrieval.hybrid import containing_cells
-from tests.graph.remote.engines import ENGINES, running_engine
+from tests.graph.remote.engines import ENGINES, connected_graph
 from tests.index.sample_graph import write_tables
 from tests.retrieval.test_hybrid import by_index
-from tests.server.serving import TOKEN
 
 QUESTION = "How many gold medals did Kenya win?"
 
@@ -31,10 +30,8 @@ def connected(
     request: pytest.FixtureRequest, local: kgtable.KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[kgtable.KnowledgeGraph]:
     folder = tmp_path_factory.mktemp("remote")
-    with running_engine(request.param, folder) as engine, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KGTABLE_SPARQL_TOKEN", TOKEN)
-        local.push(engine.store, dialect=engine.dialect)
-        yield kgtable.connect(engine.query, folder / "connected", dialect=engine.dialect)
+    with connected_graph(request.param, local, folder) as graph:
+        yield graph
 
 
 def test_the_best_triples_are_those_of_the_index(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import socket
 import time
 from collections.abc import Iterator
@@ -17,6 +19,11 @@ LIMITS = ConnectionLimits(
     head_bytes=8_000, headers=20, url_bytes=30_000, head_seconds=3.0, idle_seconds=1, of_peer=8, total=10
 )
 HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+UNAUTHORIZED = (
+    b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+    b"Content-Type: application/sparql-update\r\n\r\n"
+)
+CHUNK = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -130,12 +137,7 @@ def test_one_address_has_a_bounded_number_of_connections(bounded: Running) -> No
 
 
 def test_a_refused_body_is_not_kept_and_the_answer_arrives(bounded: Running) -> None:
-    head = (
-        b"POST /sparql HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
-        b"Content-Type: application/sparql-update\r\n\r\n"
-    )
-    chunk = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
-    assert status(sent(bounded, head, *[chunk] * 40)) == 401
+    assert status(sent(bounded, UNAUTHORIZED, *[CHUNK] * 40)) == 401
 
 
 def test_trailers_are_no_headers(bounded: Running) -> None:
@@ -151,3 +153,19 @@ def test_a_small_body_that_comes_after_its_answer_leaves_the_connection_open(bou
         assert status(connection.recv(65_536)) == 200
         connection.sendall(b"broken" + HEAD + b"Connection: close\r\n\r\n")
         assert status(received(connection)) == 200
+
+
+def test_a_client_that_is_gone_while_its_connection_lingers_is_no_error(
+    bounded: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = []
+
+    def not_connected(transport: asyncio.Transport) -> None:
+        gone.append(transport)
+        raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+    monkeypatch.setattr("asyncio.selector_events._SelectorSocketTransport.write_eof", not_connected)
+    head = UNAUTHORIZED.replace(b"Transfer-Encoding: chunked", b"Content-Length: 9\r\nConnection: close")
+    assert status(sent(bounded, head)) == 401
+    assert gone
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -17,6 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
+import kgtable
 from kgtable.building.pipeline import start_empty
 from kgtable.server.options import ServerSettings
 from kgtable.server.state import GraphFolder
@@ -53,6 +54,17 @@ def running_engine(dialect: str, folder: Path) -> Iterator[Engine]:
             yield Engine(dialect, f"{url}/query", f"{url}/store")
         finally:
             process.terminate()
+
+
+@contextmanager
+def connected_graph(
+    dialect: str, local: kgtable.KnowledgeGraph, folder: Path
+) -> Iterator[kgtable.KnowledgeGraph]:
+    """A graph that is pushed to an engine, opened there until the block ends."""
+    with running_engine(dialect, folder) as engine, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KGTABLE_SPARQL_TOKEN", TOKEN)
+        local.push(engine.store, dialect=engine.dialect)
+        yield kgtable.connect(engine.query, folder / "connected", dialect=engine.dialect)
 
 
 def free_port() -> int:
