@@ -210,7 +210,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def _parse(self, data: bytes) -> None:
         self._advanced = False
         super().data_received(data)
-        self._quiet = 0 if self._advanced else self._quiet + len(data)
+        if not self._advanced:
+            self._quiet += len(data)
+        else:  # a head may have begun in this data with a line that does not end
+            self._quiet = len(data) - data.rfind(b"\n") - 1 if self._head and self._begun else 0
         if self._draining:
             self._drained += len(data)
             if self._drained > MOST_DRAINED:

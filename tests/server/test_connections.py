@@ -70,11 +70,21 @@ def sent(server: Running, *parts: bytes, pause: float = 0.0) -> bytes:
         ((HEAD, b"X: " + b"a" * 9_000 + b"\r\n\r\n"), 431),
         ((HEAD, b"X: ", *[b"a" * 4_000] * 40), 431),
         ((HEAD, b"X" * 40_000), 431),
+        ((HEAD + b"X" * 40_000,), 431),
         ((b"GET /" + b"a" * 40_000 + b" HTTP/1.1\r\n",), 414),
         ((HEAD, b"Transfer-Encoding: chunked\r\n\r\n1;", *[b"e" * 4_000] * 40), 0),
         ((b"no HTTP at all\r\n\r\n",), 400),
     ],
-    ids=["count", "size", "endless value", "endless name", "address", "endless extension", "garbage"],
+    ids=[
+        "count",
+        "size",
+        "endless value",
+        "endless name",
+        "endless name at once",
+        "address",
+        "endless extension",
+        "garbage",
+    ],
 )
 def test_heads_beyond_the_limits_are_refused(
     bounded: Running, parts: tuple[bytes, ...], expected: int
