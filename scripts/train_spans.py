@@ -1,6 +1,6 @@
 """Learn the weights of the method `documents` from questions about texts and tables.
 
-    python scripts/train_spans.py BENCH/tatqa KG [--write] [--kept FILE]
+    python scripts/train_spans.py BENCH/tatqa KG [--write]
 
 First the weights that tell whether a text answers a question (`kgtable.systems.documents.passage_sentences`), by which
 passages and tables are ranked together. Then, from the questions of TAT-QA's dev set that words of a text answer, two
@@ -10,7 +10,7 @@ answer, and over the parts of a sentence that has it (`extraction`). Last the we
 both; likewise one that chooses between a program over all tables and one over the best table (`table_answers`). What
 each is worth is shown by cross-validation, no table in two folds; the weights that are written come from
 all questions. The programs' own ranker has learned from tables of an even hash: what holds for the odd ones alone is
-told apart. With --kept what is found for the questions is written to a file, or taken from it.
+told apart.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import pickle
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -449,17 +448,11 @@ def main() -> None:
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("graph", type=Path)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--kept", type=Path)
     given = parser.parse_args()
     os.environ["KGTABLE_MODEL"] = "none"
     train_sources(Benchmark(given.benchmark).questions("dev"), write=given.write)
-    if given.kept is not None and given.kept.exists():
-        asked = pickle.loads(given.kept.read_bytes())
-    else:
-        with kgtable.open(given.graph) as graph:
-            asked = asked_questions(given.benchmark, graph)
-    if given.kept is not None:
-        given.kept.write_bytes(pickle.dumps(asked))
+    with kgtable.open(given.graph) as graph:
+        asked = asked_questions(given.benchmark, graph)
     train(asked, write=given.write)
 
 
