@@ -38,11 +38,12 @@ from scipy.sparse import csr_matrix
 sys.path.insert(0, str(Path(__file__).parent))
 from eval_programs import Workplace, for_training
 
-from kgtable.programs import batch_execution, ranker
+from kgtable.programs import batch_execution
 from kgtable.programs.algebra import tables_of
-from kgtable.programs.ranker_weights import HiddenLayer, RankerWeights, word_features
-from kgtable.programs.reading import Question
 from kgtable.programs.scalars import format_decimal
+from kgtable.semantic_parsing import ranker
+from kgtable.semantic_parsing.ranker_weights import HiddenLayer, RankerWeights, word_features
+from kgtable.semantic_parsing.reading import Question
 
 SPLITS = (
     ("everyday", "dev"),

@@ -17,10 +17,12 @@ from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Program
 from kgtable.programs.batch_execution import texts
-from kgtable.programs.candidates import Candidate
 from kgtable.programs.dimensions import NO_UNIT
 from kgtable.programs.executor import ProgramResult, run
-from kgtable.programs.ranker import (
+from kgtable.programs.relation import Relation
+from kgtable.programs.scalars import format_decimal, text_of
+from kgtable.semantic_parsing.candidates import Candidate
+from kgtable.semantic_parsing.ranker import (
     Executed,
     abstention_features,
     confidence_features,
@@ -30,10 +32,8 @@ from kgtable.programs.ranker import (
     probabilities,
     sources_of,
 )
-from kgtable.programs.ranker_weights import RankerWeights, ranker_weights
-from kgtable.programs.reading import Question
-from kgtable.programs.relation import Relation
-from kgtable.programs.scalars import format_decimal, text_of
+from kgtable.semantic_parsing.ranker_weights import RankerWeights, ranker_weights
+from kgtable.semantic_parsing.reading import Question
 from kgtable.values.spoken import unit_symbol
 
 _FIRST_DAY = re.compile(r"\d{4}-\d\d-01")

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
-from kgtable.programs.english import is_verb_form, number_words, synonyms, words_of_type
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView, stems_of
 from kgtable.programs.scalars import text_of
+from kgtable.semantic_parsing.english import is_verb_form, number_words, synonyms, words_of_type
+from kgtable.semantic_parsing.relation_index import ColumnView, stems_of
 
 _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
 _NUMBER_OF = re.compile(r"(?:\W*\w+){0,4}?\W*the (?:total )?number of\b")

@@ -50,15 +50,15 @@ from kgtable.programs.algebra import (
     tables_of,
     walk,
 )
-from kgtable.programs.conditions import Condition
-from kgtable.programs.english import consumed_cues, months, words_of_type
 from kgtable.programs.executor import ProgramResult
-from kgtable.programs.linking import Links
 from kgtable.programs.provenance import CellRole
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
-from kgtable.programs.relation_index import ColumnView, index_of, stems_of
 from kgtable.programs.scalars import SCALES, normal
+from kgtable.semantic_parsing.conditions import Condition
+from kgtable.semantic_parsing.english import consumed_cues, months, words_of_type
+from kgtable.semantic_parsing.linking import Links
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView, index_of, stems_of
 from kgtable.values.units import SCALE_WORDS
 
 TELLING = frozenset(

@@ -18,10 +18,10 @@ from kgtable.answering.rivals import Interpretation
 from kgtable.answering.unit_doubts import UNIT_CHECKS
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import texts
-from kgtable.programs.english import consumed_cues, light_words, words_of_type
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
+from kgtable.semantic_parsing.english import consumed_cues, light_words, words_of_type
+from kgtable.semantic_parsing.reading import Question
 
 VERIFIED_FROM = 0.75
 """The calibrated confidence from which an answer may be called verified."""

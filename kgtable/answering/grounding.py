@@ -17,10 +17,10 @@ from fractions import Fraction
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.batch_execution import value_text
 from kgtable.programs.dimensions import COUNTS, comparable, conversion, describe
-from kgtable.programs.english import months, number_words, unit_named
-from kgtable.programs.reading import MOST_TOKENS, Question
-from kgtable.programs.relation_index import stems_of
 from kgtable.programs.scalars import SCALES, Datum, TimeSpan, duration_seconds, normal, text_of, time_in
+from kgtable.semantic_parsing.english import months, number_words, unit_named
+from kgtable.semantic_parsing.reading import MOST_TOKENS, Question
+from kgtable.semantic_parsing.relation_index import stems_of
 from kgtable.values.spoken import JOINT, spoken_number
 from kgtable.values.units import SCALE_POWERS, SCALE_WORDS, scale_name
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import Apply, ValueKind, walk
-from kgtable.programs.candidates import before_per
 from kgtable.programs.dimensions import NO_UNIT
-from kgtable.programs.english import synonyms, word_stem, words_of_type
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import items, text_of
+from kgtable.semantic_parsing.candidates import before_per
+from kgtable.semantic_parsing.english import synonyms, word_stem, words_of_type
+from kgtable.semantic_parsing.reading import Question
 
 _COUNTED = ("count", "count_distinct", "sum", "mean")
 _OF_TWO = ("compare", "compare_yes")

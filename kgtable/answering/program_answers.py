@@ -45,10 +45,10 @@ from kgtable.programs.executor import ProgramResult
 from kgtable.programs.long_table import LONG, is_plain, long_relation
 from kgtable.programs.provenance import CellRead
 from kgtable.programs.relation import Relation
-from kgtable.programs.relation_index import index_of
 from kgtable.programs.scalars import normal
 from kgtable.programs.syntax import parse_program, program_to_json
 from kgtable.programs.table_relation import relation_of
+from kgtable.semantic_parsing.relation_index import index_of
 from kgtable.values.unit_phrases import parse_unit_phrase
 
 RULES = "rules, no language model"

@@ -13,12 +13,12 @@ from fractions import Fraction
 from functools import cached_property
 
 from kgtable.programs.algebra import ColumnRef, walk
-from kgtable.programs.conditions import Condition
-from kgtable.programs.ranker import Executed
-from kgtable.programs.reading import Question
-from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.scalars import Datum, key_of
-from kgtable.programs.sources import ProgramSource
+from kgtable.semantic_parsing.conditions import Condition
+from kgtable.semantic_parsing.ranker import Executed
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView
+from kgtable.semantic_parsing.sources import ProgramSource
 
 RIVAL_WITHIN = 1.0
 """How far below the best score a program is still a rival, in natural logarithms of odds."""

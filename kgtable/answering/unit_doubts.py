@@ -11,9 +11,9 @@ from collections.abc import Callable
 from kgtable.answering.rivals import Interpretation
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import COUNTS, NO_UNIT, comparable
-from kgtable.programs.english import linking_verbs, unit_named, words_of_type
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
+from kgtable.semantic_parsing.english import linking_verbs, unit_named, words_of_type
+from kgtable.semantic_parsing.reading import Question
 
 _SHARE_OF = re.compile(r"\b(?:percent|percentage|per cent|%|share|proportion|fraction|part) of\b")
 _RATE = re.compile(r"\bper\b|\w/\w|\b(?:hour|dai|week|month|quarter|year|annual)ly\b", re.IGNORECASE)

@@ -44,10 +44,8 @@ from kgtable.programs.algebra import (
     walk,
 )
 from kgtable.programs.dimensions import comparable
-from kgtable.programs.english import adjectives
 from kgtable.programs.executor import ProgramResult, run
 from kgtable.programs.provenance import CellRole
-from kgtable.programs.reading import Question
 from kgtable.programs.scalars import (
     Datum,
     TimeSpan,
@@ -58,6 +56,8 @@ from kgtable.programs.scalars import (
     text_of,
     time_in,
 )
+from kgtable.semantic_parsing.english import adjectives
+from kgtable.semantic_parsing.reading import Question
 
 MOST_READ = 2_000
 """Cells of a result that a text is checked against."""

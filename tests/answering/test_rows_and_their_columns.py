@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
+from kgtable.semantic_parsing.reading import Question
 from tests.answering.test_by_rules import ask, relation
 
 QUARTERS = relation(

@@ -42,10 +42,10 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.ranker import candidates_of, sources_of
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
+from kgtable.semantic_parsing.ranker import candidates_of, sources_of
+from kgtable.semantic_parsing.reading import Question
 from tests.programs.back_ends import in_memory, in_sparql, in_sql, same, store_of
 from tests.programs.conftest import BUDGET, CUSTOMERS, ORDERS, PARTS, RACE, table
 from tests.programs.writing import (

@@ -42,12 +42,12 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.conditions import Condition
-from kgtable.programs.linking import Links
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
-from kgtable.programs.relation_index import ColumnView, index_of
-from kgtable.programs.sources import ProgramSource, TableKey, shared_key
+from kgtable.semantic_parsing.conditions import Condition
+from kgtable.semantic_parsing.linking import Links
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView, index_of
+from kgtable.semantic_parsing.sources import ProgramSource, TableKey, shared_key
 
 FUZZY = 85
 """The similarity from which spellings join, where the relation has values that are spelt otherwise."""

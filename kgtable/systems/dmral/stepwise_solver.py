@@ -28,12 +28,12 @@ from kgtable.llm.protocol import LLM, Message, OnText, Request, UsageMeter
 from kgtable.programs.algebra import Program, tables_of
 from kgtable.programs.batch_execution import Session, texts
 from kgtable.programs.executor import ProgramResult, run
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
 from kgtable.programs.scalars import format_decimal, text_of
 from kgtable.resources import PACKAGE
 from kgtable.retrieval.registry import Choice, Method, Retrievers
 from kgtable.retrieval.result import Retriever
+from kgtable.semantic_parsing.reading import Question
 from kgtable.systems.dmral.coverage_retrieval import (
     CoverageRetriever,
     DmralOptions,

@@ -33,14 +33,14 @@ from kgtable.programs.algebra import (
     SortKey,
     ValueKind,
 )
-from kgtable.programs.candidates import Candidate
-from kgtable.programs.conditions import Condition
-from kgtable.programs.english import linking_verbs, words_of_type
-from kgtable.programs.grammar import MOST_MEASURES, Grammar
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.sources import condition_set
+from kgtable.semantic_parsing.candidates import Candidate
+from kgtable.semantic_parsing.conditions import Condition
+from kgtable.semantic_parsing.english import linking_verbs, words_of_type
+from kgtable.semantic_parsing.grammar import MOST_MEASURES, Grammar
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView
+from kgtable.semantic_parsing.sources import condition_set
 
 _AS_LARGE_AS = re.compile(r"\btimes as (?:\w+|(?:many|much)(?: \w+){1,3}?) as$")
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from kgtable.programs.algebra import Relator
-from kgtable.programs.english import unit_named
-from kgtable.programs.reading import MOST_PARTS, MOST_TOKENS, Question
+from kgtable.semantic_parsing.english import unit_named
+from kgtable.semantic_parsing.reading import MOST_PARTS, MOST_TOKENS, Question
 
 
 def words(question: Question, mask: int) -> str:

@@ -7,10 +7,10 @@ import pytest
 from kgtable.errors import KgtableError
 from kgtable.index.inferred.relations import JoinableColumns, RelatedColumn, TableRelations
 from kgtable.programs.batch_execution import Session, texts
-from kgtable.programs.ranker import MOST_CANDIDATES, candidates_of, sources_of
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
-from tests.programs.test_linking import GAMES, STAFF, relation
+from kgtable.semantic_parsing.ranker import MOST_CANDIDATES, candidates_of, sources_of
+from kgtable.semantic_parsing.reading import Question
+from tests.semantic_parsing.test_linking import GAMES, STAFF, relation
 
 BUDGET = relation(
     "village-budget",

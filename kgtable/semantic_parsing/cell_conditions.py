@@ -19,15 +19,15 @@ from kgtable.programs.algebra import (
     RowChoice,
     ValueKind,
 )
-from kgtable.programs.column_links import ColumnLinks, inflected
-from kgtable.programs.conditions import Condition, run_beside
 from kgtable.programs.dimensions import comparable
-from kgtable.programs.english import fold, peoples, results, word_stem
-from kgtable.programs.mentions import NumberMention, QuestionToken
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole, MemberKind
-from kgtable.programs.relation_index import LONGEST_VALUE, ColumnView, stems_of
 from kgtable.programs.scalars import normal, text_of
+from kgtable.semantic_parsing.column_links import ColumnLinks, inflected
+from kgtable.semantic_parsing.conditions import Condition, run_beside
+from kgtable.semantic_parsing.english import fold, peoples, results, word_stem
+from kgtable.semantic_parsing.mentions import NumberMention, QuestionToken
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import LONGEST_VALUE, ColumnView, stems_of
 from kgtable.text.words import is_empty_word
 
 MOST_LISTED = 40

@@ -13,15 +13,15 @@ from kgtable.programs.algebra import (
     Or,
     ValueKind,
 )
-from kgtable.programs.candidates import DETERMINERS, Candidate, CandidateFeatures
-from kgtable.programs.conditions import Condition, negated
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.english import words_of_type
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView
 from kgtable.programs.scalars import text_of
-from kgtable.programs.sources import ConditionSet, ProgramSource, condition_set
+from kgtable.semantic_parsing.candidates import DETERMINERS, Candidate, CandidateFeatures
+from kgtable.semantic_parsing.conditions import Condition, negated
+from kgtable.semantic_parsing.english import words_of_type
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView
+from kgtable.semantic_parsing.sources import ConditionSet, ProgramSource, condition_set
 
 MOST_CONDITION_SETS = 9
 

@@ -24,11 +24,11 @@ from kgtable.programs.algebra import (
     SortKey,
     TableRows,
 )
-from kgtable.programs.candidates import Candidate
-from kgtable.programs.grammar import AGGREGATES, Grammar
-from kgtable.programs.reading import Question
-from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.sources import ConditionSet, condition_set
+from kgtable.semantic_parsing.candidates import Candidate
+from kgtable.semantic_parsing.grammar import AGGREGATES, Grammar
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView
+from kgtable.semantic_parsing.sources import ConditionSet, condition_set
 
 MOST_PAIRS = 4
 """Pairs of conditions that are looked at for members that meet both."""

@@ -21,12 +21,12 @@ from kgtable.programs.algebra import (
     Sort,
     SortKey,
 )
-from kgtable.programs.candidates import Candidate
-from kgtable.programs.english import english, words_of_type
-from kgtable.programs.grammar import Grammar
-from kgtable.programs.reading import Question
-from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.sources import ConditionSet
+from kgtable.semantic_parsing.candidates import Candidate
+from kgtable.semantic_parsing.english import english, words_of_type
+from kgtable.semantic_parsing.grammar import Grammar
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView
+from kgtable.semantic_parsing.sources import ConditionSet
 
 
 class DerivedAmounts(Grammar):

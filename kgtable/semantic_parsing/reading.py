@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
 
-from kgtable.programs.english import (
+from kgtable.semantic_parsing.english import (
     Adjective,
     adjectives,
     cue_patterns,
@@ -26,7 +26,7 @@ from kgtable.programs.english import (
     taking_words,
     word_stem,
 )
-from kgtable.programs.mentions import DECADE, Mentions, QuestionToken
+from kgtable.semantic_parsing.mentions import DECADE, Mentions, QuestionToken
 from kgtable.text.words import is_empty_word
 
 MOST_TOKENS = 120

@@ -33,14 +33,14 @@ from kgtable.programs.algebra import (
     SortKey,
     TableRows,
 )
-from kgtable.programs.candidates import Candidate
-from kgtable.programs.comparisons import Comparisons
-from kgtable.programs.conditions import Condition
-from kgtable.programs.english import unit_named
-from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.sources import ProgramSource, condition_set
+from kgtable.semantic_parsing.candidates import Candidate
+from kgtable.semantic_parsing.comparisons import Comparisons
+from kgtable.semantic_parsing.conditions import Condition
+from kgtable.semantic_parsing.english import unit_named
+from kgtable.semantic_parsing.grammar import AGGREGATES, MOST_MEASURES
+from kgtable.semantic_parsing.relation_index import ColumnView
+from kgtable.semantic_parsing.sources import ProgramSource, condition_set
 
 MOST_TABLES = 6
 """The first tables of which pairs are looked at."""

@@ -23,14 +23,14 @@ from kgtable.programs.algebra import (
     TableRows,
     ValueKind,
 )
-from kgtable.programs.column_links import ColumnLink
-from kgtable.programs.conditions import Condition
-from kgtable.programs.english import linking_verbs
-from kgtable.programs.linking import Links
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView, TableIndex
 from kgtable.programs.scalars import Datum, text_of
+from kgtable.semantic_parsing.column_links import ColumnLink
+from kgtable.semantic_parsing.conditions import Condition
+from kgtable.semantic_parsing.english import linking_verbs
+from kgtable.semantic_parsing.linking import Links
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
 
 SPELT_ALIKE = 85
 """The similarity from which keys match where the graph says that some are spelt otherwise."""

@@ -11,12 +11,12 @@ from kgtable.programs.algebra import (
     Program,
     ValueKind,
 )
-from kgtable.programs.conditions import Condition
-from kgtable.programs.english import consumed_cues, fold, words_of_type
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView, name_stems
-from kgtable.programs.sources import KEY_WORDS, ConditionSet, ProgramSource
+from kgtable.semantic_parsing.conditions import Condition
+from kgtable.semantic_parsing.english import consumed_cues, fold, words_of_type
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView, name_stems
+from kgtable.semantic_parsing.sources import KEY_WORDS, ConditionSet, ProgramSource
 from kgtable.text.words import stem as stemmed
 
 _PER = stemmed("per")

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from kgtable.programs.algebra import Relator
-from kgtable.programs.english import (
+from kgtable.semantic_parsing.english import (
     comparatives,
     months,
     number_words,

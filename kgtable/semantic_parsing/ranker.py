@@ -18,20 +18,20 @@ from kgtable.errors import KgtableError, ProgramError, UnitMismatchError
 from kgtable.index.inferred.relations import TableRelations
 from kgtable.programs.algebra import Node, ValueKind
 from kgtable.programs.batch_execution import Denotation, Session
-from kgtable.programs.candidates import Candidate
-from kgtable.programs.column_comparisons import ColumnComparisons
-from kgtable.programs.derived_amounts import DerivedAmounts
-from kgtable.programs.english import superseded_stems
-from kgtable.programs.linking import Links
-from kgtable.programs.ranker_weights import RankerWeights, word_features
-from kgtable.programs.reading import Question
-from kgtable.programs.references import References
 from kgtable.programs.relation import Relation
-from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.scalars import Datum, key_of, text_of
-from kgtable.programs.selections import Selections
-from kgtable.programs.sources import ProgramSource, Rarity, chains_of, joins_of, references_of
-from kgtable.programs.twin_tables import TwinTables, twins_of
+from kgtable.semantic_parsing.candidates import Candidate
+from kgtable.semantic_parsing.column_comparisons import ColumnComparisons
+from kgtable.semantic_parsing.derived_amounts import DerivedAmounts
+from kgtable.semantic_parsing.english import superseded_stems
+from kgtable.semantic_parsing.linking import Links
+from kgtable.semantic_parsing.ranker_weights import RankerWeights, word_features
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.references import References
+from kgtable.semantic_parsing.relation_index import index_of, stems_of
+from kgtable.semantic_parsing.selections import Selections
+from kgtable.semantic_parsing.sources import ProgramSource, Rarity, chains_of, joins_of, references_of
+from kgtable.semantic_parsing.twin_tables import TwinTables, twins_of
 from kgtable.text.words import is_empty_word
 
 MOST_CANDIDATES = 420

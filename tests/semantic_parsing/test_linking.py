@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 from weakref import ref
 
-from kgtable.programs.conditions import Condition
-from kgtable.programs.linking import Links
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import Relation
-from kgtable.programs.relation_index import index_of, stems_of
 from kgtable.programs.table_relation import relation_of
+from kgtable.semantic_parsing.conditions import Condition
+from kgtable.semantic_parsing.linking import Links
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import index_of, stems_of
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
 

@@ -34,8 +34,8 @@ from kgtable.programs.algebra import (
     Unpivot,
     ValueKind,
 )
-from kgtable.programs.candidates import Candidate
-from kgtable.programs.english import (
+from kgtable.semantic_parsing.candidates import Candidate
+from kgtable.semantic_parsing.english import (
     is_verb_form,
     linking_verbs,
     months,
@@ -44,10 +44,10 @@ from kgtable.programs.english import (
     word_stem,
     words_of_type,
 )
-from kgtable.programs.grammar import AGGREGATES, Grammar
-from kgtable.programs.reading import Question
-from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.sources import ConditionSet
+from kgtable.semantic_parsing.grammar import AGGREGATES, Grammar
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView
+from kgtable.semantic_parsing.sources import ConditionSet
 from kgtable.text.words import stem as stemmed
 
 _YEAR = stemmed("year")

@@ -32,13 +32,13 @@ from kgtable.programs.algebra import (
     SortKey,
     ValueKind,
 )
-from kgtable.programs.candidates import Candidate
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Grammar
-from kgtable.programs.reading import Question
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView
-from kgtable.programs.sources import ConditionSet
+from kgtable.semantic_parsing.candidates import Candidate
+from kgtable.semantic_parsing.grammar import AGGREGATES, MOST_MEASURES, MOST_TARGETS, Grammar
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView
+from kgtable.semantic_parsing.sources import ConditionSet
 
 _ZERO = Constant(Decimal(0), ValueKind.QUANTITY)
 

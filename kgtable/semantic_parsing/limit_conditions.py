@@ -21,14 +21,14 @@ from kgtable.programs.algebra import (
     Relator,
     ValueKind,
 )
-from kgtable.programs.column_links import ColumnLinks
-from kgtable.programs.conditions import Condition, distance
 from kgtable.programs.dimensions import NO_UNIT, comparable, convert, is_known
-from kgtable.programs.english import fold, months, words_of_type
-from kgtable.programs.mentions import ClockMention, NumberMention, Threshold, TimeMention
 from kgtable.programs.relation import ColumnRole
-from kgtable.programs.relation_index import ColumnView, TableIndex
 from kgtable.programs.scalars import SCALES, duration_seconds, text_of, time_in
+from kgtable.semantic_parsing.column_links import ColumnLinks
+from kgtable.semantic_parsing.conditions import Condition, distance
+from kgtable.semantic_parsing.english import fold, months, words_of_type
+from kgtable.semantic_parsing.mentions import ClockMention, NumberMention, Threshold, TimeMention
+from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
 
 MOST_SCALED = 2_000
 """Different numbers of a column that are looked at for the scale that a limit is meant in."""

@@ -10,9 +10,9 @@ from functools import cached_property
 
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.programs.english import ordinal_words, synonyms, unit_named, word_endings, words_of_type
-from kgtable.programs.reading import Question
-from kgtable.programs.relation_index import ColumnView, TableIndex
+from kgtable.semantic_parsing.english import ordinal_words, synonyms, unit_named, word_endings, words_of_type
+from kgtable.semantic_parsing.reading import Question
+from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
 from kgtable.text.words import is_empty_word
 
 
