@@ -1,6 +1,6 @@
 """Learn the weights of the method `documents` from questions about texts and tables.
 
-    python scripts/train_spans.py BENCH/tatqa KG [--write]
+    python scripts/train_spans.py BENCH/tatqa KG [--weights EVEN ODD] [--write]
 
 First the weights that tell whether a text answers a question (`kgtable.systems.documents.passage_sentences`), by which
 passages and tables are ranked together. Then, from the questions of TAT-QA's dev set that words of a text answer, two
@@ -9,8 +9,8 @@ answer, and over the parts of a sentence that has it (`extraction`). Last the we
 (`document_answers`): questions that only one of program and words answers train a logit model that chooses between
 both; likewise one that chooses between a program over all tables and one over the best table (`table_answers`). What
 each is worth is shown by cross-validation, no table in two folds; the weights that are written come from
-all questions. The programs' own ranker has learned from tables of an even hash: what holds for the odd ones alone is
-told apart.
+all questions. With --weights, two files of `train_ranker.py` (--half even, --half odd), programs over an even table are
+ranked by what was learned from odd tables and the reverse: no weight has seen the question that it answers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -39,6 +39,7 @@ from kgtable.evaluation.benchmark import Benchmark, BenchmarkQuestion
 from kgtable.evaluation.scoring import answer_scores
 from kgtable.resources import PACKAGE, read_packaged_json
 from kgtable.retrieval.result import ScoredPassage
+from kgtable.semantic_parsing.ranker_weights import RankerWeights, read_weights
 from kgtable.systems.documents.document_answers import (
     LEAST_FIT,
     TableAnswers,
@@ -126,8 +127,13 @@ class Asked:
         return TwoAnswers(self.by_table, self.found, self.passages)
 
 
-def asked_questions(folder: Path, graph: kgtable.KnowledgeGraph) -> list[Asked]:
-    """All questions with what the tables answer and the passages that are read."""
+def asked_questions(
+    folder: Path, graph: kgtable.KnowledgeGraph, rankers: Mapping[bool, RankerWeights]
+) -> list[Asked]:
+    """All questions with what the tables answer and the passages that are read.
+
+    `rankers` are the weights for even tables (True) and for odd ones; without them, those that kgtable ships.
+    """
     tables: dict[str, int] = {}
     found = []
     for number, question in enumerate(Benchmark(folder).questions("dev")):
@@ -136,7 +142,8 @@ def asked_questions(folder: Path, graph: kgtable.KnowledgeGraph) -> list[Asked]:
         slim = replace(
             evidence.retrieval, triples=(), passages=(), trace={}, tables=evidence.retrieval.tables[:1]
         )
-        both = table_answers(evidence)
+        even = is_even(question.tables[0])
+        both = table_answers(evidence, rankers.get(even))
         over_all = replace(both.over_all, retrieval=slim)
         alone = None if both.over_best is None else replace(both.over_best, retrieval=slim)
         tables_said = replace(both, over_all=over_all, over_best=alone)
@@ -144,7 +151,7 @@ def asked_questions(folder: Path, graph: kgtable.KnowledgeGraph) -> list[Asked]:
             Asked(
                 question,
                 fold,
-                not is_even(question.tables[0]),
+                not even,
                 tables_said,
                 evidence.retrieval.passages[:3],
                 scored(question, over_all.text, over_all.value),
@@ -447,12 +454,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("graph", type=Path)
+    parser.add_argument("--weights", type=Path, nargs=2, metavar=("EVEN", "ODD"))
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     os.environ["KGTABLE_MODEL"] = "none"
+    rankers: dict[bool, RankerWeights] = {}
+    if given.weights:
+        of_even, of_odd = (read_weights(json.loads(file.read_text())) for file in given.weights)
+        rankers = {True: of_odd, False: of_even}
     train_sources(Benchmark(given.benchmark).questions("dev"), write=given.write)
     with kgtable.open(given.graph) as graph:
-        asked = asked_questions(given.benchmark, graph)
+        asked = asked_questions(given.benchmark, graph, rankers)
     train(asked, write=given.write)
 
 

@@ -24,6 +24,7 @@ from kgtable.programs.executor import run
 from kgtable.programs.scalars import Datum
 from kgtable.resources import read_packaged_json
 from kgtable.retrieval.result import Retrieval, ScoredPassage
+from kgtable.semantic_parsing.ranker_weights import RankerWeights
 from kgtable.systems.documents.extraction import Extract, extract
 from kgtable.systems.documents.mixed_programs import mixed_answer
 from kgtable.systems.documents.passage_sentences import (
@@ -396,17 +397,20 @@ class TableAnswers:
         )
 
 
-def table_answers(evidence: Evidence) -> TableAnswers:
-    """The answers of the tables, ranked by their places where the retrieval tells them."""
+def table_answers(evidence: Evidence, known: RankerWeights | None = None) -> TableAnswers:
+    """The answers of the tables, ranked by their places where the retrieval tells them.
+
+    `known` are other weights of the ranker of programs than those that kgtable ships.
+    """
     retrieval = evidence.retrieval
     by_place = retrieval.trace.get("tables") or retrieval.tables
-    over_all = answer_by_rules(Evidence(replace(retrieval, tables=tuple(by_place)), evidence.source))
+    over_all = answer_by_rules(Evidence(replace(retrieval, tables=tuple(by_place)), evidence.source), known)
     shares = {place.table: place.score for place in by_place}
     read = next((citation.table for citation in over_all.citations), None)
     first = by_place[0]
     if over_all.verified or read == first.table or not retrieval.trace.get("tables"):
         return TableAnswers(over_all)
-    alone = answer_by_rules(Evidence(replace(retrieval, tables=(first,)), evidence.source))
+    alone = answer_by_rules(Evidence(replace(retrieval, tables=(first,)), evidence.source), known)
     return TableAnswers(over_all, alone, shares.get(read or "", 0.0), first.score)
 
 
