@@ -245,6 +245,10 @@ def _asks_for_a_gap(candidate: Candidate, best: Executed) -> bool:
     return candidate.op == "select" and named and linked and candidate.score >= best.candidate.score
 
 
+_SAYING = {"sum": "total", "mean": "average", "median": "median"}
+"""The cues that ask for an aggregate."""
+
+
 def _was_meant(question: Question, candidate: Candidate, best: Executed) -> bool:
     """Whether a program that was refused fits better than the best that was executed."""
     aggregated = candidate.op in ("sum", "mean", "median") and candidate.measure is not None
@@ -252,6 +256,9 @@ def _was_meant(question: Question, candidate: Candidate, best: Executed) -> bool
     if aggregated and listed and candidate.op == "sum" and "total" in question.cues:
         return candidate.source.ids == best.candidate.source.ids
     linked = candidate.features.get("m:link", 0.0) >= 0.5
+    said = question.cues.get(_SAYING.get(candidate.op, ""), 0)
+    if any(said & condition.mask for condition in best.candidate.conditions if condition.kind == "exact"):
+        return False  # "average price" is the name of a row
     return aggregated and linked and candidate.score > best.candidate.score - 0.5
 
 

@@ -13,7 +13,15 @@ from kgtable.programs.algebra import Compare, Constant, ValueKind
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
-from kgtable.semantic_parsing.english import is_verb_form, number_words, synonyms, words_of_type
+from kgtable.semantic_parsing.column_links import ColumnLink
+from kgtable.semantic_parsing.english import (
+    is_verb_form,
+    linking_verbs,
+    number_words,
+    synonyms,
+    words_of_type,
+)
+from kgtable.semantic_parsing.reading import Question
 from kgtable.semantic_parsing.relation_index import ColumnView, stems_of
 
 _WHAT_DOES = re.compile(r"\W*(?:what|how much) (?:does|do|did)\b")
@@ -77,7 +85,7 @@ def _another_column_named(found: Interpretation) -> str:
         for view in source.columns
         if view.ref not in found.read and source.link(view).exact and source.link(view).mask & focus
     ]
-    if unread:
+    if unread and not _said_of_the_head(found.question, source.link(target)):
         return f"The question asks for {unread[0]}."
     chosen = found.question._all(c.mask for c in found.best.candidate.conditions)
     head, link = found.question.head & ~chosen, source.link(target)
@@ -90,6 +98,15 @@ def _another_column_named(found: Interpretation) -> str:
     return f"The question asks for {found.question.words_of(head)}." if titled or guessed else ""
 
 
+def _said_of_the_head(question: Question, link: ColumnLink) -> bool:
+    """Whether a column is a participle behind what is asked for: *how many calls were answered*, of "Answered"."""
+    place = (link.mask & -link.mask).bit_length() - 1
+    words = [token.word for token in question.tokens]
+    passive = place > 1 and words[place - 1] in linking_verbs()
+    named = passive and question.focus >> place - 2 & 1
+    return bool(link.exact and named and is_verb_form(words[place]))
+
+
 def _another_measure_named(found: Interpretation) -> str:
     """*The highest density* is of the column Density, also where its cells are texts that cannot be compared."""
     source, measure = found.source, found.best.candidate.measure
@@ -100,9 +117,19 @@ def _another_measure_named(found: Interpretation) -> str:
         view.name
         for view in source.columns
         if view.ref not in found.read and (view.measure or guessed) and source.link(view).exact
-        and source.link(view).mask & ~found.question.head
+        and source.link(view).mask & ~found.question.head & ~_in_title(found, view)
     ]  # fmt: skip
     return f"The question names {named[0]}, which was not read." if named else ""
+
+
+def _in_title(found: Interpretation, view: ColumnView) -> int:
+    """The tokens that the title says, and the header only in another form: *escape rooms* and "Escaped"."""
+    words = view.name.lower().split()
+    return Question._all(
+        1 << token.index
+        for token in found.question.tokens
+        if found.source.title >> token.index & 1 and token.word not in words
+    )
 
 
 def _verb_of_the_measure(found: Interpretation) -> str:

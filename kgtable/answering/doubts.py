@@ -16,7 +16,7 @@ from kgtable.answering.grounding import spoken_value
 from kgtable.answering.number_doubts import NUMBER_CHECKS
 from kgtable.answering.rivals import Interpretation
 from kgtable.answering.unit_doubts import UNIT_CHECKS
-from kgtable.programs.algebra import ValueKind
+from kgtable.programs.algebra import IsMissing, Not, ValueKind
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
@@ -219,6 +219,17 @@ def _rows_elsewhere(found: Interpretation) -> str:
     return "Another table may have rows of which nothing is said here." if unlisted else ""
 
 
+def _negation_turned(found: Interpretation) -> str:
+    """*Without a guide* is said of rows that name none, and not of those that do."""
+    negation = found.question.cues.get("negation", 0)
+    once = negation.bit_count() == 1
+    turned = any(
+        isinstance(c.expression, Not) and isinstance(c.expression.condition, IsMissing) and c.mask & negation
+        for c in found.best.candidate.conditions
+    )
+    return "The question denies what the program asks for." if once and turned else ""
+
+
 def _negation_across_rows(found: Interpretation) -> str:
     """*Not more than 1,000* of one row of another table may be more in another row of it."""
     negated = found.source.join is not None and found.op != "never" and "negation" in found.question.cues
@@ -365,6 +376,7 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _no_place,
     _rows_under_a_heading,
     _rows_elsewhere,
+    _negation_turned,
     _negation_across_rows,
     _order_says_nothing,
     _adds_nothing_up,

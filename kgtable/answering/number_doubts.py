@@ -13,7 +13,7 @@ from kgtable.programs.dimensions import NO_UNIT
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import items, text_of
 from kgtable.semantic_parsing.candidates import before_per
-from kgtable.semantic_parsing.english import synonyms, word_stem, words_of_type
+from kgtable.semantic_parsing.english import is_verb_form, synonyms, word_stem, words_of_type
 from kgtable.semantic_parsing.reading import Question
 
 _COUNTED = ("count", "count_distinct", "sum", "mean")
@@ -374,6 +374,9 @@ def _most_of_what(found: Interpretation) -> str:
     titled = found.source.title if measure.period else 0
     for adjective, token in question.adjectives:
         noun = token << 1 & question.content & ~titled
+        behind = noun << 1 & link  # "the most calls abandoned"
+        if behind and is_verb_form(question.words_of(behind).lower()):
+            continue
         if adjective.name == "most" and adjective.superlative and noun and not noun & link:
             hinted = any(noun & other for _, other in question.adjectives)
             if not hinted and (link or len(question.adjectives) > 1):

@@ -29,20 +29,26 @@ def _money() -> frozenset[str]:
     return words_of_type("money")
 
 
+def one_row(found: Interpretation) -> bool:
+    """Whether a condition of the program leaves one row alone."""
+    return any(condition.size == 1 for condition in found.best.candidate.conditions)
+
+
 def _units_apart(found: Interpretation) -> str:
     """A column says a unit or currency for each row, and the rows are not chosen by it."""
     said = any(
         view.stems in (("unit",), ("currenc",), ("unit", "of", "measur")) and view.distinct > 1
         for view in found.source.columns
     )
-    one_row = any(c.kind == "exact" and c.size == 1 for c in found.best.candidate.conditions)
     computed = found.op in ("sum", "mean", "min", "max")
     measure = found.best.candidate.measure
     if measure is not None and measure.unit_stems:
         return ""  # a header in minutes is of no column of units
     if computed and all(value.unit is not None and value.unit not in NO_UNIT for value in found.said):
         return ""  # amounts of several currencies have no sum: those of these rows are of one
-    return "The rows have units of their own." if said and found.op in _AGGREGATED and not one_row else ""
+    return (
+        "The rows have units of their own." if said and found.op in _AGGREGATED and not one_row(found) else ""
+    )
 
 
 def _more_of_a_time(found: Interpretation) -> str:
@@ -73,7 +79,11 @@ def _money_for_a_number(found: Interpretation) -> str:
     read = found.target or found.best.candidate.measure
     if found.question.wh != "how_many" or read is None or found.op not in _OF_ONE_COLUMN:
         return ""
-    money = read.aspects & _money() or any((unit or "").startswith("CCY_") for unit in read.units)
+    shown = {value.unit for value in found.said if value.unit is not None}
+    if shown and one_row(found):
+        money = any(unit.startswith("CCY_") for unit in shown)
+    else:
+        money = bool(read.aspects & _money()) or any((unit or "").startswith("CCY_") for unit in read.units)
     asked = found.question.unit_asked or any(t.number.unit for t in found.question.thresholds)
     return f"The question asks for a number, and {read.name} is money." if money and not asked else ""
 

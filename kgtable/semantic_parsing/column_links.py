@@ -10,7 +10,14 @@ from functools import cached_property
 
 from kgtable.programs.algebra import ValueKind
 from kgtable.programs.dimensions import NO_UNIT, comparable
-from kgtable.semantic_parsing.english import ordinal_words, synonyms, unit_named, word_endings, words_of_type
+from kgtable.semantic_parsing.english import (
+    linking_verbs,
+    ordinal_words,
+    synonyms,
+    unit_named,
+    word_endings,
+    words_of_type,
+)
 from kgtable.semantic_parsing.reading import Question
 from kgtable.semantic_parsing.relation_index import ColumnView, TableIndex
 from kgtable.text.words import is_empty_word
@@ -94,10 +101,24 @@ class ColumnLinks:
                         links[view.place], score=max(links[view.place].score, _BY_SYNONYM),
                         mask=links[view.place].mask | name, derived=True,
                     )  # fmt: skip
+        self._prefer_named_in_full(links)
         for view in self.index.columns:
             if view.measure and not links[view.place].score and set(view.own) & words_of_type("whole"):
                 links[view.place] = self._of_parts(view, links)
         return tuple(links)
+
+    def _prefer_named_in_full(self, links: list[ColumnLink]) -> None:
+        """Of the columns of one period, one whose other words are said is meant: "Actual 2024", not "Budget 2024"."""
+        said = {token.stem for token in self.question.tokens}
+        dated: dict[str, list[ColumnView]] = defaultdict(list)
+        for view in self.index.columns:
+            if view.period and links[view.place].exact:
+                dated[view.period].append(view)
+        for views in dated.values():
+            named = [view for view in views if len(view.stems) > 1 and said.issuperset(view.stems)]
+            for view in views if named else ():
+                if not said.issuperset(view.stems):
+                    links[view.place] = replace(links[view.place], score=0.7, exact=False)
 
     def _unheaded_name(self, links: Sequence[ColumnLink]) -> int:
         """The tokens that ask for names, where no header is called so."""
@@ -236,7 +257,16 @@ class ColumnLinks:
                     return True
                 if start + 1 < len(said) and said[start + 1].isdigit():  # at "table" 3
                     return True
+                if size == 1 and self._asked_for(start):
+                    return True
         return size > 1 and self._said_apart(tuple(stems))
+
+    def _asked_for(self, place: int) -> bool:
+        """Whether a word stands between *what* or *which* and a verb: "what make is the car"."""
+        words = [token.word for token in self.question.tokens]
+        verbs = linking_verbs()
+        around = 0 < place < len(words) - 1 and words[place - 1] in ("what", "which")
+        return around and words[place] not in verbs and words[place + 1] in verbs
 
     def _said_apart(self, stems: tuple[str, ...]) -> bool:
         """Whether one noun ends two names that "and" joins: "first and last name" names "First name"."""
@@ -300,7 +330,7 @@ def _same_period(header: str, said: str) -> bool:
 
 def inflected(said: str, stem: str) -> bool:
     """Whether two stems are forms of one word: *Germany* and *German*, *Italian* and *Italy*."""
-    if said == stem or len(stem) < 5:
+    if said == stem or (len(stem) < 5 and said != f"{stem}r"):  # who tunes is a tuner
         return False
     shared = 0
     for one, other in zip(said, stem, strict=False):

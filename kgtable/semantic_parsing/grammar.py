@@ -103,6 +103,18 @@ class Grammar(CandidateFeatures):
 
         return sorted(source.columns, key=rank)
 
+    def _numbers_what_is_named(self, view: ColumnView) -> bool:
+        """*Which class* asks for a column "Class", and for "Class No" only where the number is asked for."""
+        source, mask = self.source, self.source.link(view).mask
+        if not mask or not view.key_words or view.key_words & self.question.stems:
+            return False
+        return any(
+            source.link(other).mask == mask
+            and not other.key_words
+            and self.question.stems.issuperset(other.stems)
+            for other in source.columns
+        )
+
     def _shown(self, views: Sequence[ColumnView], taken: int) -> list[ColumnView]:
         """The columns that a question names in full by tokens of their own, in its order; none where too many.
 
@@ -309,6 +321,13 @@ class Grammar(CandidateFeatures):
         """The tokens that speak of spending."""
         spent = words_of_type("spending")
         return Question._all(1 << token.index for token in self.question.tokens if token.stem in spent)
+
+    def _lapse(self, view: ColumnView) -> int:
+        """The tokens by which the longest is what happened first: *without* something, and *ago*, of dates of it."""
+        if not view.temporal or view.clock or not self.source.link(view).mask:
+            return 0
+        ago = Question._all(1 << token.index for token in self.question.tokens if token.word == "ago")
+        return ago | self.cues.get("negation", 0)
 
     def _shows_costs_below_zero(self, view: ColumnView) -> bool:
         """Whether the question speaks of spending, and the column shows costs as amounts below zero."""

@@ -272,7 +272,8 @@ class Selections(Grammar):
         base = conditions.over(source.rows(conditions.choice))
         count, count_mask = self.question.limit
         ordinals = [(n, mask) for n, mask in self.question.ordinals if n > 1]
-        targets = list(dict.fromkeys([*self.targets[:4], *source.labels[:1]]))
+        columns = dict.fromkeys([*self.targets[:4], *source.labels[:1]])
+        targets = [view for view in columns if not self._numbers_what_is_named(view)]
         won = [(False, token, "won", each.headers) for each, token in self.question.achievements[:1]]
         for down, token, name, headers in [*self._directions(), *won]:
             for by in self.sortables[: MOST_MEASURES + 1]:
@@ -287,9 +288,14 @@ class Selections(Grammar):
                     continue
                 if by.clock and name in ("fast", "slow", "long", "short"):
                     continue  # a time of the day is no length
-                if by.temporal and not sign and name not in ("early", "late", "old", "young", "new"):
+                lapse = self._lapse(by) if name in ("long", "short") and not sign else 0
+                if (
+                    by.temporal
+                    and not (sign or lapse)
+                    and name not in ("early", "late", "old", "young", "new")
+                ):
                     continue
-                descending = sign > 0 if sign else down
+                descending = sign > 0 if sign else down ^ bool(lapse)
                 if (
                     by.role is ColumnRole.ORDINAL
                     and not sign
@@ -307,6 +313,7 @@ class Selections(Grammar):
                 mask = (
                     token
                     | costs
+                    | lapse
                     | (
                         Question._all([cues.get("first", 0) | cues.get("last", 0)])
                         if name in ("early", "late")
