@@ -49,6 +49,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "heath",
         FOLDER / "grove",
         FOLDER / "bay",
+        FOLDER / "quay",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:
