@@ -3,8 +3,8 @@
     python scripts/train_ranker.py --data DIR --kgs DIR --out FILE [--rounds 2] [--limit N]
 
 Training questions are wtq ``squall``, ``dev`` of spider, finqa, tatqa, hitab and everyday, and all of kgtable's own
-questions about invented tables (``tests/questions``) but for the sets ``brook``, ``heath``, ``grove``, ``bay`` and
-``quay``. With
+questions about invented tables (``tests/questions``) but for the sets ``brook``, ``heath``, ``grove``, ``bay``,
+``quay`` and ``pier``. With
 ``--half`` they are only those of the benchmarks whose tables all have an even SHA-256 (`eval_programs.is_even`), or
 the others: what weights are worth is measured on the other half. With ``--groups FILE`` the candidates are collected
 once.

@@ -20,7 +20,7 @@ from kgtable.programs.algebra import IsMissing, Not, ValueKind
 from kgtable.programs.batch_execution import texts
 from kgtable.programs.relation import ColumnRole
 from kgtable.programs.scalars import text_of
-from kgtable.semantic_parsing.english import consumed_cues, light_words, words_of_type
+from kgtable.semantic_parsing.english import consumed_cues, having_words, light_words, words_of_type
 from kgtable.semantic_parsing.reading import Question
 
 VERIFIED_FROM = 0.75
@@ -219,6 +219,33 @@ def _rows_elsewhere(found: Interpretation) -> str:
     return "Another table may have rows of which nothing is said here." if unlisted else ""
 
 
+def _still_so(found: Interpretation) -> str:
+    """*Still open* asks for what is so now: a condition has to say it."""
+    words = [token.word for token in found.question.tokens]
+    if "still" not in words:
+        return ""
+    place = words.index("still")
+    if words[place + 1 :][:1] and words[place + 1] in having_words():
+        return ""  # what we have still got is there
+    said = Question._all(condition.mask for condition in found.best.candidate.conditions)
+    behind = said >> place + 1 & 3
+    return "" if behind or said >> place & 1 else "The question asks for what is still so."
+
+
+def _amount_of_one_table(found: Interpretation) -> str:
+    """*How much rent did the costume bring in* is no price of the costume, where another table has its rentals."""
+    source, target = found.source, found.target
+    asked = found.question.cues.keys() & {"how_much", "how_many"}
+    if source.join is None or found.op != "select" or target is None or not target.measure or not asked:
+        return ""
+    read = {c.column for c in found.best.candidate.conditions if c.column >= 0} | {target.place}
+    alone = (
+        len({source.part_of(place) for place in read}) == 1
+        and source.columns[target.place].ref not in source.keys
+    )
+    return "The rows of the other table are not read." if alone else ""
+
+
 def _negation_turned(found: Interpretation) -> str:
     """*Without a guide* is said of rows that name none, and not of those that do."""
     negation = found.question.cues.get("negation", 0)
@@ -376,6 +403,8 @@ _CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _no_place,
     _rows_under_a_heading,
     _rows_elsewhere,
+    _still_so,
+    _amount_of_one_table,
     _negation_turned,
     _negation_across_rows,
     _order_says_nothing,

@@ -375,6 +375,8 @@ def _most_of_what(found: Interpretation) -> str:
     for adjective, token in question.adjectives:
         noun = token << 1 & question.content & ~titled
         behind = noun << 1 & link  # "the most calls abandoned"
+        if noun & found.source.title and noun << 1 & found.source.title:
+            continue  # "the most power cuts" of a table of power cuts
         if behind and is_verb_form(question.words_of(behind).lower()):
             continue
         if adjective.name == "most" and adjective.superlative and noun and not noun & link:
@@ -420,13 +422,24 @@ def _leaves_blank_rows_out(found: Interpretation) -> str:
     return "" if named else f"Rows without {target.name} are not counted."
 
 
+def _seldom_counted(found: Interpretation) -> str:
+    """*Most often* counts how often, and not how many different things there are."""
+    op, cues = found.best.candidate.op, found.question.cues
+    counted = found.op == "group_extreme" and "distinct" in op
+    return (
+        "The question asks how often." if counted and "most_often" in cues and "distinct" not in cues else ""
+    )
+
+
 def _number_of_something_else(found: Interpretation) -> str:
     """*How many telescope nights* is a number of nights, and no number of telescopes."""
     read = found.target or found.best.candidate.measure
     head = found.question.head
     if found.question.wh != "how_many" or read is None or not read.measure or not head:
         return ""
-    mask = found.source.link(read).mask
+    mask, cues = found.source.link(read).mask, found.question.cues
+    head &= ~(cues.get("times", 0) | cues.get("points", 0) | cues.get("ratio", 0))
+    head &= found.question.content
     behind = mask & head >> 1 and not mask & head
     return f"The question asks for a number of {found.question.words_of(head)}." if behind else ""
 
@@ -458,6 +471,7 @@ NUMBER_CHECKS: tuple[Callable[[Interpretation], str], ...] = (
     _best_of_what,
     _amount_for_a_thing,
     _adds_up_columns,
+    _seldom_counted,
     _one_of_several_together,
     _compares_without_or,
     _counts_one_list,

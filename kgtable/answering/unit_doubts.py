@@ -93,6 +93,11 @@ def _number_for_money(found: Interpretation) -> str:
     question, read = found.question, found.target or found.best.candidate.measure
     if question.wh != "how_much" or read is None or found.op not in _OF_AMOUNTS or not read.numeric:
         return ""
+    if any(
+        adjective.comparative and token & question.cues.get("difference", 0) and adjective.headers
+        for adjective, token in question.adjectives
+    ):
+        return ""  # how much longer
     units = {unit for unit in (*read.units, read.unit_hint) if unit and unit not in COUNTS}
     plain = all(comparable(unit, "SEC") for unit in units) and not read.aspects & _money()
     other = [v for v in found.source.columns if v is not read and v.measure and v.aspects & _money()]

@@ -300,7 +300,8 @@ def info(kg: Path, as_json: bool, relations: bool) -> None:
     if as_json:
         say(json.dumps(facts, ensure_ascii=False, indent=1))
         return
-    for name in _FACTS:
+    texts = _OF_DOCUMENTS if facts.get("documents") else ()
+    for name in (*_FACTS, *texts):
         value = facts.get(name)
         if value is not None:
             shown = f"{value:,}" if isinstance(value, int) else value
@@ -341,6 +342,7 @@ def _say_relations(relations: TableRelations) -> None:
 
 
 _FACTS = ("path", "endpoint", "dialect", "tables", "rows", "cells", "quads_of_tables", "base", "generation")
+_OF_DOCUMENTS = ("documents", "passages", "quads_of_documents")
 
 
 def _described(table: dict[str, Any]) -> str:

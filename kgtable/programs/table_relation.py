@@ -297,6 +297,13 @@ class ColumnReader:
             and set(steps) <= {0, 1}
             and 2 * sum(steps) > len(steps)
         )
+        ascends = len(integers) == len(texts) >= 6 and min(steps) > 0 and integers[0] >= 100
+        if (
+            ascends
+            and column == self.table.structure.label_column == 0
+            and len(str(integers[0])) == len(str(integers[-1]))
+        ):
+            return ColumnRole.IDENTIFIER, False  # "Ear tag": each its own, in order, in as many figures
         if runs and column == 0:
             return (ColumnRole.ORDINAL if integers[0] <= 1 else ColumnRole.IDENTIFIER), False
         return ColumnRole.PLAIN, False
@@ -327,6 +334,8 @@ def _are_durations(name: str, style: ColumnStyle, texts: Sequence[str]) -> bool:
     if style.is_clock or len(found) < 0.6 * len(texts) or CLOCK_NAME.search(name):
         return False
     figures = [text for text in found if ":" in text]
+    if style.is_duration and style.hours_first:
+        return True  # a header "Travel time (h:mm)" says so
     if not figures:
         return style.is_duration  # "2h 10m"; "10 m" may be a length
     found = figures
@@ -511,7 +520,8 @@ def _aggregates(
     # Sums of two regions of two districts each, and the sum of all: three of seven rows, in several columns.
     if len(found) > len(members) / (2 if len(columns) > 2 else 3):
         return []
-    return found or [row for place, row in enumerate(members) if _is_whole(columns, place, rows[row], table)]
+    found = found or [row for at, row in enumerate(members) if _is_whole(columns, at, rows[row], table)]
+    return found or [members[at] for at in (-1, 0) if _is_sum_in_most(columns, at)][:1]
 
 
 def _counted_again(
@@ -597,6 +607,17 @@ def _is_whole(columns: Sequence[Sequence[Decimal]], place: int, cells: Sequence[
         for column, rest in zip(columns, others, strict=True)
     ]
     return any(added) and all(one or other for one, other in zip(added, within, strict=True))
+
+
+def _is_sum_in_most(columns: Sequence[Sequence[Decimal]], place: int) -> bool:
+    """Whether a row is the sum of all others in three columns and half of them: a career, with its longest run.
+
+    The other columns may have a maximum or a mean there. The sums have eight significant figures together.
+    """
+    filled = [column for column in columns if column[place]]
+    added = [column[place] for column in filled if sum(column) == 2 * column[place]]
+    figures = sum(len(str(abs(int(amount)))) for amount in added)
+    return len(added) >= max(3, (len(filled) + 1) // 2) and figures >= 8
 
 
 def _is_sum(columns: Sequence[Sequence[Decimal]], place: int, known: set[int]) -> bool:

@@ -6,11 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kgtable.programs.algebra import (
-    Node,
-    Program,
-    ValueKind,
-)
+from kgtable.programs.algebra import Arithmetic, Node, Program, ValueKind
 from kgtable.programs.relation import ColumnRole
 from kgtable.semantic_parsing.conditions import Condition
 from kgtable.semantic_parsing.english import consumed_cues, fold, words_of_type
@@ -47,12 +43,15 @@ class Candidate:
 
     @property
     def is_needless(self) -> bool:
-        """Whether a simpler or a fuller candidate says the same.
+        """Whether it says nothing, or a simpler or a fuller candidate says the same.
 
-        It answers with keys of rows that another table names; or it joins two tables, uses the columns of one, and
-        the question does not speak of the other.
+        It compares an amount with itself; it answers with keys of rows that another table names; or it joins two
+        tables, uses the columns of one, and the question does not speak of the other.
         """
         source = self.source
+        root = self.program.root
+        if isinstance(root, Arithmetic) and root.left == root.right:
+            return True
         if "t:reference" in self.features and not self.op.startswith("count"):
             return True
         if source.join is None or self.op.startswith(("never", "ever")):

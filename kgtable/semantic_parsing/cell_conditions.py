@@ -41,6 +41,7 @@ _QUALIFIED = re.compile(r"(?<=\w)\s*\([^()]*\)$")
 _RESULT = re.compile(r"\s*[WLDT](?:\b|(?=[\s\d(–-]))")
 _ENDING_SIGNS = frozenset("+-−–#*")
 _MINUS = str.maketrans("−–", "--")
+_TOWARDS = {"into": "to", "onto": "to", "towards": "to", "toward": "to"}
 _ENDS = frozenset({"from", "to"})
 """Prepositions that head columns of where something begins and where it ends."""
 
@@ -83,7 +84,7 @@ class CellConditions(ColumnLinks):
                     ):
                         continue
                     covered[column] |= mask
-                    before = tokens[start - 1].stem if start else ""
+                    before = _TOWARDS.get(tokens[start - 1].word, tokens[start - 1].stem) if start else ""
                     ends = _ENDS & {before, *self.index.columns[column].stems}
                     said = len(ends) == 1 and before in ends and before in self.index.columns[column].stems
                     same = fold(text) == fold(question.text[run[0].start : run[-1].end])

@@ -166,6 +166,12 @@ def taking_words() -> frozenset[str]:
     return frozenset(english()["words"]["taking"].split())
 
 
+@cache
+def having_words() -> frozenset[str]:
+    """Words behind *still* that say that something is there."""
+    return frozenset(english()["words"]["having"].split())
+
+
 def is_verb_form(word: str) -> bool:
     """Whether a word behind a noun is its verb, as far as its form tells: *students took*, *employees started*."""
     return word in _verbs() or word in linking_verbs() or (len(word) > 4 and word.endswith("ed"))

@@ -49,6 +49,8 @@ AGGREGATES = {
 LEAST_ORDERED = 0.6
 """The share of a header's words that names a column to order by."""
 
+_A_NAME = ("name",)
+
 
 class Grammar(CandidateFeatures):
     """The parts of candidates of a source; operators are added by what derives from it."""
@@ -106,6 +108,8 @@ class Grammar(CandidateFeatures):
     def _numbers_what_is_named(self, view: ColumnView) -> bool:
         """*Which class* asks for a column "Class", and for "Class No" only where the number is asked for."""
         source, mask = self.source, self.source.link(view).mask
+        if self._is_number_of_named_rows(view):
+            return True
         if not mask or not view.key_words or view.key_words & self.question.stems:
             return False
         return any(
@@ -113,6 +117,16 @@ class Grammar(CandidateFeatures):
             and not other.key_words
             and self.question.stems.issuperset(other.stems)
             for other in source.columns
+        )
+
+    def _is_number_of_named_rows(self, view: ColumnView) -> bool:
+        """Whether the question does not ask for numbers that identify rows, and each row has a name of its own."""
+        said = view.key_words & self.question.stems or self.source.link(view).mask & ~self.source.title
+        if not view.label or view.role is not ColumnRole.IDENTIFIER or said:
+            return False
+        return any(
+            other.stems == _A_NAME and other.ref.table == view.ref.table and other.distinct == view.distinct
+            for other in self.source.columns
         )
 
     def _shown(self, views: Sequence[ColumnView], taken: int) -> list[ColumnView]:

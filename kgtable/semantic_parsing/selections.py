@@ -55,7 +55,8 @@ class Selections(Grammar):
         targets = [
             view
             for view in self.targets
-            if view.place not in conditions.columns - without or source.link(view).score > 0.5
+            if (view.place not in conditions.columns - without or source.link(view).score > 0.5)
+            and not self._is_number_of_named_rows(view)
         ]
         limit = (
             len(source.columns) if len(source.columns) <= 8 and len(conditions.conditions) else MOST_TARGETS
@@ -572,12 +573,13 @@ class Selections(Grammar):
     def _neighbours(self) -> Iterator[Candidate]:
         """The rows before and after the rows of a condition."""
         source, cues = self.source, self.cues
+        headers = Question._all(link.mask for link in source.column_links if link.exact)  # "next due"
         for conditions in self.sets[:3]:
             expression = conditions.expression()
             if expression is None:
                 continue
             for cue, offset in (("next", 1), ("previous", -1)):
-                if not cues.get(cue, 0) & ~conditions.mask:
+                if not cues.get(cue, 0) & ~conditions.mask & ~headers:
                     continue
                 around = Neighbours(source.rows(conditions.choice), expression, offset)
                 views = self.targets[:4]

@@ -15,7 +15,7 @@ from kgtable.semantic_parsing.relation_index import index_of
 from kgtable.semantic_parsing.sources import MOST_KEY_COLUMNS, _key_columns, shared_key
 from kgtable.tables.layout.detect import make_table
 from kgtable.tables.model import Grid, Source
-from tests.programs.test_candidates import BUDGET, PRODUCTS, SALES
+from tests.semantic_parsing.test_candidates import BUDGET, PRODUCTS, SALES
 from tests.semantic_parsing.test_linking import GAMES, STAFF
 
 

@@ -50,6 +50,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, An
         FOLDER / "grove",
         FOLDER / "bay",
         FOLDER / "quay",
+        FOLDER / "pier",
     ):
         kg = kgtable.build(folder / "tables", tmp_path_factory.mktemp("own") / "kg", embedding="none")
         with kg:

@@ -144,6 +144,13 @@ def test_info_lists_the_tables(place: Path) -> None:
     assert [table["id"] for table in told["table_list"]] == ["moons", "planets"]
 
 
+def test_info_counts_documents_where_there_are_some(place: Path, tmp_path: Path) -> None:
+    assert "documents" not in run("info", "--kg", place).stdout
+    (tmp_path / "note.md").write_text("# Moons\n\nTitan is the largest moon of Saturn.\n")
+    run("build", tmp_path / "note.md", "--kg", tmp_path / "texts", "--embedding", "none")
+    assert "documents: 1\npassages: 1\n" in run("info", "--kg", tmp_path / "texts").stdout
+
+
 def test_quiet_prints_results_and_errors_only(place: Path, tmp_path: Path) -> None:
     assert run("build", place.parent / "moons.csv", "--kg", "g", "--embedding", "none", "-q").stderr == ""
     assert (

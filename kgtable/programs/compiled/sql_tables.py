@@ -35,6 +35,7 @@ MOST_ROWS = 100_000
 _SAFE = re.compile(r"[^0-9a-z_]+")
 _LONGEST_NAME = 60
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_SHOW = re.compile(r"\s*show\b", re.IGNORECASE)
 _RESERVED = frozenset(
     """all and as asc between by case cast cross desc distinct else end except exists false for from full group having
     in inner intersect into is join lateral left like limit not null offset on or order outer right select table then
@@ -176,6 +177,11 @@ class SqlDatabase:
             raise QueryError("One SELECT is run at a time.", hint="Nothing can be written through SQL.")
         said = set(re.findall(r"\w+", text.casefold()))
         named = [id for id, name in self.names.items() if name in said]
+        if not named and _SHOW.match(text):
+            raise QueryError(
+                "Only tables that a query names are loaded, so SHOW would list none.",
+                hint="Select from kgtable_tables, or use kgtable sql --schema.",
+            )
         with duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": 1}) as connection:
             self._fill(connection, named, everything=bool({"kgtable_columns", "kgtable_tables"} & said))
             timer = threading.Timer(seconds, connection.interrupt)

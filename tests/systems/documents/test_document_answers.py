@@ -330,6 +330,12 @@ def test_sql_reads_the_tables_and_nothing_else(graph: kgtable.KnowledgeGraph, qu
         graph.sql(query)
 
 
+def test_sql_says_how_tables_are_listed(graph: kgtable.KnowledgeGraph) -> None:
+    with pytest.raises(kgtable.KgtableError, match="kgtable_tables"):
+        graph.sql("SHOW TABLES")
+    assert ["report"] in graph.sql("SELECT table_name FROM kgtable_tables").values.tolist()
+
+
 def test_a_query_that_takes_too_long_is_ended(graph: kgtable.KnowledgeGraph) -> None:
     endless = "SELECT count(*) FROM range(10000000) a, range(10000000) b, report"
     with pytest.raises(kgtable.KgtableError, match="seconds"):
