@@ -101,6 +101,18 @@ def test_an_id_wins_over_a_pattern() -> None:
             ("sales", "2", "", "2", "", "", "", ""),
             "line 2, column 'skip rows': row 2 of table 'sales' is one of its header rows",
         ),
+        (
+            ("sales", "2", "", "3-5", "", "", "", ""),
+            "decisions.csv, line 2, column 'skip rows': this leaves table 'sales' no row of data",
+        ),
+        (
+            ("sales", "2", "", "", "3-5", "", "", ""),
+            "decisions.csv, line 2, column 'note rows': this leaves table 'sales' no row of data",
+        ),
+        (
+            ("sales", "1-5", "", "", "", "", "", ""),
+            "decisions.csv, line 2, column 'header rows': this leaves table 'sales' no row of data",
+        ),
         (("", "2", "", "", "", "", "", ""), "there is no table"),
     ],
 )
