@@ -286,7 +286,8 @@ class TableClues:
         self._krone = krone
         self.statements = table_statements(context, corner, titles, _notes(table))
         if decided is not None and decided != _NOTHING:
-            self.statements = (StatedUnit(decided, MAPPING), *self.statements)
+            percent = Measure.PERCENT if decided.unit == "PERCENT" else None
+            self.statements = (StatedUnit(decided, MAPPING, percent), *self.statements)
         self.prints = column_prints(table)
         if krone:
             self.prints = tuple(
@@ -317,7 +318,7 @@ class TableClues:
         self.percent = self._stated_percent()
         self.currency, self.currency_from, self.currency_per = self._find_currency()
         stated = unit_for_all(context, corner, titles)
-        if decided is not None and is_other_unit(decided):
+        if decided is not None and (is_other_unit(decided) or decided.unit == "YR"):
             stated = decided, MAPPING
         self.unit: UnitPhrase | None
         self.unit, self.unit_from = stated if stated else (None, "")

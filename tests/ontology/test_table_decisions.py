@@ -72,6 +72,14 @@ def test_a_decision_survives_builds_and_can_be_edited_in_the_graph(tmp_path: Pat
     assert "sales,,,,,Mine,KiloGM," in (tmp_path / "kg" / "ontology.tables.csv").read_text()
 
 
+@pytest.mark.parametrize("unit", ["PERCENT", "YR", "CCY_CHF", "PERMILLE"])
+def test_any_unit_can_be_decided_for_a_whole_table(tmp_path: Path, unit: str) -> None:
+    folder = folder_of(tmp_path, share="geo,2020,2021\nBE,12.3,11.0\nDE,10.1,10.2\n")
+    mapping = decide(tmp_path, ("share", "", "", "", "", "", unit, ""))
+    with kgtable.build(folder, tmp_path / "kg", embedding="none", mapping=mapping) as kg:
+        assert {text.split()[1] for text in values(kg, "share").values()} == {unit}
+
+
 def test_an_id_wins_over_a_pattern() -> None:
     mapping = UserMapping({}, {"a*": {"title": "one", "unit": "KiloGM"}, "ab": {"title": "two"}})
     assert mapping.about_table("ab") == {"title": "two", "unit": "KiloGM"}
