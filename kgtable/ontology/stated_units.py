@@ -426,9 +426,7 @@ def _scale_of_range(amounts: Sequence[Decimal], cells: Sequence[Decimal]) -> int
     }
     best = max(SCALES, key=lambda scale: inside[scale])
     clear = all(share <= 0.5 for scale, share in inside.items() if scale != best)
-    alone = not any(share for scale, share in inside.items() if scale != best)
-    most = 0.75 if alone and len(amounts) >= 2 * LEAST_MATCHES else 0.9
-    return best if inside[best] >= most and clear else None
+    return best if inside[best] >= 0.9 and clear else None
 
 
 def _amounts(context: Context) -> Iterator[tuple[Decimal, Decimal, int]]:
