@@ -67,7 +67,7 @@ def read_clue(name: str, source: str) -> Clue | None:
     >>> read_clue("Basic EPS (pence)", "row").phrase.scale, read_clue("Turnover", "row")
     (-2, None)
     """
-    if len(name) < 10 and is_currency_pair(name):
+    if len(name) < 10 and "/" in name and is_currency_pair(name):
         return Clue(source, measure=Measure.EXCHANGE)
     phrase, measure = parse_unit_text(name), find_measure(without_exception(name))
     if source == "row" and phrase is not None and _is_bare_word(name, phrase):
@@ -278,7 +278,8 @@ class TableClues:
                    for row in structure.header]  # fmt: skip
         if len(corners) > 1:
             titles += [text for cells in corners for text in cells if text.strip()]
-        krone = _krone(table, titles)
+        self.prints = column_prints(table)
+        krone = _krone(table, titles, self.prints)
         context, corner = table.context, structure.corner
         if krone:
             titles = [with_krone(text, krone) for text in titles]
@@ -288,7 +289,6 @@ class TableClues:
         if decided is not None and decided != _NOTHING:
             percent = Measure.PERCENT if decided.unit == "PERCENT" else None
             self.statements = (StatedUnit(decided, MAPPING, percent), *self.statements)
-        self.prints = column_prints(table)
         if krone:
             self.prints = tuple(
                 replace(p, currency=currency_unit(krone)) if p.krone and p.currency is None else p
@@ -463,13 +463,13 @@ def _notes(table: Table) -> Iterator[str]:
         yield ",".join(dict.fromkeys(text for text in cells if text.strip()))
 
 
-def _krone(table: Table, titles: Sequence[str]) -> str | None:
+def _krone(table: Table, titles: Sequence[str], prints: Sequence[ColumnPrint]) -> str | None:
     """The ISO 4217 code of the currency that a table writes ``kr``, where it says of which country it is."""
     context = table.context
     near = (context.title, context.caption, *context.heading, *titles, *context.before, *context.after)
     headers = [name for column in table.columns for name in column.path]
-    if not any(map(names_krone, (*near, *headers, table.structure.corner))) and not any(
-        printed.krone for printed in column_prints(table)
+    if not any(printed.krone for printed in prints) and not any(
+        "kr" in text.lower() and names_krone(text) for text in (*near, *headers, table.structure.corner)
     ):
         return None
     return krone_of_texts((*near, *headers, *_notes(table)))

@@ -211,8 +211,8 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     table_comma = True in commas and False not in commas
     table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
     flagged = any(map(_has_flags, samples))
-    defined = _defined_letters(table)
-    explained = _explained_letters(table)
+    meanings = _definitions(table)
+    defined, explained = _defined_letters(meanings), _explained_letters(meanings)
     halves = {column for (_, column), code in table.grid.formats.items() if "AM/PM" in code.upper()}
     label_column = table.structure.label_column
     labels = samples[label_column] if label_column < len(samples) else {}
@@ -280,7 +280,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
         long_integers=_has_long_integers(texts),
         trailing_minus=not is_label and _has_trailing_minus(name, texts),
-        whole_ringgit=any(map(_RINGGIT.match, texts)),
+        whole_ringgit="RM" in "".join(texts) and any(map(_RINGGIT.match, texts)),
     )
     identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
     return ColumnStyle(
@@ -389,20 +389,18 @@ def _definitions(table: Table) -> Mapping[str, str]:
     }
 
 
-def _defined_letters(table: Table) -> frozenset[str]:
+def _defined_letters(meanings: Mapping[str, str]) -> frozenset[str]:
     """The letters that a note explains, other than by a unit or a scale: "p = preliminary"."""
-    return frozenset(
-        letter for letter, meaning in _definitions(table).items() if _unit_meant(meaning) is None
-    )
+    return frozenset(letter for letter, meaning in meanings.items() if _unit_meant(meaning) is None)
 
 
 def _unit_meant(meaning: str) -> UnitPhrase | None:
     return parse_unit_phrase(meaning) or parse_unit_phrase(meaning.lower())
 
 
-def _explained_letters(table: Table) -> tuple[tuple[str, str | None, int], ...]:
+def _explained_letters(meanings: Mapping[str, str]) -> tuple[tuple[str, str | None, int], ...]:
     """The letters that a note explains by a unit or a scale: "m = million US dollars"."""
-    phrases = ((letter, _unit_meant(meaning)) for letter, meaning in _definitions(table).items())
+    phrases = ((letter, _unit_meant(meaning)) for letter, meaning in meanings.items())
     return tuple((letter, phrase.unit, phrase.scale or 0) for letter, phrase in phrases if phrase is not None)
 
 
@@ -420,6 +418,8 @@ def _letters_of_column(
     letters = tuple(letter for letter in explained if letter[0] in behind)
     if letters or explained:
         return letters
+    if "m\n" not in "\n".join((*texts, "")):
+        return ()
     scales = {match[1] for match in map(_SCALED_BY.search, texts) if match}
     return (("m", None, 6),) if "m" in scales and scales & {"bn", "b", "B"} else ()
 

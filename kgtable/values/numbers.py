@@ -405,7 +405,7 @@ def _parse(text: str, style: NumberStyle) -> Number | None:
             unit, position = currency_names()[match[0]], match.end()
         elif unit is None and style.whole_ringgit and text.startswith("RM", position):
             unit, position = currency_names()["RM"], position + 2
-        elif not krone and (match := _KRONE.match(text, position)):
+        elif character in "Kk" and not krone and (match := _KRONE.match(text, position)):
             krone, position = True, match.end()
         else:
             break

@@ -178,15 +178,20 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     """
     if len(text) > 2 * LONGEST_PHRASE:
         return None
-    if not (
-        may_name_unit(without_marks(text)) or _SYMBOL_IN_BRACKETS.search(text) or _CAMEL_CASE.fullmatch(text)
-    ):
+    if not may_name_unit(without_marks(text)) and not _is_name_with_unit(text):
         return None
     text = html.unescape(" ".join(text.split()))
     found = _unit_in(text)
     if found is None and not _SQUARE_OR_CUBE.search(text) and (plain := without_marks(text)) != text:
         return _unit_in(plain)
     return found
+
+
+def _is_name_with_unit(text: str) -> bool:
+    """Whether a name has a unit that looks like a mark or stands in camel case."""
+    if "]" in text:
+        return _SYMBOL_IN_BRACKETS.search(text) is not None
+    return " " not in text and _CAMEL_CASE.fullmatch(text) is not None
 
 
 _SYMBOL_IN_BRACKETS = re.compile(r"\[[A-Za-z]{1,2}\]\s*$")
@@ -228,7 +233,8 @@ def _unit_in(text: str) -> UnitPhrase | None:
         return UnitPhrase(unit)
     if (lower := _LOWER_INSIDE.search(outside)) and (unit := _symbols_in_lower_case().get(lower[1])):
         return UnitPhrase(unit)
-    if (symbol := _SYMBOL_INSIDE.search(outside)) and (symbol[1].lower() != symbol[1] or outside.islower()):
+    symbol = _SYMBOL_INSIDE.search(outside) if "W" in outside or "w" in outside else None
+    if symbol and (symbol[1].lower() != symbol[1] or outside.islower()):
         return UnitPhrase(_symbols_in_lower_case().get(symbol[1].lower()))
     after = _AFTER.search(outside.strip())
     if after is None or (

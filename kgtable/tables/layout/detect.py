@@ -150,6 +150,8 @@ def _with_body(
 def _closing_lines(grid: Grid, body: dict[int, Row], footnotes: frozenset[int]) -> frozenset[int]:
     """The last rows of one cell merged over the whole width, below which there is nothing that they could head."""
     whole = {area.top for area in grid.merged if area.left == 0 and area.right >= grid.width - 1 > 0}
+    if not whole:
+        return frozenset()
     rows = [index for index, row in body.items() if any(map(str.strip, row))]
     found: set[int] = set()
     while len(rows) > 1 and (rows[-1] in footnotes or rows[-1] in whole):

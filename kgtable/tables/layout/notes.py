@@ -88,12 +88,14 @@ def _cut_lines(body: Mapping[int, Row], single: Mapping[int, str]) -> dict[int, 
     All cells behind their first begin with a space, which those of the rows above do not.
     """
     found: dict[int, str] = {}
-    rows = [index for index, row in body.items() if filled(row)]
-    while rows and (rows[-1] in single or _is_cut(body[rows[-1]])):
-        index = rows.pop()
-        if index not in single:
+    for index in reversed(tuple(body)):
+        if index in single:
+            continue
+        if any(map(str.strip, body[index])):
+            if not _is_cut(body[index]):
+                break
             found[index] = ",".join(cell for cell in body[index] if cell).strip()
-    if not found or any(cell[:1] == " " for index in rows for cell in body[index][1:]):
+    if not found or any(cell[:1] == " " for index in body if index < min(found) for cell in body[index][1:]):
         return {}
     return found
 
