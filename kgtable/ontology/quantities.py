@@ -101,6 +101,8 @@ def _ordered(table: TableClues, row: int, column: int, of_row: Clue | None) -> t
     own = table.columns[column] if column < len(table.columns) else ()
     above = table.of_groups(row)
     others = above if of_row is None else (of_row, *above)
+    if of_row is not None and of_row.measure is Measure.EXCHANGE and own and own[0].measure is Measure.RATE:
+        return (*others, *own)
     if not table.columns_alike and any(clue.phrase.unit is not None for clue in own):
         others = tuple(clue for clue in others if clue.measure not in _COUNTS)
     if not others or not all(clue.is_plain_money for clue in own):
@@ -112,7 +114,10 @@ def _ordered(table: TableClues, row: int, column: int, of_row: Clue | None) -> t
 def _amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:
     """Currency (or other unit), scale and denominator of an amount; hundredths only of a currency."""
     per = next((clue.per for clue in clues if clue.per and clue.source != "group"), None)
-    return _scaled_amount(table, clues, column)._replace(per=per)
+    reading = _scaled_amount(table, clues, column)
+    if per is None and reading.unit == table.currency and reading.unit_from == table.currency_from:
+        per = table.currency_per
+    return reading._replace(per=per)
 
 
 def _scaled_amount(table: TableClues, clues: Sequence[Clue], column: int) -> Reading:

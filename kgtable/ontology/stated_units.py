@@ -38,28 +38,38 @@ _PERCENT = re.compile(r"\d\s*\)?\s*%")
 class ColumnPrint:
     """The one currency that cells of a column print, and whether its first number is a percentage.
 
+    `krone` says that they print ``kr``, which is the currency of several countries.
     `leads_with_percent` holds only where no cell prints a currency and several cells have no sign at all.
     """
 
     currency: str | None = None
     leads_with_percent: bool = False
+    krone: bool = False
 
 
 def column_prints(table: Table) -> tuple[ColumnPrint, ...]:
     """The printed forms of each column's cells, from the body rows of the table's head."""
     width = len(table.columns)
     currencies: list[set[str]] = [set() for _ in range(width)]
+    krone = [False] * width
     first_is_percent: list[bool | None] = [None] * width
     plain = [0] * width
     percents = [0] * width
-    for row in table.grid.head[table.structure.body_start :][:LOOKED_AT]:
+    for named in table.columns:
+        if named.path and (amount := _AMOUNT_BEHIND_WORD.fullmatch(named.path[-1].strip())):
+            currencies[named.index].add(currency_names()[amount["sign"]])
+    for number, row in enumerate(table.grid.head[table.structure.body_start :][:LOOKED_AT]):
         for column, text in enumerate(row[:width]):
             text = text.strip()
             if not text or len(text) > 40 or not _NUMBER.search(text):
                 continue
             currency = _currency(text)
+            if number == 0 and currency is None and (amount := _AMOUNT_BEHIND_WORD.fullmatch(text)):
+                currency = currency_names()[amount["sign"]]
             if currency is not None:
                 currencies[column].add(currency)
+            elif "r" in text and _KRONE_PRINTED.search(text):
+                krone[column] = True
             if not any(character.isdigit() for character in text):
                 continue
             is_percent = _PERCENT.search(text) is not None
@@ -73,9 +83,61 @@ def column_prints(table: Table) -> tuple[ColumnPrint, ...]:
         ColumnPrint(
             next(iter(found)) if len(found) == 1 else None,
             bool(first) and not found and (percent > 1 or opens) and bare > 0,
+            of_krone,
         )
-        for found, first, bare, percent in zip(currencies, first_is_percent, plain, percents, strict=True)
+        for found, first, bare, percent, of_krone in zip(
+            currencies, first_is_percent, plain, percents, krone, strict=True
+        )
     )
+
+
+_KRONE_PRINTED = re.compile(r"\d ?kr\.?$|^[-(]?kr\.? ?\d", re.IGNORECASE)
+_KRONE = re.compile(r"\b(?P<scale>t|m|mn|md)?kr(?:\b\.?|(?=/))", re.IGNORECASE)
+_SCALES_OF_KRONE = {"t": " thousand", "m": " million", "mn": " million", "md": " billion"}
+_KRONE_COUNTRIES = {
+    "SEK": re.compile(r"\b(?:SEK|Sweden|Swedish|Sverige|[Ss]vensk\w*|Schweden|schwedisch\w*|Suède)\b"),
+    "NOK": re.compile(r"\b(?:NOK|Norway|Norwegian|Norge|[Nn]orsk\w*|Norwegen|norwegisch\w*|Norvège)\b"),
+    "DKK": re.compile(r"\b(?:DKK|Denmark|Danish|Danmark|[Dd]ansk\w*|Dänemark|dänisch\w*|Danemark)\b"),
+    "ISK": re.compile(r"\b(?:ISK|Iceland|Icelandic|Ísland|[Íí]slensk\w*|Island)\b"),
+}
+"""By what the texts around a table show of which country its ``kr`` are."""
+
+
+def krone_of_texts(texts: Iterable[str]) -> str | None:
+    """The ISO 4217 code of the only country with crowns that the texts name, or None.
+
+    >>> krone_of_texts(["Prices in Norway"]), krone_of_texts(["Sweden and Norway"])
+    ('NOK', None)
+    """
+    found = {
+        code
+        for text in texts
+        for code, country in _KRONE_COUNTRIES.items()
+        if country.search(text[:LONGEST_TEXT])
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def with_krone(text: str, code: str) -> str:
+    """The text with the code of a currency for its ``kr``.
+
+    >>> with_krone("Omsetning (mkr)", "NOK")
+    'Omsetning (NOK million)'
+    """
+    return _KRONE.sub(lambda match: code + _SCALES_OF_KRONE.get((match["scale"] or "").lower(), ""), text)
+
+
+def names_krone(text: str) -> bool:
+    """Whether a text names ``kr``.
+
+    >>> names_krone("Pris (kr)"), names_krone("Kreis")
+    (True, False)
+    """
+    return _KRONE.search(text) is not None
+
+
+_AMOUNT_BEHIND_WORD = re.compile(r"[^\W\d_]{2,12}(?: [^\W\d_]{2,12})? (?P<sign>[$€£¥]) ?\d[\d,.]*")
+"""The first amount of a column behind the column's name: "high $ 17.84"."""
 
 
 def _currency(text: str) -> str | None:
@@ -130,14 +192,17 @@ class StatedUnit:
         return self.measure is Measure.PERCENT
 
 
-def table_statements(context: Context, corner: str, titles: Iterable[str]) -> tuple[StatedUnit, ...]:
-    """Statements for the table as a whole, the most specific source first."""
+def table_statements(
+    context: Context, corner: str, titles: Iterable[str], notes: Iterable[str] = ()
+) -> tuple[StatedUnit, ...]:
+    """Statements for the table as a whole, the most specific source first; `notes` are those below its rows."""
     found = list(_from_names((corner,), "corner"))
     found += _from_names(titles, "corner")
     found += _from_names((context.caption,), "caption")
     found += _from_names((context.title,), "title")
     found += _from_names(reversed(context.heading), "heading")
     found += _from_prose(reversed(context.before), "text before")
+    found += _from_notes(notes)
     found += _from_prose(context.after, "text after")
     found += _from_prose(context.paragraphs, "paragraph")
     return tuple(found)
@@ -153,7 +218,12 @@ def currency_of_texts(context: Context) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-_OPENS_FOR_ALL = re.compile(r"[(\[]|\bin ", re.IGNORECASE)
+_OPENS_FOR_ALL = re.compile(r"[(\[]|\b(?:in|en) ", re.IGNORECASE)
+_PERIOD_BEHIND = re.compile(
+    r"(?:,\s*|\s*\()(?:(?:FY|Q[1-4]|H[12]|from|to|and|\d{4}|\d\d(?=\)|$))[\s–—/-]*){1,5}\)?[\s.:]*$",
+    re.IGNORECASE,
+)
+"""The years that a caption ends with: "Output in GWh (2019–2021)"."""
 _ENDS_FOR_ALL = re.compile(
     r".*\(\s*(?P<all>(?:all |the )?(?:numbers?|figures?|amounts|values|data) )?(?:are )?in (?P<unit>[^()]{1,40}?)"
     r"\s*\)[\s.:]*",
@@ -161,7 +231,9 @@ _ENDS_FOR_ALL = re.compile(
 )
 """How a sentence right above a table ends that gives its unit: "… by segment (numbers in years):"."""
 _LONGEST_CAPTION = 60
-_FOR_ALL = re.compile(r"(?:.*\bin |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL)
+_FOR_ALL = re.compile(
+    r"(?:.*\b(?:in|en) |.*\(|.*\[)?(?P<unit>[^()\[\]]{1,40}?)[)\]]?\s*", re.IGNORECASE | re.DOTALL
+)
 
 
 def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[UnitPhrase, str] | None:
@@ -182,6 +254,7 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
     if whole_corner is not None and is_other_unit(whole_corner):
         return whole_corner, "corner"
     for text, source in sources:
+        text = _PERIOD_BEHIND.sub("", text) if len(text) <= 300 else text
         if not 0 < len(text) <= 300 or not (_OPENS_FOR_ALL.search(text) and may_name_unit(text)):
             continue
         match = _FOR_ALL.fullmatch(text)
@@ -197,7 +270,7 @@ def unit_for_all(context: Context, corner: str, titles: Iterable[str]) -> tuple[
 
 def _unit_at_end(text: str) -> UnitPhrase | None:
     """The unit that the text right above a table ends with, in brackets, or in a line that is like a caption."""
-    text = text.strip(" *_")
+    text = _PERIOD_BEHIND.sub("", text.strip(" *_"))
     match = _ENDS_FOR_ALL.fullmatch(text)
     if match is None and len(text) <= _LONGEST_CAPTION and " in " in text and not text.rstrip().endswith("."):
         match = _FOR_ALL.fullmatch(text.rstrip(" :"))
@@ -233,7 +306,7 @@ def _from_names(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
         if not text or len(text) > LONGEST_TEXT:
             continue
         phrase, measure = parse_unit_text(text), None
-        if source in {"corner", "caption"}:
+        if source in {"corner", "caption", "note"}:
             measure = find_measure(without_exception(text))
         if (phrase is not None and phrase.unit == "PERCENT") or measure is Measure.PERCENT:
             yield StatedUnit(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
@@ -246,6 +319,28 @@ def _from_names(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:
             yield StatedUnit(UnitPhrase("PERCENT", 0), source, Measure.PERCENT)
         else:
             yield from _from_prose((text,), source)
+
+
+_UNIT_NOTE = re.compile(r"\s*(?:units?|einheit|unité|unidad|unità)\s*:\s*(?P<unit>\S.{0,60})", re.IGNORECASE)
+"""A note that gives the unit of all: "Unit: % of GDP"."""
+
+_OF_ALL = re.compile(
+    r"\s*(?:notes?: *)?(?:all )?(?:amounts|figures|values|prices"
+    r"|(?:alle )?(?:angaben|beträge|werte|preise)|montants|chiffres)\b",
+    re.IGNORECASE,
+)
+
+
+def _from_notes(texts: Iterable[str]) -> Iterator[StatedUnit]:
+    for text in texts:
+        if match := _UNIT_NOTE.fullmatch(text.rstrip()):
+            yield from _from_names((match["unit"],), "note")
+            continue
+        for part in re.split(r"[;.](?:\s|$)", text[:LONGEST_TEXT]):
+            phrase = parse_unit_text(part) if _OF_ALL.match(part) else None
+            if phrase is not None and phrase.is_money:
+                yield StatedUnit(phrase, "note")
+        yield from _from_prose((text,), "note")
 
 
 def _from_prose(texts: Iterable[str], source: str) -> Iterator[StatedUnit]:

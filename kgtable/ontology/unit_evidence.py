@@ -16,22 +16,26 @@ from kgtable.ontology.stated_units import (
     column_prints,
     currency_of_texts,
     is_other_unit,
+    krone_of_texts,
+    names_krone,
     scale_of_amounts,
     table_statements,
     unit_for_all,
+    with_krone,
 )
-from kgtable.tables.model import Row, Table
+from kgtable.tables.model import Context, Row, Table
 from kgtable.values.measures import Measure, denominator, duration_unit, find_measure
 from kgtable.values.periods import find_period, is_temporal
 from kgtable.values.text import without_marks
 from kgtable.values.unit_phrases import (
     UnitPhrase,
     is_bare_scale,
+    is_currency_pair,
     parse_unit_phrase,
     parse_unit_text,
     without_exception,
 )
-from kgtable.values.units import PLAIN_SCALES, find_header_unit
+from kgtable.values.units import PLAIN_SCALES, currency_unit, find_header_unit
 
 _NOTHING = UnitPhrase()
 MAPPING = "mapping"
@@ -63,6 +67,8 @@ def read_clue(name: str, source: str) -> Clue | None:
     >>> read_clue("Basic EPS (pence)", "row").phrase.scale, read_clue("Turnover", "row")
     (-2, None)
     """
+    if len(name) < 10 and "/" in name and is_currency_pair(name):
+        return Clue(source, measure=Measure.EXCHANGE)
     phrase, measure = parse_unit_text(name), find_measure(without_exception(name))
     if source == "row" and phrase is not None and _is_bare_word(name, phrase):
         phrase = None
@@ -77,12 +83,15 @@ def read_clue(name: str, source: str) -> Clue | None:
     return Clue(source, phrase or _NOTHING, measure, per)
 
 
+_POWER_SYMBOL = re.compile(r"\b[kMGT]Wh?\b")
 _OPENS_UNIT = re.compile(r" in | per ", re.IGNORECASE)
 
 
 def _is_bare_word(label: str, phrase: UnitPhrase) -> bool:
     """Whether a row's label is a mere word that may be a name: "Yuan", "Miles"."""
     if phrase.unit == "PERCENT" or (phrase.unit and phrase.scale) or _OPENS_UNIT.search(label):
+        return False
+    if " " in label and _POWER_SYMBOL.search(label):
         return False
     return label.replace(" ", "").isalpha()
 
@@ -95,7 +104,7 @@ _UNIT_COLUMN = re.compile(
 )
 _COUNTED_NOUN = re.compile(
     r"(?:#|no\.?|nos\.?|numbers?|counts?|persons?|people|heads?|employees|pieces?|pcs\.?|pc\.?|units?|items?|stück|stk\.?|each"
-    r"|ea\.?|personen)",
+    r"|ea\.?|personen|fte|vzä|vollzeitstellen|köpfe|etp)",
     re.IGNORECASE,
 )
 _MONEY_NAME = re.compile(
@@ -188,6 +197,9 @@ def read_unit_cell(text: str) -> Clue | None:
     text = " ".join(html.unescape(text).split())
     if _COUNTED_NOUN.fullmatch(text):
         return Clue(UNIT_COLUMN, measure=Measure.COUNT)
+    if _SHARE_OF.match(text):
+        return Clue(UNIT_COLUMN, UnitPhrase("PERCENT", 0), Measure.PERCENT)
+    text = _OF_CARBON.sub("", text)
     scale, _, rest = text.partition(" ")
     power = 3 if _THOUSAND.fullmatch(scale) else PLAIN_SCALES.get(scale.lower())
     of = read_unit_cell(rest) if rest and power else None
@@ -205,6 +217,11 @@ def read_unit_cell(text: str) -> Clue | None:
 
 
 UNIT_COLUMN = "unit column"
+_SHARE_OF = re.compile(
+    r"(?:%|percent|per cent|prozent|pct\.?) (?:of|der|des|du|de|vom|am|von) ", re.IGNORECASE
+)
+_OF_CARBON = re.compile(r" ?CO[2₂](?:[- ]?eq?\.?)?$")
+"""What a mass is of: "t CO2e"."""
 
 
 def _has_figures(rows: Sequence[Row], column: int) -> bool:
@@ -261,13 +278,27 @@ class TableClues:
                    for row in structure.header]  # fmt: skip
         if len(corners) > 1:
             titles += [text for cells in corners for text in cells if text.strip()]
-        self.statements = table_statements(table.context, structure.corner, titles)
-        if decided is not None and decided != _NOTHING:
-            self.statements = (StatedUnit(decided, MAPPING), *self.statements)
         self.prints = column_prints(table)
+        krone = _krone(table, titles, self.prints)
+        context, corner = table.context, structure.corner
+        if krone:
+            titles = [with_krone(text, krone) for text in titles]
+            context, corner = _context_in(context, krone), with_krone(corner, krone)
+        self._krone = krone
+        self.statements = table_statements(context, corner, titles, _notes(table))
+        if decided is not None and decided != _NOTHING:
+            percent = Measure.PERCENT if decided.unit == "PERCENT" else None
+            self.statements = (StatedUnit(decided, MAPPING, percent), *self.statements)
+        if krone:
+            self.prints = tuple(
+                replace(p, currency=currency_unit(krone)) if p.krone and p.currency is None else p
+                for p in self.prints
+            )
         units = list(self._unit_texts())
         self.columns = tuple(
-            tuple(_column_clues(column.path, unit, printed)) if column.index != structure.label_column else ()
+            tuple(_column_clues(self._named(column.path), unit, printed))
+            if column.index != structure.label_column
+            else ()
             for column, unit, printed in zip(table.columns, units, self.prints, strict=True)
         )
         self.columns = tuple(_spread(self.columns, table, structure.label_column))
@@ -285,22 +316,25 @@ class TableClues:
         self.counts = next((s for s in self.statements if s.measure in {Measure.SHARES, Measure.COUNT}), None)
         self.share_scale = next((s for s in self.statements if s.phrase.share_scale is not None), None)
         self.percent = self._stated_percent()
-        self.currency, self.currency_from = self._find_currency()
-        stated = unit_for_all(table.context, structure.corner, titles)
-        if decided is not None and is_other_unit(decided):
+        self.currency, self.currency_from, self.currency_per = self._find_currency()
+        stated = unit_for_all(context, corner, titles)
+        if decided is not None and (is_other_unit(decided) or decided.unit == "YR"):
             stated = decided, MAPPING
         self.unit: UnitPhrase | None
         self.unit, self.unit_from = stated if stated else (None, "")
         self.unit_covers = self._covered_by_unit() if stated else frozenset[int]()
         self.unit_columns = find_unit_columns(table)
-        context = table.context
         named = (context.caption, context.title, *context.heading, structure.corner, *titles)
         self._kinds_of_money = any(map(_KINDS_OF_MONEY.search, named))
         self._units_of_rows: dict[str, Clue | None] = {}
 
+    def _named(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The names of a column with the code of the currency that its ``kr`` are."""
+        return tuple(with_krone(name, self._krone) for name in path) if self._krone else path
+
     def of_row(self, label: str) -> Clue | None:
         """The evidence in a row's label; where amounts are given by kind, "Staff" is a kind of cost and no count."""
-        clue = read_clue(label, "row")
+        clue = read_clue(with_krone(label, self._krone) if self._krone else label, "row")
         if (
             self._kinds_of_money
             and clue is not None
@@ -401,10 +435,11 @@ class TableClues:
         percent = next((s for s in self.statements if s.is_percent), None)
         return None if percent is None or (self.scale and self.scale.source == percent.source) else percent
 
-    def _find_currency(self) -> tuple[str | None, str]:
+    def _find_currency(self) -> tuple[str | None, str, str | None]:
+        """The currency of the table, where it is from, and what amounts are per."""
         for statement in self.statements:
             if statement.phrase.unit is not None and statement.phrase.unit.startswith("CCY_"):
-                return statement.phrase.unit, statement.source
+                return statement.phrase.unit, statement.source, statement.phrase.per
         found = {printed.currency for printed in self.prints if printed.currency}
         found |= {
             clue.phrase.unit
@@ -413,9 +448,42 @@ class TableClues:
             if clue.phrase.unit is not None and clue.phrase.unit.startswith("CCY_")
         }
         if found:
-            return (found.pop(), "column cells") if len(found) == 1 else (None, "")
+            return (found.pop(), "column cells", None) if len(found) == 1 else (None, "", None)
         text = currency_of_texts(self._table.context)
-        return (text, "text") if text else (None, "")
+        return (text, "text", None) if text else (None, "", None)
+
+
+_MOST_NOTES = 20
+
+
+def _notes(table: Table) -> Iterator[str]:
+    """The texts of the first notes below the rows of the body."""
+    for row in sorted(table.structure.footnotes)[:_MOST_NOTES]:
+        cells = table.grid.head[row] if row < len(table.grid.head) else ()
+        yield ",".join(dict.fromkeys(text for text in cells if text.strip()))
+
+
+def _krone(table: Table, titles: Sequence[str], prints: Sequence[ColumnPrint]) -> str | None:
+    """The ISO 4217 code of the currency that a table writes ``kr``, where it says of which country it is."""
+    context = table.context
+    near = (context.title, context.caption, *context.heading, *titles, *context.before, *context.after)
+    headers = [name for column in table.columns for name in column.path]
+    if not any(printed.krone for printed in prints) and not any(
+        "kr" in text.lower() and names_krone(text) for text in (*near, *headers, table.structure.corner)
+    ):
+        return None
+    return krone_of_texts((*near, *headers, *_notes(table)))
+
+
+def _context_in(context: Context, krone: str) -> Context:
+    """The texts around a table with the code of the currency that their ``kr`` are."""
+    return replace(
+        context,
+        title=with_krone(context.title, krone),
+        caption=with_krone(context.caption, krone),
+        heading=tuple(with_krone(text, krone) for text in context.heading),
+        before=tuple(with_krone(text, krone) for text in context.before),
+    )
 
 
 def _column_clues(path: tuple[str, ...], unit: str, printed: ColumnPrint) -> Iterator[Clue]:

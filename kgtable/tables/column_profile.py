@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -36,7 +36,7 @@ from kgtable.values.numbers import (
     parse_simple,
 )
 from kgtable.values.periods import parse_days_of_year, parse_period
-from kgtable.values.unit_phrases import converted_unit, parse_unit_phrase
+from kgtable.values.unit_phrases import UnitPhrase, converted_unit, parse_unit_phrase
 
 
 class CellKind(StrEnum):
@@ -137,7 +137,8 @@ _NUMBERED_NAME = re.compile(
 _DATE_NAME = re.compile(r"(?:^|[\W_])(?:date|dob|day|born|birth)", re.IGNORECASE)
 CLOCK_NAME = re.compile(
     r"\b(?:starts?|begins?|ends?|until|kick-?off|depart\w*|arriv\w*|sunrise|sunset|opens?|opening|closes?|closing|doors"
-    r"|local time|utc|gmt|eta|etd|air ?time|time ?slot|scheduled|expected|planned|actual|due|check.?in|check.?out)\b"
+    r"|local time|utc|gmt|eta|etd|air ?time|time ?slot|scheduled|expected|planned|actual|due|check.?in|check.?out"
+    r"|abfahrt|abflug|ankunft|beginn|départ|arrivée)\b"
     r"|^(?:at|when|time of day|o.clock|uhrzeit|heure|hora)\W*$",
     re.IGNORECASE,
 )
@@ -165,6 +166,13 @@ _DAY_OPENING = re.compile(
 """How days without a year begin: a cheap look before a close one."""
 _MONTH_WORD = re.compile(rf"\b(?:{MONTH_NAMES})\b", re.IGNORECASE)
 _AMOUNT_MINUS = re.compile(r"[$€£]? ?\d[\d ]*(?:[.,'’]\d+)+ ?[-−]")
+_WHOLE_MINUS = re.compile(r"[$€£]? ?\d[\d ]*(?:[.,'’]\d+)* ?[-−]")
+_BALANCE_NAME = re.compile(
+    r"\b(?:balances?|amounts?|net|debits?|credits?|saldo|salden|betrag|beträge|soll|haben|solde|montant|buchung\w*"
+    r"|umsatz|gain|loss|p&l|gewinn|verlust)\b",
+    re.IGNORECASE,
+)
+"""Headers of what is booked, of which ``300-`` is an amount below zero."""
 _ZERO_PADDED = re.compile(r"0\d+")
 _NUMBERED_MARK = re.compile(r"[($€£-]*\d[\d,.]*[)%]* ?\(\d{1,2}\)")
 _NUMBER_AND_MARK = re.compile(r"\$? ?(\d[\d,]*) ?\( ?\d{1,2} ?\)")
@@ -203,7 +211,8 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
     table_comma = True in commas and False not in commas
     table_order = next((order for order in orders if order is not None), Order.MONTH_FIRST)
     flagged = any(map(_has_flags, samples))
-    defined = _defined_letters(table)
+    meanings = _definitions(table)
+    defined, explained = _defined_letters(meanings), _explained_letters(meanings)
     halves = {column for (_, column), code in table.grid.formats.items() if "AM/PM" in code.upper()}
     label_column = table.structure.label_column
     labels = samples[label_column] if label_column < len(samples) else {}
@@ -221,6 +230,8 @@ def profile_columns(table: Table) -> tuple[ColumnStyle, ...]:
             numbers = replace(numbers, letter_marks=True)
         if flagged and not numbers.letter_marks and _prints_flags_alone(texts):
             numbers = replace(numbers, letter_marks=True)
+        if letters := _letters_of_column(texts, explained):
+            numbers = replace(numbers, letters=letters)
         styles.append(replace(style, numbers=numbers, date_order=order or table_order))
     return tuple(styles)
 
@@ -268,7 +279,8 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
         numbered_marks=has_brackets and (_mostly_plain(texts, _NUMBERED_MARK) or _marks_large_numbers(texts)),
         letter_marks=_has_letter_marks(texts) or (flagged and _has_flags(texts)),
         long_integers=_has_long_integers(texts),
-        trailing_minus=not is_label and _has_trailing_minus(texts),
+        trailing_minus=not is_label and _has_trailing_minus(name, texts),
+        whole_ringgit="RM" in "".join(texts) and any(map(_RINGGIT.match, texts)),
     )
     identifier = bool(texts) and (_IDENTIFIER_NAME.fullmatch(name) is not None or _zero_padded(texts))
     return ColumnStyle(
@@ -289,6 +301,7 @@ def _profile(column: Column, texts: dict[str, int], is_label: bool, flagged: boo
     )
 
 
+_RINGGIT = re.compile(r"[-(]?RM ?\d[\d,]*\.\d\d(?!\d)")
 _SPLIT_SECONDS = re.compile(r":[0-5]\d\.\d")
 _RECORD = re.compile(r"(?<=\d) (?:[A-Z]{2,3}|Q|q)$")
 """The letters behind a time that say it is a record or qualifies: ``1:37.071 WR``."""
@@ -321,7 +334,7 @@ def _has_durations(name: str, texts: Iterable[str]) -> bool:
     if ":" not in together and _TIME_WORD.search(together) is None:
         return False
     plain = [_MARKS.sub("", text) for text in texts if ":" in text or _TIME_WORD.search(text)]
-    if not plain or _SCORE_NAME.search(name):
+    if not plain or (_SCORE_NAME.search(name) and not all(map(_SPLIT_SECONDS.search, plain))):
         return False
     spans = [text for text in plain if _span(text, bare_seconds=False)]
     if len(spans) == len(plain) and _in_several_units(spans):
@@ -365,14 +378,50 @@ def are_named_clocks(name: str, texts: Iterable[str]) -> bool:
     return plain == len(texts) or (plain > 0 and rest and _MOMENT_NAME.search(name) is not None)
 
 
-def _defined_letters(table: Table) -> frozenset[str]:
-    """The letters that a note explains, other than by a unit or a scale: "p = preliminary"."""
-    notes = [text for row in sorted(table.structure.footnotes) for text in table.grid.head[row]]
-    return frozenset(
-        letter
+def _definitions(table: Table) -> Mapping[str, str]:
+    """The letters that notes below a table explain."""
+    rows = (table.grid.head[row] for row in sorted(table.structure.footnotes))
+    notes = [text for cells in rows for text in dict.fromkeys(cells)]
+    return {
+        letter: meaning.strip(" .")
         for letter, meaning in definitions((*notes, *table.context.after)).items()
-        if letter[0].isalpha() and parse_unit_phrase(meaning.strip(" .").lower()) is None
-    )
+        if letter[0].isalpha()
+    }
+
+
+def _defined_letters(meanings: Mapping[str, str]) -> frozenset[str]:
+    """The letters that a note explains, other than by a unit or a scale: "p = preliminary"."""
+    return frozenset(letter for letter, meaning in meanings.items() if _unit_meant(meaning) is None)
+
+
+def _unit_meant(meaning: str) -> UnitPhrase | None:
+    return parse_unit_phrase(meaning) or parse_unit_phrase(meaning.lower())
+
+
+def _explained_letters(meanings: Mapping[str, str]) -> tuple[tuple[str, str | None, int], ...]:
+    """The letters that a note explains by a unit or a scale: "m = million US dollars"."""
+    phrases = ((letter, _unit_meant(meaning)) for letter, meaning in meanings.items())
+    return tuple((letter, phrase.unit, phrase.scale or 0) for letter, phrase in phrases if phrase is not None)
+
+
+_SCALED_BY = re.compile(r"\d ?(bn|[bBmM])$")
+
+
+def _letters_of_column(
+    texts: Iterable[str], explained: tuple[tuple[str, str | None, int], ...]
+) -> tuple[tuple[str, str | None, int], ...]:
+    """The explained letters that stand behind figures of a column.
+
+    An ``m`` that nothing explains stands for millions where other cells have billions.
+    """
+    behind = {match[1] for match in map(_LETTERS_BEHIND.fullmatch, texts) if match} if explained else set()
+    letters = tuple(letter for letter in explained if letter[0] in behind)
+    if letters or explained:
+        return letters
+    if "m\n" not in "\n".join((*texts, "")):
+        return ()
+    scales = {match[1] for match in map(_SCALED_BY.search, texts) if match}
+    return (("m", None, 6),) if "m" in scales and scales & {"bn", "b", "B"} else ()
 
 
 def _has_defined_letters(texts: Iterable[str], defined: frozenset[str]) -> bool:
@@ -402,14 +451,16 @@ def _prints_flags_alone(texts: Iterable[str]) -> bool:
     return bool(letters) and set("".join(letters)) <= _FLAGS | {":"}
 
 
-def _has_trailing_minus(texts: Iterable[str]) -> bool:
+def _has_trailing_minus(name: str, texts: Iterable[str]) -> bool:
     """Whether a minus behind an amount says that it is below zero, as bookkeeping programs print it: ``12.50-``.
 
-    Such amounts have decimals or thousands, as one end of an open span (``80-``) does not; no other begins with a
-    minus or is a span.
+    Some such amount has decimals or thousands, as one end of an open span (``80-``) does not, or the column is
+    called by a word of bookkeeping; no other begins with a minus or is a span.
     """
     behind = [text for text in texts if text.endswith(("-", "−"))]
-    if not behind or not all(map(_AMOUNT_MINUS.fullmatch, behind)):
+    if not behind or not all(map(_WHOLE_MINUS.fullmatch, behind)):
+        return False
+    if not (any(map(_AMOUNT_MINUS.fullmatch, behind)) or _BALANCE_NAME.search(name)):
         return False
     return not any("-" in text[:-1] or "–" in text for text in texts if any(map(str.isdigit, text)))
 

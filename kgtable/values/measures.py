@@ -21,6 +21,7 @@ class Measure(StrEnum):
     DURATION = "duration"
     YEAR = "year"
     ORDINAL = "ordinal"
+    EXCHANGE = "exchange rate"
 
 
 _PERCENT = re.compile(
@@ -93,6 +94,8 @@ employees workforce staff headcount stores restaurants locations customers subsc
 properties hotels rooms branches offices countries people persons inhabitants population vessels aircraft
 households students votes seats attendance spectators goals games matches wins losses draws appearances caps
 medals gold silver bronze episodes laps starts podiums poles passengers deaths births floors storeys stories
+fte ftes mitarbeiter mitarbeitende beschäftigte einwohner bevölkerung anzahl effectif effectifs habitants salariés
+empleados habitantes dipendenti abitanti
 """
 _COUNTED_WORDS = frozenset(_COUNTED.split())
 _COUNT = re.compile(
@@ -122,7 +125,7 @@ _LIKELY = re.compile(
     r"|month|days|hours|weeks|\blife|lives|\bterm|maturity|duration",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[a-z]+")
+_WORD = re.compile(r"[^\W\d_]+")
 _TRAILING = re.compile(r"\s*(?:\((?!x\)|times\)|%\))[^()]*\)|\[[^\[\]]*\]|[*†‡¹²³:])\s*$")
 _UNITS_OF_TIME = (
     ("year", "YR"),
@@ -134,9 +137,10 @@ _UNITS_OF_TIME = (
 )
 _DENOMINATOR = re.compile(
     r"\bper[ -](?:(?:common|ordinary|diluted|basic|adjusted|equity|preferred) )*([a-z]+[²³]?(?: foot"
-    r"| metre| meter| mile| ton| ounce)?)",
+    r"| metre| meter| mile| ton| ounce)?)|\b(?:je|pro) (m[²³23]|[kMG]Wh|kg|km|Tonne|Liter|Stück|Nacht)(?!\w)",
     re.IGNORECASE,
 )
+_SYMBOL = re.compile(r"[kMGT]Wh?|[kMG]J")
 _NO_DENOMINATOR = frozenset(
     [
         "cent",
@@ -217,7 +221,12 @@ def denominator(name: str) -> str | None:
     ('share', 'share', None)
     """
     name = _FOR_PER_SHARE.sub("", name if " " in name else name.replace("_", " "))
-    if "per" in name.lower() and (match := _DENOMINATOR.search(name)):
+    lowered = name.lower()
+    if ("per" in lowered or "je " in lowered or "pro " in lowered) and (match := _DENOMINATOR.search(name)):
+        if match[2]:
+            return match[2]
+        if _SYMBOL.fullmatch(match[1]):
+            return match[1]
         word = match[1].lower()
         return None if word in _NO_DENOMINATOR else word.removesuffix("s") if word == "shares" else word
     return "share" if find_measure(name) is Measure.PER_SHARE else None

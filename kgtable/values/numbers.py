@@ -19,6 +19,7 @@ from kgtable.values.units import (
     BASIS_POINTS,
     CENTS,
     CURRENCY_SCALES,
+    KRONER,
     PLAIN_SCALES,
     SCALE_WORDS,
     WORDS,
@@ -192,7 +193,8 @@ class NumberStyle:
     not). `numbered_marks`: a trailing ``(1)`` is a footnote mark. `letter_marks`: so is a trailing
     letter, as in the ``12.3E`` of statistics offices. `long_integers`: runs of more than 18 digits are
     numbers and no identifiers. `converted`: ``10.7 (51.3)`` is a number and the same in another unit.
-    `trailing_minus`: ``12.50-`` is a number below zero.
+    `trailing_minus`: ``12.50-`` is a number below zero. `letters` are those behind figures whose unit and
+    power of ten a note, or the cells beside, explain. `whole_ringgit`: ``RM 9`` is an amount.
     """
 
     decimal_comma: bool = False
@@ -202,6 +204,8 @@ class NumberStyle:
     long_integers: bool = False
     converted: bool = False
     trailing_minus: bool = False
+    letters: tuple[tuple[str, str | None, int], ...] = ()
+    whole_ringgit: bool = False
 
 
 class Number(NamedTuple):
@@ -255,6 +259,7 @@ _NUMBER_AND_CONVERSION = re.compile(r"([^()]{1,20}?) ?\([-+]?\d[\d.,]*\)")
 _WHOLE_SIGN = re.compile(r"(?<=\d)[.,](?:-{1,2}|[–—])(?!\d)")
 """What stands for no cents behind an amount: ``CHF 12.–``, ``500,- €``."""
 _TRAILING_MINUS = re.compile(r"[^-–—]*\d-")
+_KRONE = re.compile(r"[Kk]r\.?(?= ?\d)")
 _PHONE = re.compile(r"\d{3}-\d{4}")
 
 
@@ -356,7 +361,9 @@ def _opening_words() -> frozenset[str]:
     """The letters that a number can begin with, in lower case: ``usd``, ``rs.``, ``us``, ``ca.``."""
     words = {match[0].lower() for name in currency_names() if (match := _LETTERS.match(name))}
     return frozenset(
-        words | {"c.", "ca.", "circa", "about", "around", "approx.", "approx", "approximately", "est."}
+        words
+        | {"kr", "kr."}
+        | {"c.", "ca.", "circa", "about", "around", "approx.", "approx", "approximately", "est."}
     )
 
 
@@ -383,7 +390,7 @@ def _strip_marks(text: str, style: NumberStyle) -> tuple[str, tuple[str, ...]]:
 
 def _parse(text: str, style: NumberStyle) -> Number | None:
     """Prefix signs, digits, an upper bound, what follows."""
-    position, negative, signs, opened, unit, approximate = 0, False, 0, False, None, False
+    position, negative, signs, opened, unit, approximate, krone = 0, False, 0, False, None, False, False
     while position < len(text):
         character = text[position]
         if character == " ":
@@ -396,6 +403,10 @@ def _parse(text: str, style: NumberStyle) -> Number | None:
             approximate, position = True, match.end()
         elif unit is None and (match := currency_prefix().match(text, position)):
             unit, position = currency_names()[match[0]], match.end()
+        elif unit is None and style.whole_ringgit and text.startswith("RM", position):
+            unit, position = currency_names()["RM"], position + 2
+        elif character in "Kk" and not krone and (match := _KRONE.match(text, position)):
+            krone, position = True, match.end()
         else:
             break
     if opened and negative:
@@ -411,7 +422,7 @@ def _parse(text: str, style: NumberStyle) -> Number | None:
         if bound is not None:
             upper, start, end, unit = bound
             printed = f"{printed}–{text[start:end]}"
-    suffix = _read_suffix(text, end, opened, unit, printed)
+    suffix = _read_suffix(text, end, opened, unit, printed, style.letters)
     if suffix is None:
         return None
     unit, scale = suffix
@@ -439,7 +450,12 @@ def _read_upper(
 
 
 def _read_suffix(
-    text: str, end: int, opened: bool, unit: str | None, printed: str
+    text: str,
+    end: int,
+    opened: bool,
+    unit: str | None,
+    printed: str,
+    letters: tuple[tuple[str, str | None, int], ...] = (),
 ) -> tuple[str | None, int] | None:
     """Unit and power of ten from what follows the digits; None where it is not understood."""
     rest = text[end:]
@@ -456,12 +472,17 @@ def _read_suffix(
         return unit, 0
     if rest == "%":
         return ("PERCENT", 0) if unit is None else None
+    for letter, named, power in letters:
+        if rest == letter:
+            return unit or named, power
     scale, rest = _read_scale(rest, attached, unit is not None, "." in printed)
     if not rest:
         return unit, scale
     if unit is not None:
         return None
     lowered = rest.lower()
+    if lowered in KRONER:
+        return None, scale + KRONER[lowered]
     if lowered in CENTS:
         return currency_unit(CENTS[lowered]), scale - 2
     if lowered in BASIS_POINTS:
@@ -487,8 +508,8 @@ def _read_scale(rest: str, attached: bool, with_currency: bool, with_point: bool
         power = PLAIN_SCALES.get(word.lower(), 0)
         if not power and attached and (word != "B" or with_point):
             power = ATTACHED_SCALES.get(word, 0)
-        if not power and tail in currency_names():
-            power = CURRENCY_SCALES.get(word, 0)
+        if not power and (tail in currency_names() or tail.lower() in KRONER):
+            power = CURRENCY_SCALES.get(word, 0) or SCALE_WORDS.get(word.lower(), 0)
         if not power and word[:-1] and word[-1] in "€£$":
             power = CURRENCY_SCALES.get(word[:-1], 0) or SCALE_WORDS.get(word[:-1].lower(), 0)
             tail = word[-1] if power else tail

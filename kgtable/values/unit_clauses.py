@@ -11,6 +11,7 @@ from kgtable.values.units import (
     BASIS_POINTS,
     CENTS,
     ENGLISH_WORDS,
+    KRONER,
     PLAIN_SCALES,
     SCALE_WORDS,
     WORDS,
@@ -25,29 +26,38 @@ from kgtable.values.units import (
 _LENGTHS = (
     "height|length|width|depth|distance|elevation|altitude|diameter|radius|draft|beam|prominence|thickness|peak|mark"
     "|throw|jump|reach|span|size|relief|sea level|long|tall|high|wide|deep|level|result|best|position"
+    "|höhe|länge|breite|tiefe|strecke|distanz|entfernung|durchmesser|dicke|hauteur|longueur|largeur|profondeur"
+    "|diamètre|épaisseur|altura|anchura|altezza|lunghezza|larghezza"
 )
-_VOLUMES = r"volume|\bvol\b|capacity|engine|displacement|tank|consumption|luggage|boot"
+_VOLUMES = (
+    r"volume|\bvol\b|capacity|engine|displacement|tank|consumption|luggage|boot"
+    "|volumen|inhalt|verbrauch|contenance"
+)
 _MASSES = (
     "weight|mass|tonnage|production|displacement|load|capacity|output|emissions|catch|yield|harvest|co[2₂]"
+    "|gewicht|masse|menge|ernte|ausstoß|ladung|fracht|poids|quantité|récolte|émissions|peso"
 )
 _LOADS = "cargo|freight|waste|recycl|crop|haul|ore\\b|grain|coal|shipped|handled|sold|stock|quantity"
 _BORNE_OUT_BY = {
     "m": _LENGTHS,
-    "g": "weight|mass|protein|fat|sugar|carb|fib|sodium|salt|serving|amount",
+    "g": "weight|mass|protein|fat|sugar|carb|fib|sodium|salt|serving|amount"
+    "|gewicht|masse|eiweiß|fett|zucker|salz|poids|matières grasses|sucre|protéines|peso",
     "t": f"{_MASSES}|{_LOADS}",
-    "s": r"time|dur(?:ation)?\b|period|interval|latency|delay|half-life|lap|\d ?[-–] ?\d+ ?(?:km/h|kph|mph)|\d k?m\s*$",
-    "h": r"time|dur(?:ation)?\b|hours|half-life|endurance|worked|overtime|charging|\bsun\b|sunshine|daylight|lifetime",
+    "s": r"time|dur(?:ation)?\b|period|interval|latency|delay|half-life|lap|dauer|zeit|durée|temps"
+    r"|\d ?[-–] ?\d+ ?(?:km/h|kph|mph)|\d k?m\s*$",
+    "h": r"time|dur(?:ation)?\b|hours|half-life|endurance|worked|overtime|charging|\bsun\b|sunshine|daylight|lifetime"
+    r"|dauer|zeit\b|durée|temps",
     "l": _VOLUMES,
     "L": _VOLUMES,
-    "W": "power|output|tdp|watt|erp|consumption",
+    "W": "power|output|tdp|watt|erp|consumption|leistung|puissance",
     "A": "current|amp",
-    "V": "volt",
+    "V": "volt|spannung|tension",
     "K": "temp|point",
     "N": "force|thrust|load",
     "J": "energy|heat|work",
     "in": "height|length|width|depth|diameter|rain|snow|precipitation|size|thickness|wheel|calib|bore|stroke",
     "min": r"time|dur(?:ation)?\b|length|minutes|interval|played|running"
-    r"|\b(?:break|delay|wait|walk|drive|ride|journey|trip|commut|pause)",
+    r"|\b(?:break|delay|wait|walk|drive|ride|journey|trip|commut|pause)|dauer|zeit\b|durée|temps",
     "nm": "wavelength|process|node|size|length|range|distance",
 }
 _OTHERWISE = {"kt": ("speed|wind|gust|knots?|velocity", "KN")}
@@ -84,6 +94,8 @@ def _unit_words() -> frozenset[str]:
         *currency_names(),
         *CENTS,
         *BASIS_POINTS,
+        *KRONER,
+        *_EURO_CENT,
         *_BORNE_OUT_BY,
         *(f"{scale}{unit}" for scale in _ROMAN_SCALES for unit in _FUELS),
     ]
@@ -135,6 +147,7 @@ x in of the a all and are is as at for to each s u.s us american united states a
 value values number numbers unit units total totals balances data information table tables tabular expressed
 stated presented reported shown given measured rounded nearest approximately equivalent currency currencies
 unaudited audited thereof except otherwise indicated noted current constant nominal ht ttc netto brutto
+en de di von der beträge angaben werte alle montants kr kr.
 """
 _GLUE = frozenset(_GLUE_WORDS.split())
 _PREFIXED_CODE = re.compile(
@@ -151,6 +164,12 @@ _NEED_MORE_LETTERS = frozenset({"mil", "mm", "cr"})
 
 _PRICES_OF = re.compile(r"\b(?:constant|chained|real) (?:(?:1[89]|20)\d\d )(?:prices? )?", re.IGNORECASE)
 """The year whose prices amounts are in, which is no part of their unit: "constant 2015 US$"."""
+_THOUSANDS_IN_SPANISH = re.compile(r"\b(?:en )?miles de\b|\ben miles\b", re.IGNORECASE)
+_ELIDED = re.compile(r"\b[dl]['’](?=[^\W\d_])", re.IGNORECASE)
+"""What stands before a French or Italian word: "millions d'euros"."""
+_EURO_CENT = frozenset({"ct", "Ct", "ct.", "Ct.", "in ct", "in Ct"})
+_PRICES = re.compile(r"prei[sn]|price|kosten|cost|tarif|gebühr|entgelt|vergütung", re.IGNORECASE)
+"""Names beside which ``ct`` is the cent, elsewhere a carat."""
 _SCALED_SYMBOLS = frozenset({"t", "l", "L"})
 """Symbols that a power of ten in figures beside them bears out: "1000 t"."""
 _FUEL = re.compile(r"(?P<scale>mm|[mbt])(?P<unit>boe|cfe?|btu|bbls?)")
@@ -179,15 +198,19 @@ def parse_clause(clause: str, name: str = "") -> Clause | None:
     (Clause(unit='KiloGM', scale=24), Clause(unit='M3', scale=3))
     """
     stripped = clause.strip(" ()[]")
+    if stripped in _EURO_CENT and _PRICES.search(name):
+        return Clause(currency_unit("EUR"), -2)
     if stripped.startswith("/") or stripped in ENGLISH_WORDS:
         return None
+    if not needs_support(stripped) and needs_support(shorter := stripped.rstrip(".").lower()):
+        stripped = shorter if stripped.endswith(".") and len(shorter) > 2 else stripped
     if needs_support(stripped):
         unit = unit_of_symbol(stripped, name)
         if unit is None and stripped == "m" and _PEOPLE_OR_MONEY.search(name):
             return Clause(None, 6)
         return None if unit is None else Clause(unit)
     read = _Reader()
-    clause = _PRICES_OF.sub(" ", clause)
+    clause = _THOUSANDS_IN_SPANISH.sub(" thousand ", _ELIDED.sub(" ", _PRICES_OF.sub(" ", clause)))
     if named := _named_currency().search(clause):
         read.unit = _currencies_of_several_words()[named[0].lower()]
         clause = f"{clause[: named.start()]} {clause[named.end() :]}"
@@ -244,6 +267,8 @@ class _Reader:
             self.scale = _LETTERS_OF_MONEY[(prefixed["before"] or prefixed["after"]).lower()]
         elif lowered.startswith("in") and lowered[2:] in PLAIN_SCALES:  # "inmillions", where a space was lost
             self.scale = PLAIN_SCALES[lowered[2:]]
+        elif KRONER.get(lowered):
+            self.scale = KRONER[lowered]
         elif match := _FUEL.fullmatch(lowered):
             self.unit, self.scale = _FUELS[match["unit"]], _ROMAN_SCALES[match["scale"]]
         elif lowered not in _GLUE:

@@ -57,7 +57,7 @@ class UnitPhrase:
 
 _EXCEPTION = re.compile(
     r"(?<![\s,;(])[\s,;(]*\b(?:except(?:ing|ed)?|other than|excluding|unless|but not"
-    r"|where applicable)\b(?P<what>.*)",
+    r"|where applicable|sofern|soweit|wenn nicht|außer|ausser|ausgenommen|sauf|excepté|salvo|eccetto)\b(?P<what>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _PER_SHARE = re.compile(r"\bper[ -](?:\w+ ){0,2}?(?:shares?|units?|ads|item)\b|per-share", re.IGNORECASE)
@@ -112,12 +112,17 @@ _UNIT_OF_ACTION = re.compile(
     r"(?:[A-Za-z]+ ){0,2}?([A-Za-z]?[a-z]{3,}s) (?:(?!end(?:ed|ing)\b)[a-z]{2,}(?:ed|ing)|sold|flown|driven|burnt)\b"
 )
 """A header that counts units of measure: "Gallons hedged", "Hours worked", "Net acres expiring"."""
-_AFTER = re.compile(r"(?:,| in| -| –| —|:)\s+([^,:()]{1,60})$")
+_AFTER = re.compile(r"(?:,| in| en| -| –| —|:)\s+([^,:()]{1,60})$")
 
 _UNITS_WITHOUT_A_NAME = frozenset(["mpg", "mpge", "mi/gal"])
 """Units that QUDT has none for; what stands behind them in brackets says of which kind they are."""
 _LOWER_INSIDE = re.compile(r" in ([a-z]{3,6})(?= (?:for|during|at|as of|by|per) |$)")
 """A symbol in a text without capitals: "generation in gwh for the year"."""
+_SYMBOL_INSIDE = re.compile(
+    r"(?<!\S)(?<!per )(?<!each )(?<!\d )((?:[kMGT]W|[mgt]w|kw)h?)"
+    r"(?= (?:in|at|under|from|for|during|as of|installed|sold|[a-z]{3,}ed)(?: |$))"
+)
+"""A symbol of power or energy that what is done with it follows: "Net MW in operation", "GWh sold"."""
 
 
 @lru_cache(maxsize=16_384)
@@ -171,7 +176,9 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     >>> parse_unit_text("Wins (W)") is None
     True
     """
-    if len(text) > 2 * LONGEST_PHRASE or not may_name_unit(without_marks(text)):
+    if len(text) > 2 * LONGEST_PHRASE:
+        return None
+    if not may_name_unit(without_marks(text)) and not _is_name_with_unit(text):
         return None
     text = html.unescape(" ".join(text.split()))
     found = _unit_in(text)
@@ -180,6 +187,17 @@ def parse_unit_text(text: str) -> UnitPhrase | None:
     return found
 
 
+def _is_name_with_unit(text: str) -> bool:
+    """Whether a name has a unit that looks like a mark or stands in camel case."""
+    if "]" in text:
+        return _SYMBOL_IN_BRACKETS.search(text) is not None
+    return " " not in text and _CAMEL_CASE.fullmatch(text) is not None
+
+
+_SYMBOL_IN_BRACKETS = re.compile(r"\[[A-Za-z]{1,2}\]\s*$")
+"""A unit that looks like a mark: "Prominence [m]"."""
+_CAMEL_CASE = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]*){1,6}")
+_CAMEL_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SQUARE_OR_CUBE = re.compile(r"[^\W\d_][²³]$")
 """A raised figure behind a word that may belong to its unit: "feet²"."""
 
@@ -205,14 +223,23 @@ def _unit_in(text: str) -> UnitPhrase | None:
         return parse_unit_phrase(leading[1])
     if "_" in text and " " not in text:
         return _snake_case(text)
+    if _CAMEL_CASE.fullmatch(text):
+        return (
+            UnitPhrase(unit) if (unit := find_header_unit(text)) else _snake_case(_CAMEL_WORD.sub("_", text))
+        )
     if phrase := _trailing_unit(outside):
         return phrase
     if (leading_noun := _UNIT_OF_ACTION.match(outside)) and (unit := find_header_unit(leading_noun[1])):
         return UnitPhrase(unit)
     if (lower := _LOWER_INSIDE.search(outside)) and (unit := _symbols_in_lower_case().get(lower[1])):
         return UnitPhrase(unit)
+    symbol = _SYMBOL_INSIDE.search(outside) if "W" in outside or "w" in outside else None
+    if symbol and (symbol[1].lower() != symbol[1] or outside.islower()):
+        return UnitPhrase(_symbols_in_lower_case().get(symbol[1].lower()))
     after = _AFTER.search(outside.strip())
-    if after is None or (" in" not in after[0] and is_bare_scale(after[1]) and not _is_scale_word(after[1])):
+    if after is None or (
+        after[0][:3] not in (" in", " en") and is_bare_scale(after[1]) and not _is_scale_word(after[1])
+    ):
         return None
     return parse_unit_phrase(after[1], outside[: after.start()])
 
@@ -254,7 +281,12 @@ def _names_a_column(text: str) -> bool:
     bare = text.strip(" .")
     if bare.lower() in NAMES_NOT_UNITS or is_bare_scale(bare):
         return True
-    return len(bare) <= 3 and bare.isalpha() and bare.isupper() and bare not in currency_names()
+    return (
+        len(bare) <= 3
+        and bare.isalpha()
+        and bare.isupper()
+        and (bare == "RM" or bare not in currency_names())
+    )
 
 
 def _money_per(text: str, name: str) -> UnitPhrase | None:
@@ -266,9 +298,24 @@ def _money_per(text: str, name: str) -> UnitPhrase | None:
     if match["money"] == "ct":
         return UnitPhrase("CCY_EUR", -2, per=per)
     money = parse_clause(match["money"], name)
+    if is_currency_pair(text):
+        return None
     if money is None or money.unit is None or not money.unit.startswith("CCY_"):
         return None
     return UnitPhrase(money.unit, money.scale, per=per)
+
+
+_PAIR = re.compile(r"([A-Z]{3}) ?/ ?([A-Z]{3})")
+
+
+def is_currency_pair(text: str) -> bool:
+    """Whether a text names the exchange rate of two currencies, which markets quote in the second of them.
+
+    >>> is_currency_pair("EUR/USD"), is_currency_pair("EUR/MWh")
+    (True, False)
+    """
+    match = _PAIR.fullmatch(text.strip(" ()[]"))
+    return match is not None and {match[1], match[2]} <= COMMON_CODES
 
 
 _POWER_WORD = re.compile(r"(?<=\s)(?:sq\.?|square|cu\.?|cubic)$", re.IGNORECASE)

@@ -223,8 +223,8 @@ SIGNS = {
     "CA$": "CAD", "Cdn$": "CAD", "CDN$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "SG$": "SGD",
     "R$": "BRL", "NT$": "TWD", "MX$": "MXN", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "￥": "JPY",
     "CN¥": "CNY", "RMB¥": "CNY", "RMB": "CNY", "Rmb": "CNY", "₹": "INR", "Rs.": "INR", "Rs": "INR",
-    "INR": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "₪": "ILS", "NIS": "ILS", "zł": "PLN", "₫": "VND",
-    "฿": "THB", "₦": "NGN", "₱": "PHP", "₴": "UAH", "＄": "USD", "Euro": "EUR", "euro": "EUR",
+    "INR": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "₪": "ILS", "NIS": "ILS", "zł": "PLN", "Kč": "CZK",
+    "₫": "VND", "฿": "THB", "₦": "NGN", "₱": "PHP", "₴": "UAH", "＄": "USD", "Euro": "EUR", "euro": "EUR",
 }  # fmt: skip
 """Signs and abbreviations → ISO 4217. A bare ``$`` is read as US dollars unless the table says otherwise."""
 
@@ -238,12 +238,17 @@ WORDS = {
     "swedish krona": "SEK", "swedish kronor": "SEK", "norwegian kroner": "NOK", "danish kroner": "DKK",
     "rubles": "RUB", "roubles": "RUB", "new taiwan dollars": "TWD", "nt dollars": "TWD",
     "mexican pesos": "MXN", "zloty": "PLN",
-    "new israeli shekels": "ILS", "brazilian reais": "BRL",
+    "new israeli shekels": "ILS", "brazilian reais": "BRL", "ringgit": "MYR", "malaysian ringgit": "MYR",
+    "schweizer franken": "CHF", "franken": "CHF", "francs suisses": "CHF", "us-dollar": "USD",
+    "dollars américains": "USD", "livres sterling": "GBP",
 }  # fmt: skip
 """Names of currencies in lower case → ISO 4217."""
 
 CENTS = {"¢": "USD", "cents": "USD", "cent": "USD", "pence": "GBP"}
 """Hundredths of a currency: read as the currency with scale -2."""
+
+KRONER = {"kr": 0, "kr.": 0, "tkr": 3, "tkr.": 3, "mkr": 6, "mkr.": 6, "mnkr": 6, "mdkr": 9}
+"""How several countries write their own currency, with the power of ten that the letters before it give."""
 
 BASIS_POINTS = frozenset({"bp", "bps", "bp.", "bps.", "basis points", "basis point"})
 """Hundredths of a percent, which QUDT has no unit for: read as percent with scale -2."""
@@ -288,6 +293,10 @@ SCALE_WORDS = {
     "crore": 7, "crores": 7, "cr": 7, "cr.": 7,
     "billion": 9, "billions": 9, "bn": 9, "bn.": 9, "bln": 9, "bil": 9, "bil.": 9, "mrd": 9, "mrd.": 9,
     "trillion": 12, "trillions": 12, "tn": 12, "trn": 12, "tln": 12,
+    "tausend": 3, "milliers": 3, "millier": 3, "migliaia": 3, "duizend": 3, "tusen": 3,
+    "millionen": 6, "millones": 6, "milioni": 6, "miljoen": 6, "miljoner": 6, "millioner": 6,
+    "milliarden": 9, "milliards": 9, "milliard": 9, "miliardi": 9, "miljard": 9, "miljarder": 9, "milliarder": 9,
+    "mld": 9, "mld.": 9, "mia": 9, "mia.": 9,
 }  # fmt: skip
 """Scale words and abbreviations in lower case → power of ten, meant beside a currency or a count."""
 
@@ -321,7 +330,7 @@ def currency_names() -> dict[str, str]:
     known = currency_codes()
     names = {code: known[code] for code in sorted(COMMON_CODES & known.keys())}
     names.update({sign: currency_unit(code) for sign, code in SIGNS.items() if code in known})
-    return names
+    return names | {"RM": currency_unit("MYR")}
 
 
 @cache
@@ -330,5 +339,12 @@ def currency_prefix() -> re.Pattern[str]:
     names = [name for name in currency_names() if name not in ENGLISH_WORDS]
     longest_first = sorted(names, key=lambda name: (-len(name), name))
     return re.compile(
-        "|".join(re.escape(name) + (r"(?![A-Za-z])" if name[-1].isalpha() else "") for name in longest_first)
+        "|".join(
+            re.escape(name) + _BEHIND_NAMES.get(name, r"(?![A-Za-z])" if name[-1].isalpha() else "")
+            for name in longest_first
+        )
     )
+
+
+_BEHIND_NAMES = {"RM": r"(?= ?(?:\d{1,3}(?:,\d{3})+|\d+\.\d\d)(?!\d))"}
+"""What follows a name that also heads other figures: ``RM 101`` is a room, ``RM 8.50`` an amount."""

@@ -72,6 +72,14 @@ def test_a_decision_survives_builds_and_can_be_edited_in_the_graph(tmp_path: Pat
     assert "sales,,,,,Mine,KiloGM," in (tmp_path / "kg" / "ontology.tables.csv").read_text()
 
 
+@pytest.mark.parametrize("unit", ["PERCENT", "YR", "CCY_CHF", "PERMILLE"])
+def test_any_unit_can_be_decided_for_a_whole_table(tmp_path: Path, unit: str) -> None:
+    folder = folder_of(tmp_path, share="geo,2020,2021\nBE,12.3,11.0\nDE,10.1,10.2\n")
+    mapping = decide(tmp_path, ("share", "", "", "", "", "", unit, ""))
+    with kgtable.build(folder, tmp_path / "kg", embedding="none", mapping=mapping) as kg:
+        assert {text.split()[1] for text in values(kg, "share").values()} == {unit}
+
+
 def test_an_id_wins_over_a_pattern() -> None:
     mapping = UserMapping({}, {"a*": {"title": "one", "unit": "KiloGM"}, "ab": {"title": "two"}})
     assert mapping.about_table("ab") == {"title": "two", "unit": "KiloGM"}
@@ -100,6 +108,18 @@ def test_an_id_wins_over_a_pattern() -> None:
         (
             ("sales", "2", "", "2", "", "", "", ""),
             "line 2, column 'skip rows': row 2 of table 'sales' is one of its header rows",
+        ),
+        (
+            ("sales", "2", "", "3-5", "", "", "", ""),
+            "decisions.csv, line 2, column 'skip rows': this leaves table 'sales' no row of data",
+        ),
+        (
+            ("sales", "2", "", "", "3-5", "", "", ""),
+            "decisions.csv, line 2, column 'note rows': this leaves table 'sales' no row of data",
+        ),
+        (
+            ("sales", "1-5", "", "", "", "", "", ""),
+            "decisions.csv, line 2, column 'header rows': this leaves table 'sales' no row of data",
         ),
         (("", "2", "", "", "", "", "", ""), "there is no table"),
     ],

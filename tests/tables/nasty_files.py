@@ -384,7 +384,7 @@ def _workbooks() -> Iterator[Case]:
             "0!tables": 3,
             "0!B3": "5000000 CCY_EUR M @2022",
             "1!F3": "50 UNITLESS @2022",
-            "2!B8": "210 CCY_USD @2022",
+            "2!B8": "210 CCY_USD /t @2022",
         },
     )
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables.fresh_files import FRESH_CASES
 from tests.tables.nasty_files import NASTY_CASES
 from tests.tables.odd_files import ODD_CASES
 from tests.tables.reading_cases import CASES, Case, observed, read, write
 
-ALL_CASES = CASES + ODD_CASES + NASTY_CASES
+ALL_CASES = CASES + ODD_CASES + NASTY_CASES + FRESH_CASES
 
 
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.about)
@@ -29,5 +30,5 @@ def test_the_table_of_cases_says_what_is_read_now() -> None:
 
 def test_there_are_many_cases_of_each_kind() -> None:
     assert min(len(CASES), len(ODD_CASES)) >= 60
-    assert len(NASTY_CASES) >= 40
+    assert min(len(NASTY_CASES), len(FRESH_CASES)) >= 40
     assert len({case.about for case in ALL_CASES}) == len(ALL_CASES)

@@ -21,7 +21,7 @@ from kgtable.tables.layout.notes import (
     find_parts,
     find_repeated_headers,
 )
-from kgtable.tables.model import Column, Grid, LayoutDecision, Structure, Table
+from kgtable.tables.model import Column, Grid, LayoutDecision, Row, Structure, Table
 
 
 def detect_structure(grid: Grid) -> Structure:
@@ -130,6 +130,7 @@ def _with_body(
     """The structure with what the body shows: groups, totals, parts of other rows, footnotes and marks."""
     body = dict(enumerate(grid.head[structure.body_start :], structure.body_start))
     footnotes = find_footnotes(body, grid.width) | {row for row in aside if row in body}
+    footnotes |= _closing_lines(grid, body, footnotes)
     footnotes |= find_repeated_headers(grid, structure.header, body)
     data = {index: row for index, row in body.items() if index not in footnotes}
     beside = find_notes_beside(grid, structure.header, structure.body_start).values()
@@ -144,6 +145,18 @@ def _with_body(
         of_which=_with_members(find_parts(data, structure.label_column), groups),
         marks=MappingProxyType(marks),
     )
+
+
+def _closing_lines(grid: Grid, body: dict[int, Row], footnotes: frozenset[int]) -> frozenset[int]:
+    """The last rows of one cell merged over the whole width, below which there is nothing that they could head."""
+    whole = {area.top for area in grid.merged if area.left == 0 and area.right >= grid.width - 1 > 0}
+    if not whole:
+        return frozenset()
+    rows = [index for index, row in body.items() if any(map(str.strip, row))]
+    found: set[int] = set()
+    while len(rows) > 1 and (rows[-1] in footnotes or rows[-1] in whole):
+        found.add(rows.pop())
+    return frozenset(found)
 
 
 def _with_members(parts: frozenset[int], groups: Groups) -> frozenset[int]:
@@ -199,6 +212,7 @@ def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
         return structure
     header = structure.header if decision.header is None else decision.header
     start = structure.body_start if decision.header is None else max(header, default=-1) + 1
+    _check_rows_left(grid, structure, decision, start)
     titles = (
         structure.titles if decision.header is None else tuple(r for r in range(start) if r not in header)
     )
@@ -211,6 +225,22 @@ def decided_structure(grid: Grid, decision: LayoutDecision) -> Structure:
     if grid.streamed:
         return replace(structure, footnotes=frozenset(row for row in decision.aside if row >= start))
     return _with_body(grid, structure, found, profile_rows(grid.head, grid.width), decision.aside)
+
+
+def _check_rows_left(grid: Grid, structure: Structure, decision: LayoutDecision, start: int) -> None:
+    """Refuse a decision after which a table that has rows of data has none."""
+    rows = {index for index, row in enumerate(grid.head) if any(map(str.strip, row))}
+    if grid.streamed or not any(row >= structure.body_start for row in rows):
+        return
+    left = {row for row in rows if row >= start}
+    if left - set(decision.aside):
+        return
+    noted = left and left <= set(decision.notes)
+    field = "header rows" if not left else "note rows" if noted else "skip rows"
+    raise MappingError(
+        f"{decision.place}, column '{field}': this leaves table {grid.id!r} no row of data.",
+        hint=f"Leave out the rows that are data; the table has rows {min(rows) + 1} to {max(rows) + 1}.",
+    )
 
 
 _LETTERS = re.compile(r"[A-Z]{1,3}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kgtable.tables.layout.cell_roles import Look, blank, look
 from kgtable.tables.layout.header import filled
@@ -26,7 +26,7 @@ _NOTE_START = re.compile(
 )
 _NOTE_WORD = re.compile(
     r"\s*(?:(?:data )?sources?|(?:foot)?notes?|n\.?b\.?|remarks?|see also|key|legend|quellen?|anmerkung(?:en)?|hinweise?"  # noqa: E501
-    r"|stand|as of|last updated?|fuentes?|notas?|bron|kilde|källa|p\.s\.)\s*[:(\d]|\s*(?:sources?|notes?|n\.?b\.?|remarks?"  # noqa: E501
+    r"|stand|as of|last updated?|fuentes?|notas?|bron|kilde|källa|units?|einheit|unité|unidad|p\.s\.)\s*[:(\d]|\s*(?:sources?|notes?|n\.?b\.?|remarks?"  # noqa: E501
     r"|key|legend)\s*\.|\s*(?:copyright\b|©)",
     re.IGNORECASE,
 )
@@ -64,6 +64,7 @@ def find_footnotes(body: Mapping[int, Row], width: int) -> frozenset[int]:
     if width < 2:
         return frozenset()
     single = {index: text for index, row in body.items() if (text := _only_text(row)) is not None}
+    single |= _cut_lines(body, single)
     if not single:
         return frozenset()
     indexes = [index for index, row in body.items() if filled(row)]
@@ -79,6 +80,35 @@ def find_footnotes(body: Mapping[int, Row], width: int) -> frozenset[int]:
         if index not in found and _is_surely_note(text):
             found.add(index)
     return frozenset(found) if len(found) < len(indexes) else frozenset()
+
+
+def _cut_lines(body: Mapping[int, Row], single: Mapping[int, str]) -> dict[int, str]:
+    """The last rows that are lines of prose, cut where they have the file's delimiter.
+
+    All cells behind their first begin with a space, which those of the rows above do not.
+    """
+    found: dict[int, str] = {}
+    for index in reversed(tuple(body)):
+        if index in single:
+            continue
+        if any(map(str.strip, body[index])):
+            if not _is_cut(body[index]):
+                break
+            found[index] = ",".join(cell for cell in body[index] if cell).strip()
+    if not found or any(cell[:1] == " " for index in body if index < min(found) for cell in body[index][1:]):
+        return {}
+    return found
+
+
+def _is_cut(row: Row) -> bool:
+    cells = [cell for cell in row if not blank(cell)]
+    return (
+        len(cells) > 1
+        and list(row[: len(cells)]) == cells
+        and look(cells[0]) in {Look.TEXT, Look.UNIT}
+        and " " in cells[0].strip()
+        and all(cell[:1] == " " and cell[1:2].strip() for cell in cells[1:])
+    )
 
 
 def _explains(text: str, body: Mapping[int, Row], single: Mapping[int, str], among_notes: bool) -> bool:
@@ -209,9 +239,20 @@ def definitions(texts: Iterable[str]) -> dict[str, str]:
 
     >>> definitions(["p = preliminary", ".. = not available", "Prices rose."])
     {'p': 'preliminary', '..': 'not available'}
+    >>> definitions(["Amounts in EUR; k = thousand, m = million."])
+    {'k': 'thousand', 'm': 'million.'}
     """
-    found = (_DEFINITION.fullmatch(text[:LONGEST_NOTE]) for text in texts if "=" in text)
+    found = (_DEFINITION.fullmatch(part) for text in texts if "=" in text for part in _definition_parts(text))
     return {match["sign"]: match["meaning"].strip() for match in found if match}
+
+
+def _definition_parts(text: str) -> Iterator[str]:
+    """The definitions that a note lists, without the word it begins with: "Note: k = thousand, m = million"."""
+    text = text[:LONGEST_NOTE]
+    parts = re.split(r"[;,]", text) if text.count("=") > 1 or ";" in text else [text]
+    for part in parts:
+        name, colon, rest = part.partition(":")
+        yield rest if colon and "=" not in name and name.strip() else part
 
 
 def find_marks(
