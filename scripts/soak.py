@@ -14,7 +14,9 @@ version is compacted; the folder may hold at most `MOST_ROOM` times as much as t
 
 Descriptors go up and down as well: a process has the files of the graph's index and store open while it uses
 them, and none after a build took their place. Their smallest numbers are compared too, and no process may have more
-than the files that one version of the graph had so far, and `SPARE`.
+than the files that one version of the graph had so far, and `SPARE`. The number of the graph's files goes up and down
+with the versions that are read: in the last quarter there must be a moment with at most `KEPT` times, and never more
+than `MOST_ROOM` times, those of one version.
 """
 
 from __future__ import annotations
@@ -48,6 +50,10 @@ COMPACTIONS = 12
 """How often a copy of the store is compacted."""
 SPARE = 32
 """Descriptors of a process beside the files of one version of the graph: sockets, its log, leases, databases."""
+FILES = "files of the graph"
+KEPT = 3
+"""How many versions' files the folder of a graph may hold all the time: a build leaves the generation before that
+processes still read, until the next one, and the writer has its copy."""
 TROUGHS = ("of the graph", " descriptors")
 """How the names of figures end that go up and down: their least values are compared."""
 
@@ -185,7 +191,7 @@ class Soak:
                 self.beyond[role] = max(self.beyond.get(role, 0), descriptors)
         found["temporary files"] = len(_sizes(self.temporary))
         sizes = _sizes(self.kg)
-        found["files of the graph"] = len(sizes)
+        found[FILES] = len(sizes)
         found["MiB of the graph"] = sum(sizes.values()) / (1 << 20)
         self.samples.append(dict(found))
 
@@ -232,10 +238,14 @@ class Soak:
             parts = [course[at * quarter : (at + 1) * quarter] or course for at in (1, 2, 3)]
             second, third, last = map(min if name.endswith(TROUGHS) else statistics.median, parts)
             print(f"{name:28} {second:12.1f} {third:9.1f} {last:9.1f} {max(course):9.1f}")
-            if last > 1.2 * second and last - second > (30 if "MiB" in name else 20):
+            if name != FILES and last > 1.2 * second and last - second > (30 if "MiB" in name else 20):
                 grown.append(name)
         most = self.version_files + SPARE
         print(f"descriptors of a process: at most {self.version_files} + {SPARE} = {most}")
+        files = [sample[FILES] for sample in self.samples]
+        print(f"{FILES}: {min(files[-quarter:]):.0f} at least in the last quarter, {max(files):.0f} at most")
+        if min(files[-quarter:]) > KEPT * self.version_files or max(files) > MOST_ROOM * self.version_files:
+            grown.append(FILES)
         grown.extend(f"{role} descriptors ({count})" for role, count in sorted(self.beyond.items()))
         if self.compacted:
             sizes = self.compacted
